@@ -1,0 +1,195 @@
+"""JSON as bytes: parse with a clear error, write any parsed value, find the slices of a list."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec import Raw
+
+from holdfast.errors import NotReadable
+
+_RAW_LIST = msgspec.json.Decoder(list[Raw])
+_RAW_OBJECT = msgspec.json.Decoder(dict[str, Raw])
+_ANY = msgspec.json.Decoder()
+_OBJECT_TEXT = msgspec.json.Decoder(dict[str, Raw])
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_SURROGATE = re.compile(
+    rb"(?<!\\)((?:\\\\)*)"
+    rb"(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\u[dD][89a-fA-F][0-9a-fA-F]{2}))"
+)
+_SPACE = b" \t\r\n"
+
+
+def parse(data: bytes | Raw) -> Any:
+    """Return the value of a JSON text; lone surrogates are let through, NaN is not."""
+    try:
+        return _ANY.decode(data)
+    except msgspec.DecodeError as error:
+        return _parse_leniently(bytes(data), error)
+    except RecursionError:
+        raise too_deep() from None
+    except UnicodeDecodeError as error:
+        raise not_utf8(error) from None
+
+
+def dump(value: Any) -> bytes:
+    """Return `value` as compact JSON; lone surrogates are written as escapes."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+    except RecursionError:
+        raise too_deep() from None
+
+
+def dump_text(value: Any) -> str:
+    """Return `value` as compact JSON text."""
+    return dump(value).decode()
+
+
+def is_object_text(text: str) -> bool:
+    """Return whether `text` is the JSON of an object."""
+    try:
+        _OBJECT_TEXT.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        try:
+            return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
+        except (ValueError, RecursionError):
+            return False
+    except RecursionError:
+        return False
+    return True
+
+
+def split_list(data: bytes | Raw) -> list[Raw]:
+    """Return the elements of a JSON list as slices of `data`."""
+    return _split(_RAW_LIST, data)
+
+
+def split_object(data: bytes | Raw) -> dict[str, Raw]:
+    """Return the fields of a JSON object as slices of `data`."""
+    return _split(_RAW_OBJECT, data)
+
+
+def _split(decoder: msgspec.json.Decoder[Any], data: bytes | Raw) -> Any:
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        masked = _mask_lone_surrogates(bytes(data))
+        if masked is None:
+            raise_malformed(bytes(data), error)
+        return _unmask(decoder, bytes(data), masked)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _unmask(decoder: msgspec.json.Decoder[Any], data: bytes, masked: bytes) -> Any:
+    """Split `masked`, which has the same length, and return the slices of `data` instead."""
+    try:
+        found = decoder.decode(masked)
+    except msgspec.DecodeError as error:
+        raise_malformed(masked, error)
+    slices = list(found.values()) if isinstance(found, dict) else list(found)
+    swapped: list[Raw] = []
+    at = 0
+    for piece in slices:
+        body = bytes(piece)
+        at = masked.index(body, at)
+        swapped.append(Raw(data[at : at + len(body)]))
+        at += len(body)
+    if isinstance(found, dict):
+        return dict(zip(found, swapped, strict=True))
+    return swapped
+
+
+def gaps(data: bytes, pieces: list[Raw]) -> tuple[bytes, bytes, bytes] | None:
+    """Return what stands before the first element, between the first two, and after the last.
+
+    `data` is a JSON list and `pieces` its elements, in order.
+    """
+    if not pieces:
+        return None
+    opening = data.index(b"[") + 1
+    first = _skip(data, opening)
+    after_first = first + len(bytes(pieces[0]))
+    between = b", "
+    if len(pieces) > 1:
+        second = _skip(data, data.index(b",", after_first) + 1)
+        between = data[after_first:second]
+    closing = data.rindex(b"]")
+    while data[closing - 1 : closing] in (b" ", b"\t", b"\r", b"\n"):
+        closing -= 1
+    return data[:first], between, data[closing:]
+
+
+def raise_malformed(data: bytes, error: Exception) -> NoReturn:
+    """Raise `NotReadable` with the line and column that `error` speaks of."""
+    found = _BYTE.search(str(error))
+    at = int(found.group(1)) if found else len(data)
+    line = data.count(b"\n", 0, at) + 1
+    column = at - (data.rfind(b"\n", 0, at) + 1) + 1
+    said = _BYTE.sub("", str(error)).strip().removeprefix("JSON is malformed: ")
+    what = "the JSON ends early" if "truncated" in said else f"not JSON: {said}"
+    raise NotReadable(
+        what, where=f"line {line} column {column}", remedy="check that the file is complete JSON"
+    )
+
+
+def too_deep() -> NotReadable:
+    """Return the error for a value that is nested too deeply."""
+    return NotReadable(
+        "the JSON is nested too deeply to be a transcript",
+        remedy="a message needs a few levels; look for a value that contains itself",
+    )
+
+
+def not_utf8(error: UnicodeDecodeError) -> NotReadable:
+    """Return the error for bytes that are not UTF-8."""
+    return NotReadable(
+        f"the text is not UTF-8 ({error.reason} at byte {error.start} of a string)",
+        remedy="convert the file to UTF-8",
+    )
+
+
+def _parse_leniently(data: bytes, error: msgspec.DecodeError) -> Any:
+    masked = _mask_lone_surrogates(data)
+    if masked is None:
+        raise_malformed(data, error)
+    try:
+        return json.loads(data, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as broken:
+        raise not_utf8(broken) from None
+    except RecursionError:
+        raise too_deep() from None
+    except ValueError:
+        raise_malformed(data, error)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _mask_lone_surrogates(data: bytes) -> bytes | None:
+    """Return `data` with lone surrogate escapes replaced, same length; None where it has none."""
+    found = False
+
+    def mask(match: re.Match[bytes]) -> bytes:
+        nonlocal found
+        if match.group(3) is None:
+            return match.group(0)
+        found = True
+        return match.group(1) + b"\\ufffd"
+
+    masked = _SURROGATE.sub(mask, data)
+    return masked if found else None
+
+
+def _skip(data: bytes, at: int) -> int:
+    while data[at] in _SPACE:
+        at += 1
+    return at

@@ -1,0 +1,81 @@
+"""Parsed values to transcripts and back, in the frame that they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from holdfast.dialects.dialect import Dialect
+from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
+from holdfast.dialects.shape import kind_of
+from holdfast.errors import NotReadable
+from holdfast.transcript import Frame, Message, Payload, Transcript
+
+
+def load(value: Any, *, dialect: str | None = None, raws: Sequence[Raw] | None = None) -> Transcript:
+    """Return the transcript in a parsed value: a message list, or an object that holds one.
+
+    The dialect is found from the data where none is named. `raws` are the bytes of the elements,
+    where the value was parsed from bytes.
+    """
+    if isinstance(value, (list, tuple)):
+        items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        frame = Frame()
+    elif isinstance(value, dict):
+        body: Payload = value  # pyright: ignore[reportUnknownVariableType]
+        key = list_key(body, dialect)
+        items = body[key]
+        frame = Frame(key, body)
+    else:
+        raise NotReadable(
+            f"is {kind_of(value)}, not a message list", where="$",
+            remedy="give a list of messages, or an object that holds one under 'messages'",
+        )  # fmt: skip
+    if not items:
+        raise NotReadable("holds no messages", where=frame.path, remedy="give at least one message")
+    spoken = dialect_named(dialect) if dialect else detect(items, frame.body)
+    return Transcript(
+        spoken.name, spoken.decode(items, raws), frame, _system(spoken, frame)
+    )
+
+
+def dump(transcript: Transcript) -> Any:
+    """Return the wire value of a transcript, in its frame.
+
+    Messages that nobody changed are their own payload objects; where nothing changed at all,
+    `dump(load(x))` holds the very elements of `x`.
+    """
+    encode = dialect_named(transcript.dialect).encode
+    items = [
+        message.wire if message.intact and message.wire is not None else encode(message)
+        for message in transcript.messages
+    ]
+    if transcript.frame.body is None:
+        return items
+    return {**transcript.frame.body, transcript.frame.key: items}
+
+
+def with_messages(transcript: Transcript, messages: Sequence[Message]) -> Transcript:
+    """Return the transcript with other messages in the same frame."""
+    return replace(transcript, messages=tuple(messages))
+
+
+def list_key(body: Payload, dialect: str | None = None) -> str:
+    """Return the field of `body` that holds the message list, or raise `NotReadable`."""
+    wanted = dialect_named(dialect).list_key if dialect else ""
+    for key in dict.fromkeys((wanted, *LIST_KEYS)):
+        if isinstance(body.get(key), list):
+            return key
+    known = ", ".join(repr(key) for key in LIST_KEYS)
+    raise NotReadable(
+        "holds no message list", where="$", remedy=f"expected a list under one of {known}"
+    )
+
+
+def _system(dialect: Dialect, frame: Frame) -> Message | None:
+    if frame.body is None or dialect.decode_system is None:
+        return None
+    return dialect.decode_system(frame.body)

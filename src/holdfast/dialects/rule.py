@@ -1,0 +1,94 @@
+"""What a rule is: a name, a check that explains, and where possible a mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from holdfast.transcript import Message, Payload, Survey, Transcript, Violation
+
+
+class Profile(Struct, frozen=True, kw_only=True):
+    """A provider's rules, as they were known at `dated`."""
+
+    name: str
+    dialect: str
+    dated: str
+    """The month in which the rules were last held against the provider's documentation."""
+    rules: tuple[Rule, ...]
+    """In the order in which `repair` applies them."""
+    answers: Literal["next message", "following run", "anywhere"]
+    """Where the results of a call must stand: all in the very next message, in the run of tool
+    messages that follows, or anywhere later in the list."""
+    name_pattern: str = r"^[a-zA-Z0-9_-]{1,64}$"
+    """What a tool name must match."""
+    id_pattern: str = ""
+    """What a call id must match; "" for anything."""
+    message_keys: Mapping[str, frozenset[str]] = {}
+    """By role, the only keys that a message may have; none listed, none refused."""
+    foreign_keys: frozenset[str] = frozenset()
+    """Keys that this provider is known to refuse on a message."""
+    cache_markers: int = 0
+    """How many `cache_control` markers a request may carry; 0 for no limit."""
+    no_prefill_models: tuple[str, ...] = ()
+    """Models (globs) that refuse a request that ends with an assistant message."""
+    bound_thinking_models: tuple[str, ...] = ()
+    """Models (globs) whose thinking blocks are bound to the exact messages before them."""
+    signed_call_models: tuple[str, ...] = ()
+    """Models (globs) whose calls in the current turn carry a signature."""
+
+
+class Case(Struct, frozen=True, gc=False):
+    """What a rule looks at: a transcript, its index, and the profile that asks."""
+
+    transcript: Transcript
+    index: Survey
+    profile: Profile
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the transcript."""
+        return self.transcript.messages
+
+    def path(self, index: int, at: str = "") -> str:
+        """Return the JSON path of a place in message `index`."""
+        frame = self.transcript.frame
+        inner = f".{at}" if at and not at.startswith("[") else at
+        return f"{frame.path}[{index}]{inner}" if index >= 0 else f"$.{at}" if at else "$"
+
+
+class Action(Struct, frozen=True, gc=False):
+    """One thing that a repair did. `index` is the place in the list that was given."""
+
+    rule: str
+    index: int
+    what: str
+
+
+class Mended(Struct, frozen=True):
+    """What a mend gives back: the messages, what was done, and the request body if it changed."""
+
+    messages: tuple[Message, ...]
+    actions: tuple[Action, ...]
+    body: Payload | None = None
+
+
+Check: TypeAlias = Callable[[Case], list[Violation]]
+Mend: TypeAlias = Callable[[Case, Sequence[Violation]], Mended]
+
+
+class Rule(Struct, frozen=True):
+    """One rule of a provider.
+
+    Laws: `check` is pure and linear. `mend` is called only with violations that are mendable,
+    never invents content, returns unchanged messages as the same objects, and afterwards `check`
+    finds nothing.
+    """
+
+    name: str
+    states: str
+    """The rule in one sentence, as the provider would put it."""
+    check: Check
+    mend: Mend | None = None

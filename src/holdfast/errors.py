@@ -1,0 +1,93 @@
+"""Every error that Holdfast raises on purpose.
+
+    HoldfastError
+    ├── NotReadable        the input is no transcript at all: where, and what to do
+    ├── UnknownName        a dialect, provider or rule that does not exist: which ones do
+    ├── InvalidView        items that do not cover their log exactly once
+    ├── CannotEncode       a message that a dialect has no form for
+    ├── CannotRepair       violations that cannot be mended without inventing content
+    └── CannotConvert      parts of a transcript that the other dialect cannot hold
+
+An error carries its facts as attributes; its text quotes them and names the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.transcript import Violation
+
+
+class HoldfastError(Exception):
+    """The root: catch this to catch everything that Holdfast raises on purpose."""
+
+
+class NotReadable(HoldfastError):
+    """The input is not a transcript; `where` is a file, a line or a JSON path, as far as known."""
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        place = f"{where}: " if where else ""
+        super().__init__(f"{place}{what}" + (f"; {remedy}" if remedy else ""))
+
+    def at(self, where: str) -> NotReadable:
+        """Return the same error with `where` put before the place it already names."""
+        place = f"{where}:{self.where}" if self.where else where
+        return NotReadable(self.what, where=place, remedy=self.remedy)
+
+
+class UnknownName(HoldfastError):
+    """A name that is not one of the known ones."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
+
+
+class InvalidView(HoldfastError):
+    """Items that overlap, leave a gap, or reach past their log."""
+
+    def __init__(self, what: str, *, position: int) -> None:
+        self.what = what
+        self.position = position
+        super().__init__(f"{what} at log position {position}")
+
+
+class CannotEncode(HoldfastError):
+    """A message that the dialect has no form for."""
+
+    def __init__(self, dialect: str, what: str, *, position: int = -1) -> None:
+        self.dialect = dialect
+        self.what = what
+        self.position = position
+        place = f"message {position}: " if position >= 0 else ""
+        super().__init__(f"{place}{dialect} has no form for {what}")
+
+
+class CannotRepair(HoldfastError):
+    """Violations that cannot be mended without inventing content; nothing was changed."""
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        self.violations = tuple(violations)
+        first = self.violations[0]
+        more = f" (and {len(self.violations) - 1} more)" if len(self.violations) > 1 else ""
+        super().__init__(
+            f"cannot be repaired without inventing content: "
+            f"{first.path}: {first.message}; {first.remedy}{more}"
+        )
+
+
+class CannotConvert(HoldfastError):
+    """Parts of a transcript that the other dialect cannot hold, one sentence each."""
+
+    def __init__(self, to: str, losses: Sequence[str]) -> None:
+        self.to = to
+        self.losses = tuple(losses)
+        more = f" (and {len(self.losses) - 1} more)" if len(self.losses) > 1 else ""
+        super().__init__(f"not without loss to {to}: {self.losses[0]}{more}")
