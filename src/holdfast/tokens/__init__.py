@@ -1,0 +1,23 @@
+"""How many tokens a text costs: estimated, calibrated by reported usage, or exact where asked."""
+
+from holdfast.tokens.calibrate import Calibration
+from holdfast.tokens.estimate import (
+    IMAGE_TOKENS,
+    MESSAGE_OVERHEAD_TOKENS,
+    REPLY_PRIMING_TOKENS,
+    TOOL_CALL_OVERHEAD_TOKENS,
+    estimate_text,
+)
+from holdfast.tokens.exact import ExactCountingUnavailable, TokenCounter, exact_counter
+
+__all__ = [
+    "IMAGE_TOKENS",
+    "MESSAGE_OVERHEAD_TOKENS",
+    "REPLY_PRIMING_TOKENS",
+    "TOOL_CALL_OVERHEAD_TOKENS",
+    "Calibration",
+    "ExactCountingUnavailable",
+    "TokenCounter",
+    "estimate_text",
+    "exact_counter",
+]
