@@ -2,7 +2,12 @@
 
     HoldfastError
     ├── NotReadable        the input is no transcript at all: where, and what to do
+    ├── NotWritable        an output that cannot be written; what was there is still there
     ├── UnknownName        a dialect, provider or rule that does not exist: which ones do
+    ├── InvalidSetting     a setting out of its range, or one that does not exist
+    ├── UnknownReference   a reference that this session did not give out
+    ├── CannotUndo         an output that was changed since it was compressed
+    ├── MissingExtra       an optional package that is not installed: which extra brings it
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     ├── CannotRepair       violations that cannot be mended without inventing content
@@ -40,6 +45,16 @@ class NotReadable(HoldfastError):
         return NotReadable(self.what, where=place, remedy=self.remedy)
 
 
+class NotWritable(HoldfastError):
+    """An output that cannot be written; whatever was there before is still there."""
+
+    def __init__(self, name: str, what: str, *, remedy: str = "nothing was written") -> None:
+        self.name = name
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{name}: {what}; {remedy}")
+
+
 class UnknownName(HoldfastError):
     """A name that is not one of the known ones."""
 
@@ -48,6 +63,46 @@ class UnknownName(HoldfastError):
         self.name = name
         self.known = tuple(known)
         super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
+
+
+class InvalidSetting(HoldfastError):
+    """A setting out of its range, or one that does not exist."""
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        self.name = name
+        self.value = value
+        self.wanted = wanted
+        super().__init__(f"{name} is {value!r}; it must be {wanted}")
+
+
+class UnknownReference(HoldfastError):
+    """A reference that this session did not give out; trying again cannot help."""
+
+    def __init__(self, reference: str, known: int) -> None:
+        self.reference = reference
+        self.known = known
+        super().__init__(
+            f"no original under {reference!r}: this session gave out {known} references and that "
+            f"is none of them; trying again cannot help"
+        )
+
+
+class CannotUndo(HoldfastError):
+    """An output that is not what the compression wrote; nothing was changed."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{what}; {remedy}")
+
+
+class MissingExtra(HoldfastError):
+    """An optional package that is not installed."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        self.extra = extra
+        self.purpose = purpose
+        super().__init__(f"{purpose} needs an optional package; install holdfast[{extra}]")
 
 
 class InvalidView(HoldfastError):

@@ -284,6 +284,7 @@ def test_records_of_a_regular_length_do_not_fall_into_step_with_the_sample() -> 
     assert estimate_text(text) == pytest.approx(expected, rel=0.12)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("unit", ["a", "x", "0", " ", "\n", "=", "é", "語", "🎉", "Ab0/"])
 def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     """Eight times one repeated unit takes at most about eight times as long."""

@@ -27,7 +27,11 @@ def check(
 
 def check_transcript(transcript: Transcript, profile: Profile) -> list[Violation]:
     """Return the violations of a transcript, in the order of its messages."""
-    case = Case(transcript, survey(transcript.messages), profile)
-    found = [violation for rule in profile.rules for violation in rule.check(case)]
+    return check_case(Case(transcript, survey(transcript.messages), profile))
+
+
+def check_case(case: Case) -> list[Violation]:
+    """Return the violations of a transcript whose index is made already."""
+    found = [violation for rule in case.profile.rules for violation in rule.check(case)]
     found.sort(key=lambda violation: violation.index)
     return found

@@ -64,7 +64,7 @@ class Places:
 
 
 def merge_fields(wire: Any, owned: frozenset[str], fields: dict[str, Any]) -> dict[str, Any]:
-    """Return `fields` in the key order of `wire`, with the keys of `wire` that nobody owns."""
+    """Return `fields` in the key order of `wire`, with its other keys that nobody owns or are null."""
     if not isinstance(wire, dict):
         return fields
     left = dict(fields)
@@ -72,7 +72,7 @@ def merge_fields(wire: Any, owned: frozenset[str], fields: dict[str, Any]) -> di
     for key, value in wire.items():  # pyright: ignore[reportUnknownVariableType]
         if key in left:
             merged[key] = left.pop(key)  # pyright: ignore[reportUnknownArgumentType]
-        elif key not in owned:
+        elif key not in owned or value is None:
             merged[key] = value
     merged.update(left)
     return merged

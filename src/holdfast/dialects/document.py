@@ -19,11 +19,12 @@ from holdfast.dialects.jsontext import (
     parse,
     split_list,
     split_object,
+    too_deep,
 )
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import LIST_KEYS, dialect_named
 from holdfast.errors import NotReadable
-from holdfast.transcript import Message, Transcript
+from holdfast.transcript import Transcript
 
 Layout: TypeAlias = Literal["value", "message lines", "record lines", "record list"]
 """One transcript as a JSON value; a message a line; a transcript a line; a list of transcripts."""
@@ -76,7 +77,7 @@ def read_document(data: bytes, *, dialect: str | None = None) -> Document:
             remedy="expected a JSON list or object, or one JSON object a line",
         )  # fmt: skip
     body = text[start:]
-    found = _read_value(body, dialect) or _read_lines(body, dialect)
+    found = _read_lines(body, dialect) if _is_lines(body) else _read_value(body, dialect)
     return Document(found.layout, found.records, text, found.warnings, compressed)
 
 
@@ -87,7 +88,9 @@ def write_document(document: Document, transcripts: Sequence[Transcript]) -> byt
     message that was not touched keeps its own bytes.
     """
     pairs = list(zip(document.records, transcripts, strict=True))
-    if all(record.transcript is transcript for record, transcript in pairs):
+    if not document.warnings and all(
+        record.transcript is transcript for record, transcript in pairs
+    ):
         return document.source
     pieces = [
         record.source if record.transcript is transcript else _splice(record, transcript)
@@ -108,135 +111,157 @@ class _Found(Struct):
     warnings: tuple[str, ...] = ()
 
 
-def _read_value(text: bytes, dialect: str | None) -> _Found | None:
-    """Return what `text` holds as one JSON value; None where it is JSON lines instead."""
-    if text.lstrip()[:1] == b"{":
-        try:
-            split_object(text)
-        except NotReadable:
-            if _begins_with_a_whole_line(text):
-                return None
-            raise
-        return _Found("value", (_object_record(text, dialect),))
-    pieces = split_list(text)
-    values = [parse(piece) for piece in pieces]
-    if pieces and all(_holds_list(value) for value in values):
-        records = [_object_record(bytes(piece), dialect, f"$[{at}]")
-                   for at, piece in enumerate(pieces)]  # fmt: skip
+def _is_lines(text: bytes) -> bool:
+    """Return whether `text` is JSON lines: its first line is whole (or torn after a whole object)
+    and it does not end there."""
+    first, _, rest = text.lstrip().partition(b"\n")
+    if first[:1] != b"{" or first.rstrip()[-1:] in (b"{", b",", b"["):
+        return False
+    whole, left = _objects_of(first)
+    if not whole:
+        return False
+    lone_message = not _holds_list(whole[0][1]) and ("role" in whole[0][1] or "from" in whole[0][1])
+    return left > 0 or len(whole) > 1 or bool(rest.strip()) or lone_message
+
+
+def _read_value(text: bytes, dialect: str | None) -> _Found:
+    """Return what `text` holds as one JSON value."""
+    value = parse(text)
+    if isinstance(value, list) and value and all(_holds_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        pieces = split_list(text)
+        records = [
+            _record(element, bytes(pieces[at]), dialect, f"$[{at}]")
+            for at, element in enumerate(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        ]
         return _Found("record list", tuple(records))
-    return _Found("value", (Record(load(values, dialect=dialect, raws=pieces), text),))
+    return _Found("value", (Record(load(value, dialect=dialect), text),))
 
 
-def _object_record(text: bytes, dialect: str | None, where: str = "", line: int = 1) -> Record:
-    """Return the record in the JSON object `text`; its messages keep their slices."""
-    fields = split_object(text)
-    body = {key: parse(piece) for key, piece in fields.items()}
+def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 1) -> Record:
     try:
-        transcript = load(body, dialect=dialect)
-        raws = split_list(fields[transcript.frame.key])
-        return Record(load(body, dialect=transcript.dialect, raws=raws), text, line)
+        return Record(load(value, dialect=dialect), text, line)
     except NotReadable as error:
-        raise error.at(where) if where else error from None
+        raise error.at(where) from None
 
 
 def _holds_list(value: Any) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LIST_KEYS)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _begins_with_a_whole_line(text: bytes) -> bool:
-    first, newline, rest = text.lstrip().partition(b"\n")
-    if not newline or not rest.strip():
-        return bool(_objects_of(first)[0])
-    return bool(_objects_of(first)[0])
-
-
 def _read_lines(text: bytes, dialect: str | None) -> _Found:
     warnings: list[str] = []
-    rows: list[tuple[int, bytes]] = []
+    rows: list[tuple[int, bytes, Any]] = []
     for number, line in enumerate(text.split(b"\n"), 1):
-        if not line.strip():
+        line = line.strip()
+        if not line:
             continue
-        if line.lstrip()[:1] != b"{":
+        if line[:1] != b"{":
             raise NotReadable(
                 "is not a JSON object", where=f"line {number}",
                 remedy="every line of a JSON lines file is one object",
             )  # fmt: skip
-        whole, left = _objects_of(line)
-        rows.extend((number, piece) for piece in whole)
+        whole, left = _objects_at(line, number)
+        rows.extend((number, piece, value) for piece, value in whole)
         if left:
             kept = f"{len(whole)} whole object{'s' if len(whole) != 1 else ''} kept"
             warnings.append(f"line {number}: torn; {kept}, {left} bytes left out")
-    values = [parse(piece) for _, piece in rows]
-    if all(_holds_list(value) for value in values):
-        records = [_object_record(piece, dialect, f"line {number}", number)
-                   for number, piece in rows]  # fmt: skip
+    if rows and all(_holds_list(value) for _, _, value in rows):
+        records = [
+            _record(value, piece, dialect, f"line {number}", number)
+            for number, piece, value in rows
+        ]
         return _Found("record lines", tuple(records), tuple(warnings))
-    raws = [Raw(piece) for _, piece in rows]
-    record = Record(load(values, dialect=dialect, raws=raws), text)
+    source = text if not warnings else b"\n".join(piece for _, piece, _ in rows) + b"\n"
+    record = Record(load([value for _, _, value in rows], dialect=dialect), source)
     return _Found("message lines", (record,), tuple(warnings))
 
 
-def _objects_of(line: bytes) -> tuple[list[bytes], int]:
+def _objects_at(line: bytes, number: int) -> tuple[list[tuple[bytes, Any]], int]:
+    try:
+        return _objects_of(line)
+    except NotReadable as error:
+        raise error.at(f"line {number}") from None
+
+
+def _objects_of(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
     """Return the whole JSON objects that a line begins with, and how many bytes are left over."""
     try:
-        split_object(line)
+        return [(line, parse(line))], 0
     except NotReadable:
         return _recover(line)
-    return [line.strip()], 0
 
 
-def _recover(line: bytes) -> tuple[list[bytes], int]:
+def _recover(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         raise not_utf8(error) from None
     scanner = json.JSONDecoder()
-    whole: list[bytes] = []
+    whole: list[tuple[bytes, Any]] = []
     at = 0
     while at < len(text):
         while at < len(text) and text[at].isspace():
             at += 1
         try:
-            _, end = scanner.raw_decode(text, at)
-        except (ValueError, RecursionError):
+            value, end = scanner.raw_decode(text, at)
+        except ValueError:
             break
-        whole.append(text[at:end].encode())
+        except RecursionError:
+            raise too_deep() from None
+        whole.append((text[at:end].encode(), value))
         at = end
     return whole, len(text[at:].encode())
 
 
 def _splice(record: Record, transcript: Transcript) -> bytes:
-    """Return the record's bytes with the messages of `transcript` in place of its own."""
-    encode = dialect_named(transcript.dialect).encode
-    pieces = [_message_bytes(message, encode) for message in transcript.messages]
+    """Return the record's bytes with the messages of `transcript` in place of its own.
+
+    Everything that did not change keeps its bytes: messages, separators, other fields.
+    """
     frame = transcript.frame
-    if frame.body is None and record.source.lstrip()[:1] == b"{":
-        return b"\n".join(pieces) + b"\n"
     if frame.body is None:
-        return _join(record.source, split_list(record.source), pieces)
+        if record.source.lstrip()[:1] == b"{":
+            old = [Raw(line) for line in record.source.split(b"\n") if line.strip()]
+            return b"\n".join(_pieces(record, transcript, old)) + b"\n"
+        return _join(record.source, record, transcript)
     fields = split_object(record.source)
+    held = bytes(fields[frame.key])
+    joined = _join(held, record, transcript) if held[:1] == b"[" else b""
+    if not joined:
+        joined = b"[" + b",".join(_pieces(record, transcript, [])) + b"]"
     unchanged = record.transcript.frame.body or {}
+    if frame.body is unchanged and record.source.count(held) == 1:
+        return record.source.replace(held, joined)
     body: dict[str, Any] = {
         key: fields[key] if key in fields and unchanged.get(key) is value else value
         for key, value in frame.body.items()
     }
-    old = bytes(fields[frame.key])
-    body[frame.key] = Raw(_join(old, split_list(old), pieces))
+    body[frame.key] = Raw(joined)
     return dump_json(body)
 
 
-def _message_bytes(message: Message, encode: Any) -> bytes:
-    if message.intact and message.raw is not None:
-        return bytes(message.raw)
-    return dump_json(encode(message))
-
-
-def _join(source: bytes, old: list[Raw], pieces: list[bytes]) -> bytes:
+def _join(source: bytes, record: Record, transcript: Transcript) -> bytes:
+    old = split_list(source)
+    pieces = _pieces(record, transcript, old)
     around = gaps(source, old)
     if around is None or not pieces:
         return b"[" + b",".join(pieces) + b"]"
     before, between, after = around
     return before + between.join(pieces) + after
+
+
+def _pieces(record: Record, transcript: Transcript, old: Sequence[Raw]) -> list[bytes]:
+    """Return the bytes of every message: its own slice of the source where it is the same one."""
+    encode = dialect_named(transcript.dialect).encode
+    was = record.transcript.messages
+    pieces: list[bytes] = []
+    for message in transcript.messages:
+        at = message.position
+        if message.intact and 0 <= at < min(len(old), len(was)) and was[at].wire is message.wire:
+            pieces.append(bytes(old[at]))
+        else:
+            pieces.append(dump_json(encode(message)))
+    return pieces
 
 
 def _gunzip(data: bytes) -> bytes:

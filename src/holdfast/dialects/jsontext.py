@@ -91,10 +91,10 @@ def _split(decoder: msgspec.json.Decoder[Any], data: bytes | Raw) -> Any:
 def _unmask(decoder: msgspec.json.Decoder[Any], data: bytes, masked: bytes) -> Any:
     """Split `masked`, which has the same length, and return the slices of `data` instead."""
     try:
-        found = decoder.decode(masked)
+        found: dict[str, Raw] | list[Raw] = decoder.decode(masked)
     except msgspec.DecodeError as error:
         raise_malformed(masked, error)
-    slices = list(found.values()) if isinstance(found, dict) else list(found)
+    slices = list(found.values()) if isinstance(found, dict) else found
     swapped: list[Raw] = []
     at = 0
     for piece in slices:
@@ -176,6 +176,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _mask_lone_surrogates(data: bytes) -> bytes | None:
     """Return `data` with lone surrogate escapes replaced, same length; None where it has none."""
+    if b"\\ud" not in data and b"\\uD" not in data:
+        return None
     found = False
 
     def mask(match: re.Match[bytes]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -15,19 +15,24 @@ from holdfast.errors import NotReadable
 from holdfast.transcript import Frame, Message, Payload, Transcript
 
 
-def load(value: Any, *, dialect: str | None = None, raws: Sequence[Raw] | None = None) -> Transcript:
+def load(
+    value: Any, *, dialect: str | None = None, raws: Sequence[Raw] | None = None
+) -> Transcript:
     """Return the transcript in a parsed value: a message list, or an object that holds one.
 
     The dialect is found from the data where none is named. `raws` are the bytes of the elements,
     where the value was parsed from bytes.
     """
+    items: Sequence[Any]
     if isinstance(value, (list, tuple)):
-        items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        items = cast("Sequence[Any]", value)
         frame = Frame()
     elif isinstance(value, dict):
-        body: Payload = value  # pyright: ignore[reportUnknownVariableType]
+        body = cast("Payload", value)
         key = list_key(body, dialect)
-        items = body[key]
+        held: Any = body[key]
+        text = [{"role": "user", "content": held}]
+        items = cast("Sequence[Any]", held) if isinstance(held, list) else text
         frame = Frame(key, body)
     else:
         raise NotReadable(
@@ -37,9 +42,7 @@ def load(value: Any, *, dialect: str | None = None, raws: Sequence[Raw] | None =
     if not items:
         raise NotReadable("holds no messages", where=frame.path, remedy="give at least one message")
     spoken = dialect_named(dialect) if dialect else detect(items, frame.body)
-    return Transcript(
-        spoken.name, spoken.decode(items, raws), frame, _system(spoken, frame)
-    )
+    return Transcript(spoken.name, spoken.decode(items, raws), frame, _system(spoken, frame))
 
 
 def dump(transcript: Transcript) -> Any:
@@ -49,13 +52,21 @@ def dump(transcript: Transcript) -> Any:
     `dump(load(x))` holds the very elements of `x`.
     """
     encode = dialect_named(transcript.dialect).encode
+    body = transcript.frame.body
     items = [
-        message.wire if message.intact and message.wire is not None else encode(message)
+        message.wire if _is_as_given(message) else encode(message)
         for message in transcript.messages
     ]
-    if transcript.frame.body is None:
+    if body is None:
         return items
-    return {**transcript.frame.body, transcript.frame.key: items}
+    was = body[transcript.frame.key]
+    if isinstance(was, str) and len(items) == 1 and transcript.messages[0].intact:
+        return body
+    return {**body, transcript.frame.key: items}
+
+
+def _is_as_given(message: Message) -> bool:
+    return message.intact and (message.wire is not None or message.role == "unknown")
 
 
 def with_messages(transcript: Transcript, messages: Sequence[Message]) -> Transcript:
@@ -67,12 +78,17 @@ def list_key(body: Payload, dialect: str | None = None) -> str:
     """Return the field of `body` that holds the message list, or raise `NotReadable`."""
     wanted = dialect_named(dialect).list_key if dialect else ""
     for key in dict.fromkeys((wanted, *LIST_KEYS)):
-        if isinstance(body.get(key), list):
+        if isinstance(body.get(key), list) or (key == "input" and _is_text_input(body)):
             return key
     known = ", ".join(repr(key) for key in LIST_KEYS)
     raise NotReadable(
         "holds no message list", where="$", remedy=f"expected a list under one of {known}"
     )
+
+
+def _is_text_input(body: Payload) -> bool:
+    """Return whether this is a Responses request whose whole input is one text."""
+    return isinstance(body.get("input"), str) and isinstance(body.get("model"), str)
 
 
 def _system(dialect: Dialect, frame: Frame) -> Message | None:

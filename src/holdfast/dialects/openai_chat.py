@@ -1,11 +1,14 @@
 """OpenAI chat completions: `{"messages": [{"role", "content", "tool_calls" …}]}`."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect, Places, merge_fields
 from holdfast.dialects.shape import Flaws, call_id, call_name, text_of
@@ -51,7 +54,8 @@ def _message(wire: Any, position: int, raw: Raw | None) -> Message:
         flaws.not_an_object(wire)
         return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
                        True, flaws.found)  # fmt: skip
-    role = _ROLES.get(wire.get("role"))  # pyright: ignore[reportArgumentType]
+    name = wire.get("role")
+    role = _ROLES.get(name) if type(name) is str else None
     if role is None:
         role = flaws.role(wire, _ROLES)
     parts: list[Part] = []
@@ -85,7 +89,7 @@ def _blocks(content: Any, parts: list[Part], flaws: Flaws) -> None:
     if type(content) is not list:
         parts.append(flaws.text_instead_of(content, "content"))
         return
-    for index, block in enumerate(content):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for index, block in enumerate(content):
         parts.append(_block(block, _BLOCK[index], flaws))
 
 
@@ -102,7 +106,9 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
         case "input_audio":
             audio = block.get("input_audio")
             data = audio.get("data") if isinstance(audio, dict) else None
-            return Media("audio", data=data if isinstance(data, str) else "", at=at, wire=block)
+            form = audio.get("format") if isinstance(audio, dict) else None
+            kind = f"audio/{form}" if isinstance(form, str) else ""
+            return Media("audio", kind, data if isinstance(data, str) else "", at=at, wire=block)
         case "file":
             file = block.get("file")
             data = file.get("file_data") if isinstance(file, dict) else None
@@ -136,7 +142,9 @@ def _calls(calls: Any, parts: list[Part], flaws: Flaws, position: int) -> None:
         if calls is not None:
             flaws.wrong_type("tool_calls", calls, "a list")
         return
-    for index, call in enumerate(calls):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if not calls:
+        flaws.add("content-shape", "tool_calls", "is an empty list", "leave it out")
+    for index, call in enumerate(calls):
         at = _CALL[index]
         if type(call) is not dict:
             flaws.wrong_type(at, call, "an object")
@@ -145,6 +153,12 @@ def _calls(calls: Any, parts: list[Part], flaws: Flaws, position: int) -> None:
 
 
 def _call(call: Any, at: str, flaws: Flaws, fallback: str) -> ToolCall:
+    before = flaws.found
+    made = _call_of(call, at, flaws, fallback)
+    return made if flaws.found is before else replace(made, intact=False)
+
+
+def _call_of(call: Any, at: str, flaws: Flaws, fallback: str) -> ToolCall:
     if call.get("type") == "custom" and type(call.get("custom")) is dict:
         custom = call["custom"]
         given = custom.get("input")
@@ -170,7 +184,10 @@ def _legacy_call(call: Any, flaws: Flaws) -> ToolCall:
     if type(arguments) is not str:
         arguments = flaws.arguments(arguments, "function_call.arguments")
     name = call_name(call, "function_call", flaws)
-    return ToolCall(f"~function:{name}", name, arguments, "function", "", "function_call", call)
+    intact = type(call.get("arguments")) is str and name == call.get("name")
+    return ToolCall(
+        f"~function:{name}", name, arguments, "function", "", "function_call", call, intact
+    )
 
 
 def encode(message: Message) -> Any:
@@ -201,7 +218,7 @@ def encode(message: Message) -> Any:
                     "openai-chat", f"a {type(part).__name__} in a {message.role} message",
                     position=message.position,
                 )  # fmt: skip
-    had = message.wire.get("content") if isinstance(message.wire, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    had = message.wire.get("content") if isinstance(message.wire, dict) else None
     fields["content"] = _encode_content(content, had)
     if calls:
         fields["tool_calls"] = calls
@@ -264,11 +281,13 @@ def _encode_result(message: Message) -> Any:
             position=message.position,
         )  # fmt: skip
     result = message.parts[0]
-    had = message.wire.get("content") if isinstance(message.wire, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    had = message.wire.get("content") if isinstance(message.wire, dict) else ""
     content = _encode_content(result.parts, had)
     fields: dict[str, Any] = {"role": "tool", "content": "" if content is None else content}
     if result.call_id.startswith("~function:"):
         fields["role"] = "function"
+        if result.name:
+            fields["name"] = result.name
         return merge_fields(message.wire, frozenset(), fields)
     fields["tool_call_id"] = result.call_id
     return merge_fields(message.wire, _OWNED, fields)

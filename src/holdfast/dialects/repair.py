@@ -7,9 +7,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.dialects.check import check_transcript
+from holdfast.dialects.check import check_case
 from holdfast.dialects.load import dump, load
 from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rule import Action, Case, Mended, Profile
 from holdfast.errors import CannotRepair
 from holdfast.transcript import Transcript, Violation, survey
@@ -47,36 +48,77 @@ def repair(messages: Any, *, provider: str | None = None, dialect: str | None = 
 def repair_transcript(
     transcript: Transcript, profile: Profile
 ) -> tuple[Transcript, tuple[Action, ...]]:
-    """Return the mended transcript (the same object where nothing was wrong) and the actions."""
+    """Return the mended transcript (the same object where nothing was wrong) and the actions.
+
+    What comes back has been written and read again: its parts are what its wire form says.
+    """
     actions: list[Action] = []
     violations: list[Violation] = []
     for _ in range(_ROUNDS):
-        violations = check_transcript(transcript, profile)
+        case = _case(transcript, profile)
+        violations = check_case(case)
         if not violations:
             return transcript, tuple(actions)
         hopeless = [violation for violation in violations if not violation.mendable]
         if hopeless:
             raise CannotRepair(hopeless)
-        transcript = _one_round(transcript, profile, actions)
-    raise CannotRepair(violations)
+        mended = _one_round(case, actions)
+        if not mended.messages:
+            raise CannotRepair([replace(found, mendable=False) for found in violations])
+        transcript = _settled(mended)
+    raise CannotRepair([replace(found, mendable=False) for found in violations])
 
 
-def _one_round(transcript: Transcript, profile: Profile, actions: list[Action]) -> Transcript:
-    for rule in profile.rules:
-        case = Case(transcript, survey(transcript.messages), profile)
-        violations = rule.check(case)
-        if not violations or any(not violation.mendable for violation in violations):
+def _case(transcript: Transcript, profile: Profile) -> Case:
+    return Case(transcript, survey(transcript.messages), profile)
+
+
+def _one_round(case: Case, actions: list[Action]) -> Transcript:
+    """Apply every mend once, in the order of the profile."""
+    for rule in case.profile.rules:
+        violations = [found for found in rule.check(case) if found.mendable]
+        if not violations:
             continue
         if rule.mend is None:
             raise CannotRepair(violations)
         mended = rule.mend(case, violations)
         actions.extend(mended.actions)
-        transcript = _apply(transcript, mended)
-    return transcript
+        case = _case(_applied(case.transcript, mended), case.profile)
+        if not case.messages:
+            break
+    return case.transcript
 
 
-def _apply(transcript: Transcript, mended: Mended) -> Transcript:
-    frame = transcript.frame
-    if mended.body is not None:
-        frame = replace(frame, body=mended.body)
-    return replace(transcript, messages=mended.messages, frame=frame)
+def _applied(transcript: Transcript, mended: Mended) -> Transcript:
+    if mended.body is None:
+        return replace(transcript, messages=mended.messages)
+    read_system = dialect_named(transcript.dialect).decode_system
+    return replace(
+        transcript,
+        messages=mended.messages,
+        frame=replace(transcript.frame, body=mended.body),
+        system=read_system(mended.body) if read_system else None,
+    )
+
+
+def _settled(transcript: Transcript) -> Transcript:
+    """Return the transcript as it is read from its own wire form.
+
+    Messages that nobody changed are the same objects; the others keep their place of origin and
+    the mark of having been changed.
+    """
+    dialect = dialect_named(transcript.dialect)
+    wires = [
+        message.wire if message.intact and message.wire is not None else dialect.encode(message)
+        for message in transcript.messages
+    ]
+    messages = tuple(
+        old
+        if old.intact and old.parts == read.parts and old.flaws == read.flaws
+        else replace(
+            read, position=old.position, origin=old.origin, raw=old.raw,
+            intact=old.intact and old.origin == "real",
+        )
+        for old, read in zip(transcript.messages, dialect.decode(wires, None), strict=True)
+    )  # fmt: skip
+    return replace(transcript, messages=messages)

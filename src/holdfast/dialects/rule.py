@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.transcript import Message, Payload, Survey, Transcript, Violation
+from holdfast.transcript import Message, Payload, Role, Survey, Transcript, Violation
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -22,12 +23,22 @@ class Profile(Struct, frozen=True, kw_only=True):
     answers: Literal["next message", "following run", "anywhere"]
     """Where the results of a call must stand: all in the very next message, in the run of tool
     messages that follows, or anywhere later in the list."""
+    result_role: Role = "tool"
+    """The role of a message that holds results."""
+    results_first: bool = False
+    """Whether results stand before all other content of their message."""
+    arguments: Literal["text", "object"] = "text"
+    """Whether the arguments of a call are JSON text on the wire, or an object."""
+    user_after_tool: bool = True
+    """Whether a user may speak directly after a tool message."""
     name_pattern: str = r"^[a-zA-Z0-9_-]{1,64}$"
     """What a tool name must match."""
     id_pattern: str = ""
     """What a call id must match; "" for anything."""
     message_keys: Mapping[str, frozenset[str]] = {}
     """By role, the only keys that a message may have; none listed, none refused."""
+    call_keys: Mapping[str, frozenset[str]] = {}
+    """The only keys of a tool call ("") and of the objects in it, by their key."""
     foreign_keys: frozenset[str] = frozenset()
     """Keys that this provider is known to refuse on a message."""
     cache_markers: int = 0
@@ -51,6 +62,27 @@ class Case(Struct, frozen=True, gc=False):
     def messages(self) -> tuple[Message, ...]:
         """The messages of the transcript."""
         return self.transcript.messages
+
+    @property
+    def model(self) -> str:
+        """The model that the request asks for; "" where it is not known."""
+        named = self.transcript.frame.setting("model")
+        return named if isinstance(named, str) else ""
+
+    def model_is(self, globs: Sequence[str]) -> bool:
+        """Return whether the request asks for a model that matches one of `globs`."""
+        name = self.model.lower()
+        return bool(name) and any(fnmatchcase(name, glob) for glob in globs)
+
+    def fault(
+        self, rule: str, index: int, at: str, message: str, remedy: str, *, mendable: bool = True
+    ) -> Violation:
+        """Return the violation of `rule` at a place in message `index`."""
+        return Violation(rule, index, self.path(index, at), message, remedy, mendable)
+
+    def action(self, rule: str, index: int, what: str) -> Action:
+        """Return the note of what was done about message `index`, by its place as given."""
+        return Action(rule, self.messages[index].position if index >= 0 else -1, what)
 
     def path(self, index: int, at: str = "") -> str:
         """Return the JSON path of a place in message `index`."""
@@ -92,3 +124,5 @@ class Rule(Struct, frozen=True):
     """The rule in one sentence, as the provider would put it."""
     check: Check
     mend: Mend | None = None
+    mends: str = ""
+    """What `mend` does, in a few words; "" where nothing can be done without inventing."""

@@ -1,5 +1,6 @@
 """The nouns: messages and their parts, groups, views. Frozen values; no I/O, no dialect."""
 
+from holdfast.transcript.bare import bare, bare_message
 from holdfast.transcript.group import Group, groups
 from holdfast.transcript.message import (
     CallKind,
@@ -27,6 +28,7 @@ from holdfast.transcript.violation import Violation
 __all__ = [
     "CallKind", "Flaw", "Folded", "Frame", "Group", "Item", "Kept", "Media", "MediaKind",
     "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
-    "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "extend", "groups",
+    "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
+    "bare_message", "extend", "groups",
     "is_ask", "render", "survey", "texts", "whole",
 ]  # fmt: skip

@@ -67,6 +67,4 @@ def survey(messages: Sequence[Message]) -> Survey:
             elif kind is Media:
                 assert isinstance(part, Media)
                 media.append((index, part))
-    return Survey(
-        messages, calls, results, thinking, media, flawed, generated, answer_of, call_of
-    )
+    return Survey(messages, calls, results, thinking, media, flawed, generated, answer_of, call_of)

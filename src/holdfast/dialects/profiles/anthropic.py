@@ -1,7 +1,79 @@
-"""Placeholder until the profile is written."""
+"""Anthropic messages."""
 
-from msgspec.structs import replace
+from holdfast.dialects.rule import Profile
+from holdfast.dialects.rules import (
+    arguments_object,
+    cache_markers,
+    call_answered,
+    call_pending,
+    compaction_block,
+    content_present,
+    content_shape,
+    id_legal,
+    id_present,
+    id_unique,
+    keys_foreign,
+    message_object,
+    name_legal,
+    no_prefill,
+    result_has_call,
+    results_adjacent,
+    role_known,
+    server_tools_paired,
+    text_clean,
+    thinking_bound,
+    thinking_first,
+    thinking_signed,
+    tool_speaker,
+    tools_declared,
+    user_first,
+)
 
-from holdfast.dialects.profiles import openai_chat
-
-PROFILE = replace(openai_chat.PROFILE, name="anthropic", dialect="anthropic")
+PROFILE = Profile(
+    name="anthropic",
+    dialect="anthropic",
+    dated="2026-11",
+    rules=(
+        message_object.RULE,
+        role_known.RULE,
+        content_shape.RULE,
+        tool_speaker.RULE,
+        id_present.RULE,
+        id_unique.RULE,
+        id_legal.RULE,
+        name_legal.RULE,
+        arguments_object.RULE,
+        text_clean.RULE,
+        keys_foreign.RULE,
+        result_has_call.RULE,
+        server_tools_paired.RULE,
+        results_adjacent.RULE,
+        call_answered.RULE,
+        call_pending.RULE,
+        content_present.RULE,
+        thinking_signed.RULE,
+        thinking_first.RULE,
+        user_first.RULE,
+        thinking_bound.RULE,
+        compaction_block.RULE,
+        cache_markers.RULE,
+        tools_declared.RULE,
+        no_prefill.RULE,
+    ),
+    answers="next message",
+    result_role="user",
+    results_first=True,
+    arguments="object",
+    name_pattern=r"[a-zA-Z0-9_-]{1,128}",
+    id_pattern=r"[a-zA-Z0-9_-]+",
+    foreign_keys=frozenset(
+        {"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal", "name",
+         "id", "uuid", "timestamp", "model", "usage", "stop_reason", "stop_sequence", "type"}
+    ),
+    cache_markers=4,
+    no_prefill_models=(
+        "*opus-4-[6-9]*", "*sonnet-4-[6-9]*", "*haiku-4-[6-9]*", "*opus-[5-9]*", "*sonnet-[5-9]*",
+        "*haiku-[5-9]*", "*fable-*",
+    ),
+    bound_thinking_models=("*fable-5-1*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*"),
+)  # fmt: skip

@@ -1,7 +1,70 @@
-"""Placeholder until the profile is written."""
+"""Gateways that want alternating roles and refuse what they do not know (Mistral, Fireworks …)."""
 
-from msgspec.structs import replace
+from holdfast.dialects.rule import Profile
+from holdfast.dialects.rules import (
+    arguments_object,
+    call_answered,
+    call_pending,
+    content_present,
+    content_shape,
+    id_legal,
+    id_present,
+    id_unique,
+    keys_known,
+    message_object,
+    name_legal,
+    result_has_call,
+    results_adjacent,
+    role_known,
+    roles_alternate,
+    system_first,
+    text_clean,
+    tool_speaker,
+    tool_text_only,
+    user_first,
+)
 
-from holdfast.dialects.profiles import openai_chat
+_SPEAKER = frozenset({"role", "content", "name"})
 
-PROFILE = replace(openai_chat.PROFILE, name="strict")
+PROFILE = Profile(
+    name="strict",
+    dialect="openai-chat",
+    dated="2026-11",
+    rules=(
+        message_object.RULE,
+        role_known.RULE,
+        content_shape.RULE,
+        tool_speaker.RULE,
+        id_present.RULE,
+        id_unique.RULE,
+        id_legal.RULE,
+        name_legal.RULE,
+        arguments_object.RULE,
+        text_clean.RULE,
+        result_has_call.RULE,
+        results_adjacent.RULE,
+        call_answered.RULE,
+        call_pending.RULE,
+        keys_known.RULE,
+        content_present.RULE,
+        tool_text_only.RULE,
+        system_first.RULE,
+        user_first.RULE,
+        roles_alternate.RULE,
+    ),
+    answers="following run",
+    user_after_tool=False,
+    id_pattern=r"[^\x00\ud800-\udfff]{1,64}",
+    message_keys={
+        "system": _SPEAKER,
+        "developer": _SPEAKER,
+        "user": _SPEAKER,
+        "assistant": _SPEAKER | {"tool_calls"},
+        "tool": _SPEAKER | {"tool_call_id"},
+    },
+    call_keys={
+        "": frozenset({"id", "type", "function", "custom", "index"}),
+        "function": frozenset({"name", "arguments"}),
+        "custom": frozenset({"name", "input"}),
+    },
+)

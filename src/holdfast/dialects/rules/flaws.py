@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from holdfast.dialects.rule import Action, Case, Check, Mended
-from holdfast.transcript import Violation
+from holdfast.transcript import Message, Part, Thinking, ToolResult, Violation
 
 
 def flaws_of(rule: str) -> Check:
@@ -17,26 +19,70 @@ def flaws_of(rule: str) -> Check:
 
     def check(case: Case) -> list[Violation]:
         return [
-            Violation(rule, index, case.path(index, flaw.at), flaw.message, flaw.remedy,
-                      flaw.mendable)
+            case.fault(rule, index, flaw.at, flaw.message, flaw.remedy, mendable=flaw.mendable)
             for index in case.index.flawed
             for flaw in case.messages[index].flaws
             if flaw.rule == rule
-        ]  # fmt: skip
+        ]
 
     return check
 
 
 def encode_anew(case: Case, violations: Sequence[Violation]) -> Mended:
-    """Mark the messages at fault to be encoded anew from their parts."""
+    """Mark the messages at fault, and the parts in them, to be encoded anew."""
+    rules = {violation.rule for violation in violations}
     at_fault = {violation.index for violation in violations}
     messages = tuple(
-        message.rewritten() if index in at_fault else message
+        cured(message, rules) if index in at_fault else message
         for index, message in enumerate(case.messages)
     )
-    actions = tuple(
-        Action(violation.rule, case.messages[violation.index].position,
-               f"{violation.path} {violation.message}: written anew")
-        for violation in violations
-    )  # fmt: skip
-    return Mended(messages, actions)
+    return Mended(messages, written_anew(case, violations))
+
+
+def written_anew(case: Case, violations: Sequence[Violation]) -> tuple[Action, ...]:
+    """Return the notes for messages that are encoded anew, and for sealed parts that go."""
+    return tuple(
+        case.action(found.rule, found.index, f"{found.path} {found.message}: {_fate(case, found)}")
+        for found in violations
+    )
+
+
+def _fate(case: Case, found: Violation) -> str:
+    place = found.path.removeprefix(case.path(found.index)).removeprefix(".")
+    sealed = any(_is_sealed(part, [place]) for part in case.messages[found.index].parts)
+    return "dropped, as it is signed" if sealed else "written anew"
+
+
+def cured(message: Message, rules: set[str]) -> Message:
+    """Return the message to be encoded anew where it has flaws of `rules`; other flaws stay.
+
+    Signed thinking cannot be written anew: where it is at fault it goes.
+    """
+    places = [flaw.at for flaw in message.flaws if flaw.rule in rules]
+    left = tuple(flaw for flaw in message.flaws if flaw.rule not in rules)
+    parts = tuple(
+        _touched(part, places) for part in message.parts if not _is_sealed(part, places)
+    )
+    return replace(message, parts=parts, intact=False, raw=None, flaws=left)
+
+
+def _touched(part: Part, places: Sequence[str]) -> Part:
+    touched = any(_within(place, part.at) for place in places)
+    if isinstance(part, ToolResult):
+        inner = tuple(_touched(each, places) for each in part.parts)
+        if touched or any(not each.intact for each in inner):
+            return replace(part, parts=inner, intact=False)
+        return part
+    return replace(part, intact=False) if touched else part
+
+
+def _is_sealed(part: Part, places: Sequence[str]) -> bool:
+    if not isinstance(part, Thinking) or not part.signature:
+        return False
+    return any(_within(place, part.at) for place in places)
+
+
+def _within(place: str, at: str) -> bool:
+    if not at:
+        return True
+    return place.startswith(at) and place[len(at) : len(at) + 1] in ("", ".", "[")

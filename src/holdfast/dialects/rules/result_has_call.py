@@ -4,51 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.dialects.rule import Action, Case, Mended, Rule
-from holdfast.dialects.rules.edit import drop_parts
-from holdfast.transcript import Part, Violation
+from holdfast.dialects.rule import Case, Mended, Rule
+from holdfast.dialects.rules.edit import Edits
+from holdfast.dialects.rules.pairs import holds_only_results
+from holdfast.dialects.shape import shown
+from holdfast.transcript import ToolResult, Violation
+
+NAME = "result-has-call"
 
 
 def check(case: Case) -> list[Violation]:
-    """Return the results that answer no call."""
-    if case.transcript.frame.setting("previous_response_id"):
+    """Return the results that answer no call; in a chained request the call may be stored.
+
+    Not mendable where nothing would be left of the list.
+    """
+    frame = case.transcript.frame
+    if frame.setting("previous_response_id") or frame.setting("conversation"):
         return []
+    orphans = _orphans(case)
+    something_stays = len({at for at, _ in orphans}) < len(case.messages) or any(
+        not holds_only_results(message) for message in case.messages
+    )
     return [
-        Violation(
-            "result-has-call", at, case.path(at, result.at),
-            f"the result for {result.call_id!r} answers no call before it",
-            "remove it, or put back the call that it answers",
+        case.fault(
+            NAME, at, result.at,
+            f"the result for {shown(result.call_id)} answers no call before it",
+            "remove it, or put back the call that it answers", mendable=something_stays,
         )
-        for (at, result), call in zip(case.index.results, case.index.call_of, strict=True)
-        if call < 0
+        for at, result in orphans
     ]  # fmt: skip
 
 
 def mend(case: Case, violations: Sequence[Violation]) -> Mended:
     """Drop the orphans, and messages that held nothing else."""
     del violations
-    orphans = {
-        id(result): at
-        for (at, result), call in zip(case.index.results, case.index.call_of, strict=True)
-        if call < 0
-    }
-
-    def unwanted(part: Part) -> bool:
-        return id(part) in orphans
-
+    edits = Edits()
+    orphans = _orphans(case)
+    for at, result in orphans:
+        edits.drop(at, result)
     actions = tuple(
-        Action("result-has-call", case.messages[at].position,
-               f"dropped the result for {result.call_id!r}: no call before it")
+        case.action(NAME, at, f"dropped the result for {shown(result.call_id)}: no call before it")
+        for at, result in orphans
+    )
+    return Mended(edits.applied(case.messages), actions)
+
+
+def _orphans(case: Case) -> list[tuple[int, ToolResult]]:
+    return [
+        (at, result)
         for (at, result), call in zip(case.index.results, case.index.call_of, strict=True)
-        if call < 0
-    )  # fmt: skip
-    return Mended(drop_parts(case.messages, set(orphans.values()), unwanted), actions)
+        if call < 0 and result.kind != "server" and result.call_id
+    ]
 
 
 RULE = Rule(
-    name="result-has-call",
+    name=NAME,
     states="A tool result answers a call that stands before it.",
     check=check,
     mend=mend,
+    mends="drops the orphan",
 )
-

@@ -8,4 +8,5 @@ RULE = Rule(
     states="Every message has a role that the provider knows.",
     check=flaws_of("role-known"),
     mend=encode_anew,
+    mends="writes the role that an alias stands for; any other is refused",
 )

@@ -1,0 +1,50 @@
+# Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
+#   make demo    check and repair a broken transcript, in pictures
+#   make test    all checks and tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test check bench soak docs clean
+
+demo: $(VENV)/.stamp-plain
+	@BIN=$(BIN) sh examples/demo.sh
+
+test: check
+	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+check: $(VENV)/.stamp-dev
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
+	@set -e; for part in bench/*.py; do echo "== $$part"; $(BIN)/python "$$part"; done
+
+soak: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile soak
+
+docs: $(VENV)/.stamp-dev
+	$(BIN)/python docs/make_docs.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: $(PYTHON) is missing or older than 3.11; name another: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.stamp-plain: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.stamp-plain
+
+$(VENV)/.stamp-bench: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[bench]'
+	@touch $@

@@ -1,0 +1,175 @@
+"""The command line: `main` is the outer boundary; every command is a file of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from holdfast.errors import HoldfastError
+
+COMMANDS = {
+    "check": "Hold transcripts against a provider's rules.",
+    "completion": "Print the completion script of a shell.",
+    "compress": "Make a transcript smaller, so that nothing is lost.",
+    "convert": "Write a transcript in another dialect.",
+    "diff": "Show what became of every message.",
+    "inspect": "Show where the context of a transcript goes.",
+    "recall": "Print the originals behind a reference.",
+    "repair": "Mend what breaks a provider's rules.",
+    "rules": "List the rules of the providers.",
+    "search": "Find a text in what was folded or rewritten.",
+    "undo": "Give back a transcript as it was before it was compressed.",
+}
+"""Name of a command, which is also the name of its file, and what it does."""
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""128 + the number of the signal, as a shell reports it."""
+UNEXPECTED = 70
+"""EX_SOFTWARE of sysexits.h."""
+
+
+def main() -> None:
+    """Run the command line with the arguments of the process, and exit."""
+    raise SystemExit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; nothing is raised, no traceback shown.
+
+    0 all is well, 1 rules are broken or something would be lost, 2 not readable or wrongly called,
+    70 a bug of Holdfast, 130 interrupted, 141 the reader of the output went away.
+    """
+    _tolerate_narrow_encodings()
+    if COMPLETE_VARIABLE in os.environ:
+        holdfast.main(list(arguments), "holdfast", COMPLETE_VARIABLE)
+    try:
+        code = _invoke(arguments)
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_output()
+        return BROKEN_PIPE
+    except HoldfastError as error:
+        return say(f"{error}")
+    except MemoryError:
+        return say("not enough memory for this input")
+    except OSError as error:
+        _let_go_of_output()
+        return say(f"the output cannot be written ({error.strerror or error})")
+    # The outer boundary: whatever else went wrong becomes one sentence.
+    except Exception as error:  # noqa: BLE001
+        return _unexpected(error)
+    return code
+
+
+def say(sentence: str, code: int = 2) -> int:
+    """Print one sentence to standard error and return the exit code that goes with it."""
+    line = " ".join(sentence.split())
+    click.echo(f"holdfast: {line}", err=True)
+    return code
+
+
+COMPLETE_VARIABLE = "_HOLDFAST_COMPLETE"
+
+
+class _Commands(click.Group):
+    """A group that imports a command only when it is called or asked for its options."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"holdfast.cli.{cmd_name}"), cmd_name)
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    try:
+        found = version("holdfast")
+    except PackageNotFoundError:
+        found = "(not installed)"
+    click.echo(f"holdfast {found}")
+    context.exit()
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
+    "2 not readable or wrongly called.",
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    help="Print the version and exit.",
+)  # fmt: skip
+@click.pass_context
+def holdfast(context: click.Context) -> int:
+    """Check, repair, convert and compress the transcripts of LLM agents.
+
+    \b
+    holdfast compress session.json -o small.json
+    holdfast check session.json              is it a list that the provider accepts?
+    holdfast repair session.json -o out.json mend it without inventing content
+    holdfast convert session.json --to anthropic -o out.json
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+    return 0
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    try:
+        with holdfast.make_context("holdfast", list(arguments)) as context:
+            code: object = holdfast.invoke(context)
+            return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        called = error.ctx.command_path if error.ctx else "holdfast"
+        return say(f"{error.format_message().rstrip('.')}; see '{called} --help'")
+    except click.ClickException as error:
+        return say(error.format_message())
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get("HOLDFAST_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = "/".join(last.filename.replace("\\", "/").split("/")[-2:])
+    return say(
+        f"unexpected {type(error).__name__} at {place}:{last.lineno}; this is a bug of Holdfast: "
+        "please report it with what HOLDFAST_DEBUG=1 prints",
+        UNEXPECTED,
+    )
+
+
+def _tolerate_narrow_encodings() -> None:
+    """Let characters that the terminal cannot show become `?` instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _let_go_of_output() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,95 @@
+"""The options by which a run is given its settings, and the window that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+import click
+from msgspec import Struct
+
+from holdfast.config import Settings, read_settings
+from holdfast.engine.windows import context_window
+from holdfast.errors import MissingExtra
+from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
+from holdfast.transcript import Transcript
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS: tuple[tuple[str, str, type, str, str], ...] = (
+    ("--model", "model.name", str, "M", "The model, whose window is looked up."),
+    ("--context-length", "model.context_length", int, "N", "The window in tokens."),
+    ("--threshold", "compression.threshold", float, "F",
+     "Share of the window at which compaction is due (0 to 1)."),
+    ("--target-ratio", "compression.target_ratio", float, "F",
+     "Newest messages to keep, as a share of the threshold (0.1 to 0.8)."),
+    ("--protect-first", "compression.protect_first", int, "N",
+     "First messages to keep beyond the system prompt."),
+    ("--protect-last", "compression.protect_last", int, "N",
+     "Newest messages that are never shortened (at least 1)."),
+)  # fmt: skip
+"""Flag, setting, type, metavariable, help."""
+
+
+class Window(Struct, frozen=True):
+    """A context length, where it comes from, and what there is to say about it."""
+
+    tokens: int
+    source: Literal["given", "model", "assumed"]
+    model: str
+    note: str = ""
+
+
+def settings_options(command: F) -> F:
+    """Add `--config` and the flags that override single settings to a command."""
+    command = click.option(
+        "--config", type=click.Path(), metavar="FILE",
+        help="Settings file; holdfast.toml here or in the user's configuration folder otherwise.",
+    )(command)  # fmt: skip
+    for flag, _, kind, metavar, text in reversed(_OPTIONS):
+        command = click.option(flag, type=kind, metavar=metavar, help=text)(command)
+    return command
+
+
+def settings_from(options: Mapping[str, Any]) -> Settings:
+    """Return the settings that the options of `settings_options` ask for, or raise."""
+    flags = {
+        setting: (flag, options[flag[2:].replace("-", "_")])
+        for flag, setting, _, _, _ in _OPTIONS
+        if options[flag[2:].replace("-", "_")] is not None
+    }
+    return read_settings(options["config"], flags=flags)
+
+
+def window_for(settings: Settings, transcript: Transcript) -> Window:
+    """Return the window of the settings, else of their model, else of the request's own model.
+
+    Where none is known, 200,000 is assumed and the note says so and what to do.
+    """
+    model = settings.model or _model_of(transcript)
+    if settings.context_length is not None:
+        return Window(settings.context_length, "given", model)
+    assumed = f"window assumed {ASSUMED_CONTEXT_LENGTH:,}"
+    if not model:
+        return Window(
+            ASSUMED_CONTEXT_LENGTH, "assumed", "", f"{assumed}; give --context-length or --model"
+        )
+    try:
+        found = context_window(model)
+    except MissingExtra as error:
+        note = f"{assumed}; give --context-length, or install holdfast[{error.extra}]"
+        return Window(ASSUMED_CONTEXT_LENGTH, "assumed", model, note)
+    if found is None:
+        note = f"{assumed}, that of {model!r} is not known; give --context-length"
+        return Window(ASSUMED_CONTEXT_LENGTH, "assumed", model, note)
+    return Window(found, "model", model)
+
+
+def budget_of(settings: Settings, window: Window) -> Budget:
+    """Return the budgets for a window."""
+    return budget_for(settings.policy, window.tokens, output_tokens=settings.output_tokens)
+
+
+def _model_of(transcript: Transcript) -> str:
+    named = transcript.frame.setting("model")
+    return named if isinstance(named, str) else ""

@@ -1,0 +1,79 @@
+"""`holdfast undo`: a transcript as it was before it was compressed."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from holdfast.cli import say
+from holdfast.cli.archive import SUFFIX, load_originals
+from holdfast.cli.files import (
+    STANDARD,
+    check_writable,
+    label,
+    packed,
+    read_bytes,
+    remove,
+    write_bytes,
+)
+from holdfast.dialects.document import read_document
+from holdfast.engine.originals import Generation, Undone, write_originals
+from holdfast.engine.originals import undo as undo_newest
+from holdfast.errors import CannotUndo, NotReadable
+
+
+@click.command()
+@click.argument("out", type=click.Path())
+@click.option("-o", "--output", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Where to write; OUT itself where it is not named.")  # fmt: skip
+@click.option("--originals", type=click.Path(), metavar="FILE",
+              help="Its originals; OUT.originals.jsonl where it is not named.")  # fmt: skip
+def undo(out: str, output: str | None, originals: str | None) -> int:
+    """Give back a transcript as it was before it was compressed.
+
+    The newest compression is taken back, and leaves the originals; the file goes with the last
+    one. Messages that were appended since stay at the end. Where OUT was edited otherwise, nothing
+    is written and the exit code is 2. With -o, OUT and its originals stay as they are.
+
+    \b
+    holdfast undo small.json
+    holdfast undo small.json -o session.json
+    """  # noqa: D301
+    held = originals or f"{out}{SUFFIX}"
+    target = output or out
+    check_writable(target)
+    try:
+        now = read_document(read_bytes(out)).source
+    except NotReadable as error:
+        return say(f"{label(out)}: {error}")
+    try:
+        undone = undo_newest(load_originals(held), now)
+    except CannotUndo as error:
+        return say(f"{label(out)}: {error}")
+    write_bytes(target, packed(target, undone.text))
+    if _same(target, out):
+        _keep(held, undone.generations)
+    elif target != STANDARD and undone.generations:
+        _keep(f"{target}{SUFFIX}", undone.generations)
+    _tell(target, undone)
+    return 0
+
+
+def _same(name: str, other: str) -> bool:
+    return name != STANDARD and os.path.realpath(name) == os.path.realpath(other)
+
+
+def _keep(name: str, generations: tuple[Generation, ...]) -> None:
+    if generations:
+        write_bytes(name, write_originals(generations), private=True)
+    else:
+        remove(name)
+
+
+def _tell(target: str, undone: Undone) -> None:
+    where = "standard output" if target == STANDARD else label(target)
+    kept = f", with {undone.appended:,} messages appended since" if undone.appended else ""
+    left = len(undone.generations)
+    more = f"; {left:,} earlier can be undone" if left else ""
+    click.echo(f"as it was before the compression{kept}: {where}{more}", err=target == STANDARD)

@@ -1,0 +1,230 @@
+"""Settings from a TOML file and the environment to values; the only reader of os.environ."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from holdfast.errors import InvalidSetting, NotReadable
+from holdfast.policy import Policy
+
+FILE_NAME = "holdfast.toml"
+PREFIX = "HOLDFAST_"
+OTHER_VARIABLES = frozenset(
+    f"{PREFIX}{name}"
+    for name in ("CONFIG", "DATA", "DEBUG", "HOME", "SOAK", "STORE", "TEST_POSTGRES")
+)
+"""Variables of ours that are no settings."""
+
+Kind: TypeAlias = Literal["bool", "int", "float", "str"]
+
+SECTIONS: Mapping[str, Mapping[str, Kind]] = {
+    "compression": {field.name: cast("Kind", field.type.__name__) for field in fields(Policy)},
+    "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
+}
+"""The sections of a settings file, their keys, and what each key holds."""
+
+_MEANING: Mapping[Kind, str] = {
+    "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
+}  # fmt: skip
+_YES_NO = {
+    "true": True, "1": True, "yes": True, "on": True,
+    "false": False, "0": False, "no": False, "off": False,
+}  # fmt: skip
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What a run goes by; `file` is the settings file that was read, "" where there was none."""
+
+    policy: Policy = Policy()
+    model: str = ""
+    context_length: int | None = None
+    output_tokens: int = 0
+    file: str = ""
+
+
+class _Given(Struct, frozen=True):
+    """A value, and where it was given: what an error names."""
+
+    value: Any
+    origin: str
+
+
+def read_settings(
+    file: str | None = None,
+    *,
+    flags: Mapping[str, tuple[str, object]] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Return the settings: the command line over the environment over the file over the defaults.
+
+    The file is `file`, else the one that HOLDFAST_CONFIG names, else holdfast.toml here, else
+    holdfast/config.toml in the configuration folder of the user. `flags` maps "section.key" to
+    the flag and its value. Raises `InvalidSetting` with the key, where it was given and what it
+    may be, and `NotReadable` for a file that was named and cannot be read.
+    """
+    surroundings = os.environ if environment is None else environment
+    found = settings_file(file, surroundings)
+    layers = [dict(_from_file(found)) if found else {}, _from_environment(surroundings)]
+    layers.append({key: _Given(value, flag) for key, (flag, value) in (flags or {}).items()})
+    given: dict[str, _Given] = {}
+    for layer in layers:
+        if "model.name" in layer:  # a window that was given for another model
+            given.pop("model.context_length", None)
+        given.update(layer)
+    return _settings(given, found)
+
+
+def settings_file(file: str | None, environment: Mapping[str, str]) -> str:
+    """Return the name of the settings file, "" where there is none; it is not opened."""
+    named = file or environment.get(f"{PREFIX}CONFIG", "")
+    if named:
+        return named
+    home = environment.get("HOME") or os.path.expanduser("~")
+    folder = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    for name in (FILE_NAME, os.path.join(folder, "holdfast", "config.toml")):
+        if os.path.isfile(name):
+            return name
+    return ""
+
+
+def _from_file(name: str) -> Iterator[tuple[str, _Given]]:
+    for section, held in _parsed(name).items():
+        if section not in SECTIONS:
+            raise InvalidSetting(
+                f"{name}: [{section}]", held, f"left out: there is no such section; "
+                f"known: {', '.join(f'[{known}]' for known in SECTIONS)}",
+            )  # fmt: skip
+        if not isinstance(held, dict):
+            raise InvalidSetting(f"{name}: {section}", held, f"a section: [{section}]")
+        for key, value in cast("dict[str, Any]", held).items():
+            origin = f"{name}: {section}.{key}"
+            if key not in SECTIONS[section]:
+                raise _unknown(origin, value, key, SECTIONS[section])
+            yield f"{section}.{key}", _Given(_checked(section, key, value, origin), origin)
+
+
+def _parsed(name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotReadable("does not exist", where=name, remedy="check the name") from None
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "not UTF-8"
+        raise NotReadable(
+            f"cannot be read ({said})", where=name, remedy="check the settings file"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise NotReadable(
+            f"is not TOML: {error}", where=name, remedy="mend the settings file"
+        ) from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, _Given]:
+    """Return what variables say; the long form of a name wins over the short one."""
+    names = {f"{PREFIX}{key.upper()}": ("compression", key) for key in SECTIONS["compression"]}
+    names |= {
+        f"{PREFIX}{section}_{key}".upper(): (section, key)
+        for section, keys in SECTIONS.items()
+        for key in keys
+    }
+    found: dict[str, _Given] = {}
+    for variable in sorted(environment, key=lambda name: (len(name), name)):
+        if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
+            continue
+        text = environment[variable]
+        if variable not in names:
+            raise _unknown(variable, text, variable, names)
+        section, key = names[variable]
+        value = _from_text(section, key, text, variable)
+        found[f"{section}.{key}"] = _Given(value, variable)
+    return found
+
+
+def _from_text(section: str, key: str, text: str, variable: str) -> Any:
+    try:
+        match SECTIONS[section][key]:
+            case "bool":
+                return _YES_NO[text.strip().lower()]
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+            case "str":
+                return text
+    except (KeyError, ValueError):
+        raise InvalidSetting(variable, text, _wanted(section, key)) from None
+
+
+def _checked(section: str, key: str, value: object, origin: str) -> Any:
+    match SECTIONS[section][key]:
+        case "bool":
+            fits = isinstance(value, bool)
+        case "int":
+            fits = isinstance(value, int) and not isinstance(value, bool)
+        case "float":
+            fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        case "str":
+            fits = isinstance(value, str)
+    if not fits:
+        raise InvalidSetting(origin, value, _wanted(section, key))
+    return value
+
+
+def _wanted(section: str, key: str) -> str:
+    kind = SECTIONS[section][key]
+    range_ = _range(section, key) if kind in ("int", "float") else ""
+    return f"{_MEANING[kind]}{' ' if range_ else ''}{range_}"
+
+
+def _range(section: str, key: str) -> str:
+    """Return the allowed range of a number, as the policy itself words it."""
+    if section == "model":
+        return "of at least 0" if key == "output_tokens" else "of at least 1"
+    absurd: dict[str, Any] = {key: -(10**12)}
+    try:
+        Policy(**absurd)
+    except InvalidSetting as error:
+        return error.wanted.replace("at least", "of at least")
+    return ""
+
+
+def _unknown(origin: str, value: object, name: str, known: Mapping[str, object]) -> InvalidSetting:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}"
+    return InvalidSetting(origin, value, f"left out: there is no such setting{hint}")
+
+
+def _settings(given: Mapping[str, _Given], file: str) -> Settings:
+    chosen = {
+        key: given[f"compression.{key}"]
+        for key in SECTIONS["compression"]
+        if f"compression.{key}" in given
+    }
+    try:
+        policy = Policy(**{key: one.value for key, one in chosen.items()})
+    except InvalidSetting as error:
+        raise InvalidSetting(chosen[error.name].origin, error.value, error.wanted) from None
+    for key, least in (("model.context_length", 1), ("model.output_tokens", 0)):
+        one = given.get(key)
+        if one is not None and one.value < least:
+            raise InvalidSetting(one.origin, one.value, f"at least {least}")
+    return Settings(
+        policy=policy,
+        model=_value(given, "model.name", ""),
+        context_length=_value(given, "model.context_length", None),
+        output_tokens=_value(given, "model.output_tokens", 0),
+        file=file,
+    )
+
+
+def _value(given: Mapping[str, _Given], key: str, otherwise: Any) -> Any:
+    found = given.get(key)
+    return otherwise if found is None else found.value

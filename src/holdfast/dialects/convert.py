@@ -1,0 +1,194 @@
+"""From one dialect to another, with the list of what could not come along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.carry import carry
+from holdfast.dialects.dialect import Dialect
+from holdfast.dialects.load import dump, load
+from holdfast.dialects.loss import Loss, Losses
+from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.regroup import chat_turns, with_kinds_of_calls, with_real_ids
+from holdfast.dialects.request import is_request, record_fields, request_fields
+from holdfast.dialects.same import first_difference
+from holdfast.transcript import Frame, Message, Payload, Text, Transcript
+
+__all__ = ["Converted", "Loss", "convert", "convert_transcript"]
+
+_SYSTEM_OUTSIDE = frozenset({"anthropic", "gemini"})
+"""Dialects that want the leading system messages in a field of the request."""
+_WITHOUT_IDS = frozenset({"gemini", "sharegpt"})
+_CALLS_IN_ONE = frozenset({"openai-chat", "sharegpt"})
+
+
+class Converted(Struct, frozen=True):
+    """A transcript in another dialect.
+
+    `messages` is the wire value: a list where a list was given (a body where its system prompt has
+    no place in the list), a body where a body was. Where `lossless`, converting it back gives the
+    same conversation: this was tried, not hoped.
+    """
+
+    messages: Any
+    losses: tuple[Loss, ...]
+    transcript: Transcript
+
+    @property
+    def lossless(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.losses
+
+
+def convert(messages: Any, to: str, *, dialect: str | None = None) -> Converted:
+    """Return `messages` in the dialect `to`, and everything that it could not hold.
+
+    `messages` is a message list or a body that holds one; its dialect is found from the data
+    unless named. Nothing is mutated. Raises `UnknownName` for a dialect that does not exist and
+    `NotReadable` where there are no messages.
+    """
+    target = dialect_named(to).name
+    transcript = load(messages, dialect=dialect)
+    if transcript.dialect == target:
+        return Converted(messages, (), transcript)
+    return convert_transcript(transcript, target)
+
+
+def convert_transcript(transcript: Transcript, to: str) -> Converted:
+    """Return the transcript in the dialect `to`; in its own dialect it comes back as it is."""
+    source, target = dialect_named(transcript.dialect), dialect_named(to)
+    if source is target:
+        return Converted(dump(transcript), (), transcript)
+    frame = transcript.frame
+    losses = Losses(frame.path, f"$.{source.system_key}" if source.system_key else "$")
+    carried = carry(_with_system(transcript), source.name, to, losses)
+    written = _write(carried, target, losses, body=frame.body is not None)
+    _try_back(written, source, target, losses)
+    if not written.items:
+        losses.add(-1, "", f"no message is left for the list of {to}")
+    fields: Payload = {}
+    if frame.body is not None:
+        fields = _fields(transcript, target, losses)
+    return _framed(written, fields, target, frame, losses)
+
+
+def _with_system(transcript: Transcript) -> Sequence[Message]:
+    if transcript.system is None:
+        return transcript.messages
+    return (transcript.system, *transcript.messages)
+
+
+class _Written(Struct, frozen=True):
+    """A conversation in a dialect: what it should say, and its wire form."""
+
+    meant: list[Message]
+    arranged: list[Message]
+    items: list[Any]
+    system: Any = None
+
+
+def _write(messages: list[Message], target: Dialect, losses: Losses, *, body: bool) -> _Written:
+    """Return carried messages in the form of `target`."""
+    leading, rest = _apart(messages, target, body=body)
+    if target.name == "gemini":
+        rest = [_as_user(message, losses) for message in rest]
+    rest = with_kinds_of_calls(rest)
+    if target.name in _CALLS_IN_ONE:
+        rest = chat_turns(rest, target.name, losses)
+    meant = [*leading, *rest]
+    if target.name not in _WITHOUT_IDS:
+        rest = with_real_ids(rest)
+    arranged = target.arrange(rest)
+    items = [target.encode(message) for message in arranged]
+    system = None
+    if leading and target.encode_system is not None:
+        parts = tuple(part for message in leading for part in message.parts)
+        system = target.encode_system(Message("system", parts))
+    return _Written(meant, arranged, items, system)
+
+
+def _apart(
+    messages: list[Message], target: Dialect, *, body: bool
+) -> tuple[list[Message], list[Message]]:
+    """Return the messages that go into the request's system field, and the others."""
+    count = 0
+    if target.name in _SYSTEM_OUTSIDE:
+        while count < len(messages) and messages[count].role == "system":
+            count += 1
+    elif target.system_key and body and messages and messages[0].position < 0:
+        first = messages[0]
+        count = int(len(first.parts) == 1 and isinstance(first.parts[0], Text))
+    return messages[:count], messages[count:]
+
+
+def _as_user(message: Message, losses: Losses) -> Message:
+    if message.role != "system":
+        return message
+    losses.add(message.position, "", "gemini has no system messages in its list: made a user's")
+    return replace(message, role="user")
+
+
+def _try_back(written: _Written, source: Dialect, target: Dialect, losses: Losses) -> None:
+    """Read what was written, write it in the source dialect, read that; note what differs."""
+    there = _read(written, target)
+    gone = first_difference(written.meant, there)
+    if gone is not None:
+        losses.add(gone.position, "", f"read back from {target.name}, {gone.what}")
+        return
+    unheard = Losses("$")
+    carried = carry(there, target.name, source.name, unheard)
+    back = _read(_write(carried, source, unheard, body=True), source)
+    gone = first_difference(written.meant, back)
+    if gone is not None:
+        losses.add(gone.position, "", f"converted back from {target.name}, {gone.what}")
+
+
+def _read(written: _Written, dialect: Dialect) -> list[Message]:
+    messages = list(dialect.decode(written.items, None))
+    if written.system is not None and dialect.decode_system is not None:
+        system = dialect.decode_system({dialect.system_key: written.system})
+        if system is not None:
+            messages.insert(0, system)
+    return messages
+
+
+def _fields(transcript: Transcript, target: Dialect, losses: Losses) -> Payload:
+    source, body = dialect_named(transcript.dialect), transcript.frame.body or {}
+    skip = {transcript.frame.key}
+    if source.system_key and transcript.system is not None:
+        skip.add(source.system_key)
+    carry_fields = request_fields if is_request(body, source.name) else record_fields
+    fields = carry_fields(body, source.name, target.name, skip=frozenset(skip), losses=losses)
+    for key in (target.list_key, target.system_key):
+        if fields.pop(key, None) is not None:
+            losses.add_setting(key, f"the field {key!r} gives way to that of {target.name}")
+    return fields
+
+
+def _framed(
+    written: _Written, fields: Payload, target: Dialect, frame: Frame, losses: Losses
+) -> Converted:
+    messages = _origins_kept(target.decode(written.items, None), written.arranged)
+    if frame.body is None and written.system is None:
+        transcript = Transcript(target.name, messages)
+        return Converted(written.items, tuple(losses.found), transcript)
+    body = dict(fields)
+    if written.system is not None:
+        body[target.system_key] = written.system
+    body[target.list_key] = written.items
+    system = target.decode_system(body) if target.decode_system is not None else None
+    transcript = Transcript(target.name, messages, Frame(target.list_key, body), system)
+    return Converted(body, tuple(losses.found), transcript)
+
+
+def _origins_kept(
+    messages: Sequence[Message], arranged: Sequence[Message]
+) -> tuple[Message, ...]:
+    return tuple(
+        message if was.origin == "real" else replace(message, origin=was.origin)
+        for message, was in zip(messages, arranged, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Services around the pipeline: the one-shot run, the long-lived engine."""

@@ -1,0 +1,395 @@
+"""The default engine: a long-lived compressor for one session at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.load import load
+from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.repair import repair_transcript
+from holdfast.dialects.wire_rules import wire_rules
+from holdfast.engine.contract import ContextEngine
+from holdfast.engine.live_log import LiveLog
+from holdfast.engine.recall import TOOLS, answer_tool, find, recall
+from holdfast.engine.reporting import report_of
+from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
+from holdfast.pipeline.measure import Estimator, tools_tokens
+from holdfast.pipeline.state import CompactionState, rehydrated
+from holdfast.pipeline.trigger import Decision, Moment, decide
+from holdfast.pipeline.work import Wish, Work
+from holdfast.policy import Budget, Policy, budget_for
+from holdfast.ports import Redact, TokenCounter
+from holdfast.report import Report
+from holdfast.tokens.calibrate import Calibration
+from holdfast.transcript import Payload, Transcript, View
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What a compressor is made with; replaced as a whole when the model changes."""
+
+    model: str = ""
+    context_length: int
+    output_tokens: int = 0
+    policy: Policy
+    provider: str | None = None
+    dialect: str | None = None
+    counter: TokenCounter
+    redact: Redact
+    tools: tuple[Payload, ...] = ()
+
+    @property
+    def budget(self) -> Budget:
+        """The budgets of the policy for this window."""
+        return budget_for(self.policy, self.context_length, output_tokens=self.output_tokens)
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """What the provider reported last, and how far the log reached then."""
+
+    prompt_tokens: int = 0
+    at_estimate: int = 0
+    """Our own estimate of the same prompt."""
+    confirmed: bool = True
+    """Whether a report came since the last compaction."""
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """What survives a restart beside the transcript."""
+
+    state: CompactionState
+    calibration: Calibration
+
+
+class Compressor(ContextEngine):
+    """Keeps one conversation inside its window.
+
+    Long-lived form: `append` what arrives, ask `decide`, call `compact`; each message is decoded,
+    measured and read once. Contract form: `compress(messages)` takes the host's whole list.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = "",
+        context_length: int = 200_000,
+        output_tokens: int = 0,
+        policy: Policy | None = None,
+        provider: str | None = None,
+        dialect: str | None = None,
+        counter: TokenCounter | None = None,
+        redact: Redact = str,
+        tools: Sequence[Payload] = (),
+    ) -> None:
+        """Make a compressor for a model or a window."""
+        self._settings = Settings(
+            model=model, context_length=context_length, output_tokens=output_tokens,
+            policy=policy or Policy(), provider=provider,
+            dialect=dialect or (profile_named(provider).dialect if provider else None),
+            counter=counter or Estimator(), redact=redact, tools=tuple(tools),
+        )  # fmt: skip
+        self.context_length = context_length
+        self.threshold_tokens = self._settings.budget.threshold_tokens
+        self._calibration = Calibration()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._log: LiveLog | None = None
+        self._state = CompactionState()
+        self._usage = Usage()
+        self._seen: list[Any] = []
+        self._last: Report | None = None
+        self._undone: list[tuple[View, int, CompactionState]] = []
+
+    @property
+    def name(self) -> str:
+        """Its name among engines."""
+        return "compressor"
+
+    # The long-lived form
+
+    def append(self, *messages: Any) -> None:
+        """Take new messages at the end of the conversation; costs the same at any length."""
+        log = self._log
+        if log is None:
+            found = load(list(messages), dialect=self._settings.dialect)
+            log = self._log = LiveLog(found.dialect, self._settings.counter)
+        log.append(messages)
+        self._seen.extend(messages)
+
+    def decide(self, prompt_tokens: int | None = None) -> Decision:
+        """Return whether a compaction is due, and why; independent of the length of the log."""
+        settings = self._settings
+        tokens, source = self._prompt_tokens(prompt_tokens)
+        moment = Moment(
+            prompt_tokens=tokens, source=source, ineffective=self._state.ineffective,
+            floor_tokens=self._last.floor_tokens if self._last else 0,
+            is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
+        )  # fmt: skip
+        return decide(moment, settings.policy, settings.budget)
+
+    def compact(
+        self, *, focus: str = "", force: bool = False, keep_last: int | None = None
+    ) -> Report:
+        """Fold what is due and return what was done; without `force` only where it is due."""
+        decision = self.decide()
+        work = self._work(Wish(focus=focus, keep_last=keep_last))
+        if not force and not decision.due:
+            stays = Unchanged(decision.reason, decision.detail, self._estimate())
+            return self._reported(work, stays, decision)
+        todo = plan(work)
+        done = todo if isinstance(todo, Unchanged) else finish(todo)
+        if isinstance(done, Outcome):
+            self._adopt(done)
+        else:
+            self._state = replace(self._state, ineffective=self._state.ineffective + 1)
+        return self._reported(work, done, decision)
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the model should see now, in the dialect that was given."""
+        return list(self._seen)
+
+    @property
+    def state(self) -> CompactionState:
+        """What the next compaction starts from."""
+        return self._state
+
+    @property
+    def last_report(self) -> Report | None:
+        """What the last run did."""
+        return self._last
+
+    def recall(self, reference: str) -> list[Any]:
+        """Return the originals that a reference stands for; raises `UnknownReference`."""
+        return recall(reference, self._state.references, self._live().messages)
+
+    def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
+        """Return positions and snippets of folded messages that hold `text`."""
+        return find(text, self._live().messages[: self._state.folded_to], most)
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False where there is none."""
+        if not self._undone:
+            return False
+        log = self._live()
+        view, tokens, self._state = self._undone.pop()
+        log.replace_view(view, tokens + sum(log.tokens[view.length :]))
+        self._shown()
+        return True
+
+    def snapshot(self) -> bytes:
+        """Return what survives a restart beside the transcript."""
+        return msgspec.json.encode(Snapshot(state=self._state, calibration=self._calibration))
+
+    def restore(self, data: bytes) -> None:
+        """Take a snapshot; the transcript itself is appended by the host."""
+        found = msgspec.json.decode(data, type=Snapshot)
+        self._calibration = found.calibration
+        self._state = replace(found.state, folded_to=0, ledgered=0, references=())
+
+    # The contract of engines
+
+    def update_from_response(self, usage: Mapping[str, Any]) -> None:
+        """Take the provider's count: it corrects the estimates from now on."""
+        prompt = _prompt_tokens_of(usage)
+        if prompt <= 0:
+            return
+        estimate = self._estimate()
+        if self._last is not None and not self._usage.confirmed:
+            self._last = self._last.confirmed_by(prompt)
+        self._calibration = self._calibration.observe(self._settings.model, estimate, prompt)
+        self._usage = Usage(prompt_tokens=prompt, at_estimate=estimate)
+        self.last_prompt_tokens = prompt
+        self.last_completion_tokens = _first_int(usage, "completion_tokens", "output_tokens")
+        self.last_total_tokens = prompt + self.last_completion_tokens
+
+    def should_compress(self, prompt_tokens: int | None = None) -> bool:
+        """Return whether an automatic compaction is due."""
+        return self.decide(prompt_tokens).due
+
+    def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
+        """Return whether `messages` are over the threshold by estimate."""
+        self._absorb(messages)
+        return self.decide().due
+
+    def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
+        """Return whether a run by hand would fold anything."""
+        self._absorb(messages)
+        return not isinstance(plan(self._work(Wish())), Unchanged)
+
+    def compress(
+        self,
+        messages: Sequence[Any],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        force: bool = False,
+    ) -> list[Any]:
+        """Return the host's list made smaller; the same messages where nothing is due."""
+        self._absorb(messages)
+        if current_tokens:
+            self._usage = replace(
+                self._usage, prompt_tokens=current_tokens, at_estimate=self._estimate()
+            )
+        report = self.compact(focus=focus_topic or "", force=force or focus_topic is not None)
+        return list(messages) if report.status == "unchanged" else self.messages
+
+    async def acompress(
+        self,
+        messages: Sequence[Any],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        force: bool = False,
+    ) -> list[Any]:
+        """Do what `compress` does, for hosts that await."""
+        return self.compress(messages, current_tokens, focus_topic, force=force)
+
+    def on_session_reset(self) -> None:
+        """Forget the session; the calibration belongs to the model and stays."""
+        super().on_session_reset()
+        self._begin()
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """Return the recall and search tools; constant."""
+        return [dict(tool) for tool in TOOLS]
+
+    def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
+        log = self._live()
+        return answer_tool(
+            name, arguments, self._state.references, log.messages, self._state.folded_to
+        )
+
+    def update_model(self, model: str, context_length: int, **details: Any) -> None:
+        """Take another model: the next `decide` already uses its window."""
+        output = details.get("output_tokens", self._settings.output_tokens)
+        self._settings = replace(
+            self._settings, model=model, context_length=context_length, output_tokens=int(output)
+        )
+        self.context_length = context_length
+        self.threshold_tokens = self._settings.budget.threshold_tokens
+
+    def get_status(self) -> dict[str, Any]:
+        """Return what a status line shows, with the pressure and the reason to wait."""
+        decision = self.decide()
+        return {
+            **super().get_status(),
+            "prompt_tokens": decision.prompt_tokens,
+            "prompt_tokens_source": decision.source,
+            "pressure": decision.pressure,
+            "urgency": decision.urgency,
+            "reason": decision.reason,
+        }
+
+    # Helpers, in order of use
+
+    def _live(self) -> LiveLog:
+        if self._log is None:
+            self._log = LiveLog(self._settings.dialect or "openai-chat", self._settings.counter)
+        return self._log
+
+    def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
+        if given is not None:
+            return given, "measured"
+        usage, estimate = self._usage, self._estimate()
+        model = self._settings.model
+        if usage.prompt_tokens and usage.confirmed:
+            grown = self._calibration.apply(model, max(estimate - usage.at_estimate, 0))
+            return usage.prompt_tokens + grown, "measured"
+        return self._calibration.apply(model, estimate), "estimated"
+
+    def _estimate(self) -> int:
+        return self._outside() + (self._log.view_tokens if self._log else 0)
+
+    def _outside(self) -> int:
+        return tools_tokens(self._settings.tools, self._settings.counter)
+
+    def _is_unconfirmed(self) -> bool:
+        """Return whether only our own estimate says what the last compaction left."""
+        grown = self._estimate() - self._usage.at_estimate
+        return not self._usage.confirmed and grown < 0.1 * self.threshold_tokens
+
+    def _is_dense(self) -> bool:
+        report = self._last
+        if report is None or not report.tokens_before:
+            return False
+        return report.floor_tokens + report.summary_tokens > 0.7 * report.tokens_before
+
+    def _work(self, wish: Wish) -> Work:
+        log, settings = self._live(), self._settings
+        profile = profile_for(log.dialect, settings.provider)
+        frame = Transcript(log.dialect, ())
+        return Work(
+            log=log.messages, tokens=log.tokens, facts=log.facts, view=log.view,
+            state=rehydrated(self._state, log.messages), policy=settings.policy,
+            budget=settings.budget, rules=wire_rules(frame, profile, settings.model),
+            counter=settings.counter, redact=settings.redact, outside_tokens=self._outside(),
+            wish=wish,
+        )  # fmt: skip
+
+    def _adopt(self, done: Outcome) -> None:
+        log = self._live()
+        self._undone.append((log.view, log.view_tokens, self._state))
+        log.replace_view(done.view, done.tokens_after - self._outside())
+        self._state = done.state
+        self._shown()
+
+    def _shown(self) -> None:
+        """Bring what the host sees in line with the view."""
+        log = self._live()
+        encode = dialect_named(log.dialect).encode
+        self._seen = [encode(message) for message in log.render()]
+        self._usage = Usage(at_estimate=self._estimate(), confirmed=False)
+        self.compression_count = self._state.count
+
+    def _reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
+        report = replace(
+            report_of(work, done, Transcript(self._live().dialect, ())),
+            urgency=decision.urgency,
+            prompt_tokens=decision.prompt_tokens,
+            prompt_tokens_source=decision.source,
+            context_length_source="given",
+        )
+        self._last = report
+        return report
+
+    def _absorb(self, messages: Sequence[Any]) -> None:
+        """Take the host's list: what is new is appended; another list starts a new log."""
+        known = len(self._seen)
+        if known and len(messages) >= known and list(messages[:known]) == self._seen:
+            if len(messages) > known:
+                self.append(*messages[known:])
+            return
+        state = self._state
+        self._begin()
+        if not known:
+            self._state = state
+        found = load(list(messages), dialect=self._settings.dialect)
+        mended, _ = repair_transcript(found, profile_for(found.dialect, self._settings.provider))
+        self.append(*[dialect_named(found.dialect).encode(message) for message in mended.messages])
+        self._seen = list(messages) if mended is found else self._seen
+
+
+def _prompt_tokens_of(usage: Mapping[str, Any]) -> int:
+    """Return the whole prompt of a usage report: Anthropic counts cached tokens apart."""
+    if "prompt_tokens" in usage:
+        return _first_int(usage, "prompt_tokens")
+    cached = _first_int(usage, "cache_read_input_tokens") + _first_int(
+        usage, "cache_creation_input_tokens"
+    )
+    return _first_int(usage, "input_tokens", "promptTokenCount") + cached
+
+
+def _first_int(usage: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        found = usage.get(name)
+        if isinstance(found, int) and found > 0:
+            return found
+    return 0

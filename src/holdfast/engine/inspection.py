@@ -1,0 +1,154 @@
+"""Where the context of one transcript goes: by category, by message, in copies; never its words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from holdfast.pipeline.breakdown import categories, fixed_categories
+from holdfast.pipeline.frame import recognise
+from holdfast.pipeline.measure import message_tokens, messages_tokens
+from holdfast.pipeline.prune import answered_calls
+from holdfast.pipeline.trigger import Moment, decide
+from holdfast.policy import Budget, Policy
+from holdfast.ports import TokenCounter
+from holdfast.report import Urgency
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
+
+
+class Share(Struct, frozen=True):
+    """One category of the context with its tokens."""
+
+    name: str
+    tokens: int
+
+
+class Long(Struct, frozen=True):
+    """One message by its size; `tools` are the tools that it calls or whose results it holds."""
+
+    position: int
+    id: str
+    role: str
+    tools: tuple[str, ...]
+    tokens: int
+
+
+class Copies(Struct, frozen=True):
+    """Tool results with the same text; `tokens` is what all but one of them cost."""
+
+    positions: tuple[int, ...]
+    tool: str
+    tokens: int
+
+
+class Inspection(Struct, frozen=True, kw_only=True):
+    """What one transcript costs, and how near it is to a compaction."""
+
+    messages: int
+    tokens: int
+    counter: str
+    is_estimate: bool
+    categories: tuple[Share, ...]
+    longest: tuple[Long, ...]
+    duplicates: tuple[Copies, ...]
+    context_length: int
+    effective_window: int
+    threshold_tokens: int
+    pressure: float
+    """Tokens as a share of the threshold."""
+    warning: bool
+    """Whether the pressure is high enough for a warning."""
+    urgency: Urgency
+    fits_window: bool
+
+
+def inspect_transcript(
+    transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *, most: int = 10
+) -> Inspection:
+    """Return what the transcript costs, with its `most` longest messages and most costly copies."""
+    log = recognise(transcript.messages)
+    tokens = messages_tokens(log, counter)
+    shares = _shares(transcript, log, tokens, counter)
+    total = sum(share.tokens for share in shares)
+    decision = decide(Moment(prompt_tokens=total, source="estimated"), policy, budget)
+    calls = answered_calls(log)
+    return Inspection(
+        messages=len(log),
+        tokens=total,
+        counter=counter.name,
+        is_estimate=counter.is_estimate,
+        categories=shares,
+        longest=_longest(log, tokens, calls, most),
+        duplicates=tuple(_duplicates(log, calls, counter)[:most]),
+        context_length=budget.context_length,
+        effective_window=budget.effective_window,
+        threshold_tokens=budget.threshold_tokens,
+        pressure=round(total / budget.threshold_tokens, 4) if budget.threshold_tokens else 0.0,
+        warning=decision.pressure,
+        urgency=decision.urgency,
+        fits_window=total <= budget.effective_window,
+    )
+
+
+def shares_of(transcript: Transcript, counter: TokenCounter) -> tuple[Share, ...]:
+    """Return the tokens of a transcript by category, the largest first."""
+    log = recognise(transcript.messages)
+    return _shares(transcript, log, messages_tokens(log, counter), counter)
+
+
+def _shares(
+    transcript: Transcript, log: Sequence[Message], tokens: Sequence[int], counter: TokenCounter
+) -> tuple[Share, ...]:
+    fixed = fixed_categories(transcript, counter)
+    found: dict[str, int] = {}
+    for one in (*fixed, *categories(log, tokens, whole(len(log)), {}, counter)):
+        found[one.name] = found.get(one.name, 0) + one.tokens_before
+    return tuple(Share(name, found[name]) for name in sorted(found, key=lambda n: -found[n]))
+
+
+def _longest(
+    log: Sequence[Message], tokens: Sequence[int], calls: Mapping[str, ToolCall], most: int
+) -> tuple[Long, ...]:
+    order = sorted(range(len(log)), key=lambda at: (-tokens[at], at))[:most]
+    return tuple(
+        Long(at, log[at].id, log[at].role, _tools(log[at], calls), tokens[at]) for at in order
+    )
+
+
+def _tools(message: Message, calls: Mapping[str, ToolCall]) -> tuple[str, ...]:
+    names: list[str] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            names.append(part.name)
+        elif isinstance(part, ToolResult):
+            names.append(_tool(part, calls))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _tool(result: ToolResult, calls: Mapping[str, ToolCall]) -> str:
+    call = calls.get(result.call_id)
+    return call.name if call is not None else result.name
+
+
+def _duplicates(
+    log: Sequence[Message], calls: Mapping[str, ToolCall], counter: TokenCounter
+) -> list[Copies]:
+    places: dict[bytes, list[tuple[int, ToolResult]]] = {}
+    for at, message in enumerate(log):
+        for part in message.parts:
+            if isinstance(part, ToolResult) and message.origin == "real":
+                text = "\n".join(inner.text for inner in part.parts if isinstance(inner, Text))
+                if text:
+                    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+                    places.setdefault(mark, []).append((at, part))
+    found = [
+        Copies(
+            tuple(at for at, _ in copies), _tool(copies[0][1], calls),
+            (len(copies) - 1) * message_tokens(Message("tool", (copies[0][1],)), counter),
+        )
+        for copies in places.values()
+        if len(copies) > 1
+    ]  # fmt: skip
+    return sorted(found, key=lambda copies: (-copies.tokens, copies.positions))

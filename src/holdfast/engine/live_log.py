@@ -1,0 +1,65 @@
+"""A log that grows: every message decoded, measured and read for facts once, when it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.dialects.registry import dialect_named
+from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.ledger import Fact, facts_of
+from holdfast.pipeline.measure import message_tokens
+from holdfast.ports import TokenCounter
+from holdfast.transcript import Message, ToolCall, View, extend, render, whole
+
+
+class LiveLog:
+    """Messages with their tokens and facts, the view on them, and the running total.
+
+    Appending costs the same however long the log is.
+    """
+
+    def __init__(self, dialect: str, counter: TokenCounter) -> None:
+        """Start empty."""
+        self.dialect = dialect
+        self.messages: list[Message] = []
+        self.tokens: list[int] = []
+        self.facts: list[tuple[Fact, ...]] = []
+        self.view_tokens = 0
+        self._view: View = whole(0)
+        self._counter = counter
+        self._calls: dict[str, ToolCall] = {}
+
+    def append(self, items: Sequence[Any]) -> None:
+        """Take new wire messages."""
+        for message in recognise(dialect_named(self.dialect).decode(items, None)):
+            if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
+                message = without_summary(message)
+            self._take(replace(message, position=len(self.messages)))
+
+    def _take(self, message: Message) -> None:
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                self._calls[part.id] = part
+        tokens = message_tokens(message, self._counter)
+        self.messages.append(message)
+        self.tokens.append(tokens)
+        self.facts.append(facts_of(message, self._calls))
+        self.view_tokens += tokens
+
+    @property
+    def view(self) -> View:
+        """The view on the whole log: what was appended since the last one is kept."""
+        self._view = extend(self._view, len(self.messages))
+        return self._view
+
+    def replace_view(self, view: View, tokens: int) -> None:
+        """Take the view that a compaction made, with its tokens."""
+        self._view = view
+        self.view_tokens = tokens
+
+    def render(self) -> tuple[Message, ...]:
+        """Return the messages that the model sees."""
+        return tuple(render(self.view, self.messages))

@@ -1,0 +1,132 @@
+"""Compress one transcript once: a manual run, no state kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.load import dump, load, with_messages
+from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.repair import repair_transcript
+from holdfast.dialects.wire_rules import wire_rules
+from holdfast.engine.reporting import report_of
+from holdfast.pipeline.assemble import with_note
+from holdfast.pipeline.compact import Unchanged, finish, plan
+from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.measure import Estimator, message_tokens, messages_tokens, tools_tokens
+from holdfast.pipeline.state import CompactionState, rehydrated
+from holdfast.pipeline.work import Wish, Work
+from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Policy, budget_for
+from holdfast.ports import Redact, TokenCounter
+from holdfast.report import Report
+from holdfast.transcript import Folded, Message, Transcript, View, whole
+
+
+class Compressed(Struct, frozen=True):
+    """A transcript made smaller, what was done, and the way back.
+
+    `messages` has the shape and dialect that was given; where nothing changed it is the very
+    object that was given.
+    """
+
+    messages: Any
+    report: Report
+    transcript: Transcript
+    originals: tuple[Message, ...]
+    """The log: every message as it was given, in order."""
+
+    def recall(self, reference: str) -> list[Any]:
+        """Return the originals that a reference stands for, as they were given."""
+        for row in self.report.references:
+            if row.ref == reference:
+                return [message.wire for message in self.originals[row.start : row.stop]]
+        raise KeyError(reference)
+
+
+def compress(
+    messages: Any,
+    *,
+    model: str = "",
+    context_length: int | None = None,
+    target_tokens: int | None = None,
+    focus: str = "",
+    force: bool = False,
+    policy: Policy | None = None,
+    provider: str | None = None,
+    dialect: str | None = None,
+    keep_last: int | None = None,
+    above: int | None = None,
+    references: bool = True,
+    counter: TokenCounter | None = None,
+    redact: Redact = str,
+) -> Compressed:
+    """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
+
+    A run by hand acts also below the threshold. The list is repaired first where it breaks its
+    provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated.
+    """
+    del force
+    if provider is not None and dialect is None:
+        dialect = profile_named(provider).dialect
+    given = load(messages, dialect=dialect)
+    profile = profile_for(given.dialect, provider)
+    transcript, actions = repair_transcript(given, profile)
+    source: Literal["given", "model", "assumed"] = "given" if context_length else "assumed"
+    settings = policy or Policy()
+    budget = budget_for(
+        settings, context_length or ASSUMED_CONTEXT_LENGTH, target_tokens=target_tokens
+    )
+    log = _log(transcript.messages)
+    state = rehydrated(CompactionState(), transcript.messages)
+    work = Work(
+        log=log, tokens=messages_tokens(log, counter or Estimator()), view=whole(len(log)),
+        state=state, policy=settings, budget=budget, rules=wire_rules(transcript, profile, model),
+        counter=counter or Estimator(), redact=redact,
+        outside_tokens=_outside(transcript, counter or Estimator()),
+        wish=Wish(keep_last=keep_last, above=above, focus=focus, references=references),
+    )  # fmt: skip
+    todo = plan(work)
+    done = todo if isinstance(todo, Unchanged) else finish(todo)
+    report = replace(
+        report_of(work, done, transcript), context_length_source=source,
+        repaired=tuple(action.what for action in actions),
+    )  # fmt: skip
+    if isinstance(done, Unchanged):
+        value = messages if transcript is given else dump(transcript)
+        return Compressed(value, report, transcript, given.messages)
+    result = with_messages(_noted_frame(transcript, done.view), done.messages)
+    return Compressed(dump(result), report, result, transcript.messages)
+
+
+def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with their origins, and without summaries merged into real ones."""
+    found: list[Message] = []
+    for at, message in enumerate(recognise(messages)):
+        if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
+            message = without_summary(message)
+        found.append(message if message.position == at else replace(message, position=at))
+    return tuple(found)
+
+
+def _noted_frame(transcript: Transcript, view: View) -> Transcript:
+    """Return the transcript with the note in a system prompt that stands outside the list."""
+    dialect, frame, system = dialect_named(transcript.dialect), transcript.frame, transcript.system
+    if system is None or frame.body is None or dialect.encode_system is None:
+        return transcript
+    if not any(isinstance(item, Folded) for item in view.items):
+        return transcript
+    noted = with_note(system)
+    if noted is system:
+        return transcript
+    key = next((k for k in (dialect.system_key, "system_instruction") if k in frame.body), "")
+    body = {**frame.body, key: dialect.encode_system(noted)}
+    return replace(transcript, frame=replace(frame, body=body), system=noted)
+
+
+def _outside(transcript: Transcript, counter: TokenCounter) -> int:
+    system = message_tokens(transcript.system, counter) if transcript.system else 0
+    return system + tools_tokens(transcript.tools, counter)

@@ -1,0 +1,22 @@
+"""Engines by name: ours, and what other packages register."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from holdfast.engine.compressor import Compressor
+from holdfast.engine.contract import ContextEngine
+from holdfast.errors import UnknownName
+
+GROUP = "holdfast.engines"
+
+
+def engine_named(name: str, **settings: Any) -> ContextEngine:
+    """Return a new engine by its name, or raise `UnknownName` with the ones there are."""
+    if name == "compressor":
+        return Compressor(**settings)
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in found:
+        raise UnknownName("engine", name, ("compressor", *sorted(found)))
+    return found[name].load()(**settings)

@@ -1,0 +1,68 @@
+"""A run's outcome as a report."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from holdfast.pipeline.breakdown import fixed_categories
+from holdfast.pipeline.compact import Outcome, Unchanged
+from holdfast.pipeline.work import Work
+from holdfast.report import Report, SummaryNote
+from holdfast.transcript import Folded, Kept, Rewritten, Transcript, View
+
+
+def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> Report:
+    """Return the report of one run; `transcript` gives the frame for the breakdown."""
+    budget, before = work.budget, done.tokens_before
+    stays = Report(
+        status="unchanged",
+        tokens_before=before,
+        tokens_after=before,
+        prompt_tokens=before,
+        counter=work.counter.name,
+        context_length=budget.context_length,
+        effective_window=budget.effective_window,
+        threshold_tokens=budget.threshold_tokens,
+        target_tokens=budget.target_tokens,
+        floor_tokens=done.floor_tokens,
+        fits_window=before <= budget.effective_window,
+        messages_before=len(work.log),
+        messages_after=len(work.log),
+        kept=len(work.log),
+        rewritten=0,
+        folded=0,
+        compaction_count=work.state.count,
+    )
+    if isinstance(done, Unchanged):
+        return replace(stays, reason=done.reason, detail=done.detail)
+    kept, rewritten, folded = _counts(done.view)
+    return replace(
+        stays,
+        status="compacted",
+        tokens_after=done.tokens_after,
+        fits_window=done.tokens_after <= budget.effective_window,
+        messages_after=len(done.messages),
+        boundary=done.boundary,
+        kept=kept,
+        rewritten=rewritten,
+        folded=folded,
+        compaction_count=done.state.count,
+        recoverable=work.wish.references,
+        references=done.new_references,
+        summary=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
+        summary_tokens=done.summary_tokens,
+        categories=(*fixed_categories(transcript, work.counter), *done.categories),
+    )
+
+
+def _counts(view: View) -> tuple[int, int, int]:
+    kept = rewritten = folded = 0
+    for item in view.items:
+        match item:
+            case Kept(start=start, stop=stop):
+                kept += stop - start
+            case Rewritten():
+                rewritten += 1
+            case Folded(start=start, stop=stop):
+                folded += stop - start
+    return kept, rewritten, folded

@@ -1,0 +1,1 @@
+"""The verbs, in reading order: start with compact.py."""

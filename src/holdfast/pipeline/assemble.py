@@ -1,0 +1,252 @@
+"""The next view: head with one note, summary in its frame, tail; a role that breaks no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.pipeline.choose import Choice
+from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
+from holdfast.pipeline.measure import message_tokens
+from holdfast.pipeline.partition import Partition, system_stop
+from holdfast.pipeline.prune import strip_thinking
+from holdfast.pipeline.references import reference_of, reference_of_range
+from holdfast.pipeline.summary import Summary, render_summary
+from holdfast.pipeline.work import Work
+from holdfast.report import Reference, ReferenceKind
+from holdfast.transcript import (
+    Folded,
+    Item,
+    Kept,
+    Message,
+    Rewritten,
+    Role,
+    Text,
+    Thinking,
+    View,
+    Violation,
+    render,
+)
+
+Placing: TypeAlias = Literal["user", "assistant", "merge"]
+
+
+class Assembled(Struct, frozen=True):
+    """A candidate for the next view."""
+
+    view: View
+    messages: tuple[Message, ...]
+    tokens_after: int
+    summary_tokens: int
+    references: tuple[Reference, ...]
+    noted: bool
+    merged: bool
+    costs: dict[int, int]
+    """The tokens of what is rendered otherwise than it was, by position."""
+    violations: tuple[Violation, ...] = ()
+
+
+def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
+    """Return the next view with the summary placed where its role breaks no rule."""
+    partition = choice.partition
+    assert partition is not None
+    rewritten = _kept_changes(work, choice, partition)
+    folds = partition.folds()
+    body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
+    reference = _fold_reference(work, folds)
+    framed = summary_text(body, reference) if folds else ""
+    best: Assembled | None = None
+    for placing in _placings(work, partition, folds):
+        made = _placed(work, choice, rewritten, framed, reference, placing)
+        made = replace(made, violations=tuple(work.rules.check(made.messages)))
+        best = best or made
+        if not made.violations:
+            return made
+    assert best is not None
+    return best
+
+
+def _placings(work: Work, partition: Partition, folds: Sequence[tuple[int, int]]) -> list[Placing]:
+    """Return the ways to place the summary, best first."""
+    if not folds:
+        return ["user"]
+    before = _role(work.log[folds[-1][0] - 1]) if folds[-1][0] > 0 else ""
+    after = _role(work.log[folds[-1][1]]) if folds[-1][1] < len(work.log) else ""
+    fitting: list[Placing] = [role for role in ("user", "assistant") if role not in (before, after)]
+    if work.rules.user_first and folds[-1][0] <= system_stop(work.log):
+        fitting = [role for role in fitting if role == "user"]
+    rest: list[Placing] = ["user", "merge", "assistant"]
+    if work.rules.alternates:
+        rest = ["merge", "user", "assistant"] if after else ["user", "assistant"]
+    elif not after:
+        rest.remove("merge")
+    return list(dict.fromkeys([*fitting, *rest]))
+
+
+def _role(message: Message) -> str:
+    return "user" if message.role == "tool" else message.role
+
+
+def _placed(
+    work: Work,
+    choice: Choice,
+    rewritten: dict[int, Message],
+    framed: str,
+    reference: str,
+    placing: Placing,
+) -> Assembled:
+    partition = choice.partition
+    assert partition is not None
+    folds = partition.folds()
+    rewritten = dict(rewritten)
+    summary: tuple[Message, ...] = ()
+    if folds and placing == "merge":
+        at = folds[-1][1]
+        rewritten[at] = _merged(rewritten.get(at, work.log[at]), framed)
+    elif folds:
+        role: Role = "assistant" if placing == "assistant" else "user"
+        summary = (Message(role, (Text(framed),), origin="summary"),)
+    view = View(tuple(_items(work, partition, rewritten, summary, reference)), len(work.log))
+    messages = tuple(render(view, work.log))
+    costs = {
+        index: choice.costs[index]
+        if choice.rewritten.get(index) is message
+        else message_tokens(message, work.counter)
+        for index, message in rewritten.items()
+    }
+    return Assembled(
+        view=view,
+        messages=messages,
+        tokens_after=work.outside_tokens + _tokens(work, view, costs),
+        summary_tokens=work.counter.count(framed) if framed else 0,
+        references=_references(work, partition, rewritten, reference),
+        noted=bool(folds) and system_stop(work.log) > 0,
+        merged=placing == "merge",
+        costs=costs,
+    )
+
+
+def _items(
+    work: Work,
+    partition: Partition,
+    rewritten: dict[int, Message],
+    summary: tuple[Message, ...],
+    reference: str,
+) -> Iterator[Item]:
+    folds = partition.folds()
+    at = 0
+    for number, (start, stop) in enumerate(folds):
+        yield from _kept(work, at, start, rewritten)
+        last = number == len(folds) - 1
+        yield Folded(start, stop, summary if last else (), reference)
+        at = stop
+    yield from _kept(work, at, len(work.log), rewritten)
+
+
+def _kept(work: Work, start: int, stop: int, rewritten: dict[int, Message]) -> Iterator[Item]:
+    at = start
+    for index in sorted(index for index in rewritten if start <= index < stop):
+        if index > at:
+            yield Kept(at, index)
+        reference = reference_of(work.log[index]) if work.wish.references else ""
+        yield Rewritten(index, rewritten[index], reference)
+        at = index + 1
+    if stop > at:
+        yield Kept(at, stop)
+
+
+def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int, Message]:
+    """Return the messages outside the folds that are rendered otherwise than they were."""
+    changes = dict(choice.rewritten)
+    if not partition.folds():
+        return changes
+    stop = system_stop(work.log)
+    if stop > 0:
+        changes[stop - 1] = _noted(work, stop - 1)
+    if work.rules.strips_thinking:
+        for index in _after_first_fold(work, partition):
+            message = changes.get(index, work.log[index])
+            stripped = strip_thinking(message)
+            if stripped is not message and stripped.parts:
+                changes[index] = stripped
+    return changes
+
+
+def _noted(work: Work, index: int) -> Message:
+    for item in work.view.items:
+        if isinstance(item, Rewritten) and item.start == index:
+            return item.message
+    return with_note(work.log[index])
+
+
+def with_note(message: Message) -> Message:
+    """Return a system prompt with the note at its end, once."""
+    if any(isinstance(part, Text) and SYSTEM_NOTE in part.text for part in message.parts):
+        return message
+    last = message.parts[-1] if message.parts else None
+    if isinstance(last, Text):
+        joined = replace(last, text=f"{last.text}\n\n{SYSTEM_NOTE}", intact=False)
+        return message.with_parts((*message.parts[:-1], joined))
+    return message.with_parts((*message.parts, Text(SYSTEM_NOTE)))
+
+
+def _after_first_fold(work: Work, partition: Partition) -> Iterator[int]:
+    for start, stop in partition.islands:
+        yield from range(start, stop)
+    yield from range(partition.tail_start, len(work.log))
+
+
+def _merged(message: Message, framed: str) -> Message:
+    lead = 0
+    while lead < len(message.parts) and isinstance(message.parts[lead], Thinking):
+        lead += 1
+    parts = (*message.parts[:lead], Text(framed), *message.parts[lead:])
+    return message.with_parts(parts)
+
+
+def _fold_reference(work: Work, folds: Sequence[tuple[int, int]]) -> str:
+    if not folds or not work.wish.references:
+        return ""
+    return reference_of_range(folds[0][0], folds[-1][1], work.log)
+
+
+def _references(
+    work: Work, partition: Partition, rewritten: dict[int, Message], reference: str
+) -> tuple[Reference, ...]:
+    if not work.wish.references:
+        return ()
+    folds = partition.folds()
+    known = {reference.ref for reference in work.state.references}
+    found: list[Reference] = []
+    if folds:
+        found.append(Reference(reference, folds[0][0], folds[-1][1], "fold"))
+    found.extend(
+        Reference(reference_of(work.log[index]), index, index + 1, _kind(message))
+        for index, message in sorted(rewritten.items())
+        if message is not work.log[index]
+    )
+    return tuple(row for row in found if row.ref not in known)
+
+
+def _kind(message: Message) -> ReferenceKind:
+    match message.origin:
+        case "digest" | "duplicate" | "placeholder":
+            return message.origin
+        case _:
+            return "other"
+
+
+def _tokens(work: Work, view: View, costs: dict[int, int]) -> int:
+    total = 0
+    for item in view.items:
+        match item:
+            case Kept(start=start, stop=stop):
+                total += sum(work.tokens[start:stop])
+            case Rewritten(start=start):
+                total += costs[start]
+            case Folded(messages=messages):
+                total += sum(message_tokens(message, work.counter) for message in messages)
+    return total

@@ -1,0 +1,138 @@
+"""START HERE: plan() → one await → finish(), the whole story of a compaction on one screen.
+
+`plan` measures, decides the partition and takes the facts; `finish` turns a plan and, where there
+is one, a model's prose into the next view. Both are pure. Sync, async, background, batch and
+gateway drivers are a few lines each around these two functions.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.pipeline.assemble import Assembled, assemble
+from holdfast.pipeline.breakdown import categories
+from holdfast.pipeline.choose import Choice, choose
+from holdfast.pipeline.ledger import Fact, Ledger, facts_of, summarise, update
+from holdfast.pipeline.prune import answered_calls
+from holdfast.pipeline.state import CompactionState
+from holdfast.pipeline.summary import Summary, merged
+from holdfast.pipeline.verify import verify
+from holdfast.pipeline.work import Work
+from holdfast.report import Category, Reason, Reference
+from holdfast.transcript import Message, View, is_ask
+
+
+class Plan(Struct, frozen=True):
+    """What would be done, before it is done: open to inspection, nothing changed yet."""
+
+    work: Work
+    choice: Choice
+    ledger: Ledger
+    tokens_before: int
+
+
+class Unchanged(Struct, frozen=True):
+    """Why there is nothing to do."""
+
+    reason: Reason
+    detail: str
+    tokens_before: int
+    floor_tokens: int = 0
+
+
+class Outcome(Struct, frozen=True):
+    """The next view and state, the messages that the model now sees, and what was done."""
+
+    view: View
+    state: CompactionState
+    messages: tuple[Message, ...]
+    tokens_before: int
+    tokens_after: int
+    summary_tokens: int
+    new_references: tuple[Reference, ...]
+    boundary: tuple[int, int]
+    merged_summary: bool
+    floor_tokens: int
+    categories: tuple[Category, ...]
+
+
+def plan(work: Work) -> Plan | Unchanged:
+    """Return what to fold, or why nothing can be."""
+    choice = choose(work)
+    if choice.partition is None:
+        return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
+    stop = choice.partition.tail_start
+    fresh = _facts(work, work.state.ledgered, stop)
+    return Plan(work, choice, update(work.state.ledger, fresh), choice.tokens_before)
+
+
+def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
+    """Return the next view, or the reason why the one before stays."""
+    work = todo.work
+    summary = _summary(todo, prose)
+    made = assemble(work, todo.choice, summary)
+    problem = verify(work, made, todo.tokens_before)
+    if problem is not None:
+        return Unchanged(
+            problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
+        )
+    return _outcome(todo, made)
+
+
+def _facts(work: Work, start: int, stop: int) -> list[Fact]:
+    if work.facts is not None:
+        return [fact for found in work.facts[start:stop] for fact in found]
+    calls = answered_calls(work.log[start:stop])
+    return [fact for message in work.log[start:stop] for fact in facts_of(message, calls)]
+
+
+def _summary(todo: Plan, prose: Summary | None) -> Summary:
+    work = todo.work
+    live = frozenset(
+        work.log[index].label
+        for start, stop in _live_ranges(todo)
+        for index in range(start, stop)
+        if is_ask(work.log[index])
+    )
+    summary = summarise(todo.ledger, work.redact, live_asks=live)
+    if work.state.carried is not None:
+        summary = merged(work.state.carried, summary)
+    return summary if prose is None else merged(prose, summary)
+
+
+def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
+    partition = todo.choice.partition
+    assert partition is not None
+    return [(0, partition.head_stop), *partition.islands]
+
+
+def _outcome(todo: Plan, made: Assembled) -> Outcome:
+    work, state = todo.work, todo.work.state
+    partition = todo.choice.partition
+    assert partition is not None
+    saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
+    poor = saving < work.policy.ineffective_saving
+    return Outcome(
+        view=made.view,
+        state=replace(
+            state,
+            count=state.count + 1,
+            ledger=todo.ledger,
+            ledgered=partition.tail_start,
+            folded_to=partition.tail_start,
+            noted=state.noted or made.noted,
+            ineffective=state.ineffective + 1 if poor else 0,
+            last_saving=round(saving, 4),
+            references=(*state.references, *made.references),
+        ),
+        messages=made.messages,
+        tokens_before=todo.tokens_before,
+        tokens_after=made.tokens_after,
+        summary_tokens=made.summary_tokens,
+        new_references=made.references,
+        boundary=(partition.head_stop, partition.tail_start),
+        merged_summary=made.merged,
+        floor_tokens=todo.choice.floor_tokens,
+        categories=categories(work.log, work.tokens, made.view, made.costs, work.counter),
+    )

@@ -1,0 +1,235 @@
+"""Without a model: duplicates to markers, old results to digests, arguments and media shortened."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.pipeline.digests import arguments_of, digest_of
+from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of, placeholder_text
+from holdfast.policy import Policy
+from holdfast.transcript import (
+    Media,
+    Message,
+    Origin,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+_PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
+_LEAST_CUT_CHARS = 400
+_READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
+
+
+class Newer(Struct):
+    """What stands further on in the log, so that an older copy may point there.
+
+    `outputs` are hashes of tool results, `reads` what was read of which file, `media` whether a
+    newer user message bears media. Filled from the end of the log towards its start.
+    """
+
+    outputs: set[bytes]
+    reads: set[str]
+    media: bool = False
+
+
+def nothing_newer() -> Newer:
+    """Return the state at the end of a log."""
+    return Newer(set(), set())
+
+
+def prune_message(
+    message: Message,
+    calls: Mapping[str, ToolCall],
+    newer: Newer,
+    policy: Policy,
+    reference: Callable[[Message], str],
+) -> Message:
+    """Return the message made shorter, or the same object where nothing in it is worth it.
+
+    `newer` is brought up to date. Generated parts are left alone, so pruning twice is pruning
+    once. Text of users and agents is never touched.
+    """
+    parts: list[Part] = []
+    origin: Origin = message.origin
+    changed = False
+    had_media = newer.media
+    for part in message.parts:
+        new: Part = part
+        match part:
+            case ToolResult():
+                new, made = _prune_result(part, calls.get(part.call_id), newer, policy, message,
+                                          reference)  # fmt: skip
+                origin = made or origin
+            case ToolCall(kind="function", arguments=arguments):
+                if len(arguments) > policy.argument_chars:
+                    new = _shrink_call(part, policy.argument_chars)
+            case Media() if message.role == "user":
+                newer.media = True
+                if had_media:
+                    new = _placeholder(part, reference(message))
+            case _:
+                pass
+        changed = changed or new is not part
+        parts.append(new)
+    if not changed:
+        return message
+    return replace(message.with_parts(tuple(parts)), origin=origin)
+
+
+def note_newer(
+    message: Message, calls: Mapping[str, ToolCall], newer: Newer, policy: Policy
+) -> None:
+    """Take a message that stays as it is into account for the older ones before it."""
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            _seen(part, calls.get(part.call_id), newer, policy)
+        elif isinstance(part, Media) and message.role == "user":
+            newer.media = True
+
+
+def excerpt(message: Message, share: float, reference: str) -> Message:
+    """Return the message with its tool results cut to about `share` of their length.
+
+    The start and the end of each stay, and what is left out is counted; the last resort where the
+    newest messages alone are too large.
+    """
+    parts = tuple(
+        _excerpted(part, share, reference)
+        if isinstance(part, ToolResult) and part.kind != "server"
+        else part
+        for part in message.parts
+    )
+    if all(new is old for new, old in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message.with_parts(parts), origin="digest")
+
+
+def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
+    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    keep = int(len(text) * share)
+    left_out = len(text) - keep
+    if left_out < _LEAST_CUT_CHARS or origin_of(text) != "real":
+        return result
+    head, tail = keep * 2 // 3, keep - keep * 2 // 3
+    cut = f"\n[… {left_out:,} characters left out …]\n"
+    shown = f"{text[:head]}{cut}{text[len(text) - tail :]}"
+    return _with_text(
+        result, digest_text(f"excerpt of {len(text):,} characters\n{shown}", reference)
+    )
+
+
+def strip_thinking(message: Message) -> Message:
+    """Return the message without its thinking; the same object where there is none."""
+    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
+    return message if len(parts) == len(message.parts) else message.with_parts(parts)
+
+
+def _prune_result(
+    result: ToolResult,
+    call: ToolCall | None,
+    newer: Newer,
+    policy: Policy,
+    message: Message,
+    reference: Callable[[Message], str],
+) -> tuple[ToolResult, Origin | None]:
+    if result.kind == "server":
+        return result, None
+    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    media = [part for part in result.parts if isinstance(part, Media)]
+    if (len(text) <= policy.digest_from_chars and not media) or origin_of(text) != "real":
+        return result, None
+    if _seen(result, call, newer, policy):
+        words = "the same content stands in a newer result below"
+        return _with_text(result, duplicate_text(words, reference(message))), "duplicate"
+    shown = f" and {len(media)} media" if media else ""
+    line = digest_text(digest_of(call, text) + shown, reference(message))
+    if not media and len(line) >= len(text):
+        return result, None
+    return _with_text(result, line), "digest"
+
+
+def _seen(result: ToolResult, call: ToolCall | None, newer: Newer, policy: Policy) -> bool:
+    """Return whether a newer result makes this one superfluous, and remember this one."""
+    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    if len(text) <= policy.digest_from_chars:
+        return False
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    read = _what_was_read(call) if call is not None else ""
+    seen = mark in newer.outputs or (bool(read) and read in newer.reads)
+    newer.outputs.add(mark)
+    if read:
+        newer.reads.add(read)
+    return seen
+
+
+def _what_was_read(call: ToolCall) -> str:
+    """Return the file and range that a call read, "" where it read none."""
+    if call.name.rpartition("__")[2].lower() not in _READS:
+        return ""
+    arguments = arguments_of(call)
+    for key in _PATH_KEYS:
+        if isinstance(arguments.get(key), str):
+            return msgspec.json.encode(
+                sorted((str(k), str(v)) for k, v in arguments.items())
+            ).decode()
+    return ""
+
+
+def _with_text(result: ToolResult, text: str) -> ToolResult:
+    return replace(result, parts=(Text(text),), intact=False)
+
+
+def _placeholder(media: Media, reference: str) -> Text:
+    kind = f"{media.kind} {media.media_type}".strip()
+    return Text(placeholder_text(f"{kind}, shown earlier", reference))
+
+
+def _shrink_call(call: ToolCall, most: int) -> ToolCall:
+    try:
+        value = msgspec.json.decode(call.arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return call
+    shrunk = shrink_leaves(value, most)
+    if shrunk is value:
+        return call
+    return replace(call, arguments=msgspec.json.encode(shrunk).decode(), intact=False)
+
+
+def shrink_leaves(value: Any, most: int) -> Any:
+    """Return `value` with long string leaves cut; the same object where none is long.
+
+    Keys, numbers, booleans and short strings are untouched; a cut says how much it left out.
+    """
+    if isinstance(value, str):
+        if len(value) <= most + 40:
+            return value
+        return f"{value[:most]}… [{len(value) - most:,} more characters]"
+    if isinstance(value, dict):
+        fields = cast("dict[Any, Any]", value)
+        made = {key: shrink_leaves(leaf, most) for key, leaf in fields.items()}
+        return made if any(made[key] is not leaf for key, leaf in fields.items()) else fields
+    if isinstance(value, list):
+        leaves = cast("list[Any]", value)
+        shrunk = [shrink_leaves(leaf, most) for leaf in leaves]
+        same = all(new is old for new, old in zip(shrunk, leaves, strict=True))
+        return leaves if same else shrunk
+    return value
+
+
+def answered_calls(messages: Sequence[Message]) -> dict[str, ToolCall]:
+    """Return the calls of the messages by id."""
+    return {
+        part.id: part
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    }

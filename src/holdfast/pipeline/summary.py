@@ -1,0 +1,176 @@
+"""The handoff as a typed value: thirteen sections of entries, rendered to text and read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from holdfast.ports import TokenCounter
+
+Section: TypeAlias = Literal[
+    "task", "goal", "constraints", "completed", "state", "in_progress", "blocked", "decisions",
+    "resolved", "pending", "files", "remaining", "critical",
+]  # fmt: skip
+
+SECTIONS: tuple[Section, ...] = get_args(Section)
+
+HEADINGS: dict[Section, str] = {
+    "task": "Historical task snapshot",
+    "goal": "Goal",
+    "constraints": "Constraints and preferences",
+    "completed": "Completed actions",
+    "state": "Active state",
+    "in_progress": "Historical in-progress state",
+    "blocked": "Blockers",
+    "decisions": "Key decisions",
+    "resolved": "Resolved questions",
+    "pending": "Historical pending asks",
+    "files": "Relevant files",
+    "remaining": "Historical remaining work",
+    "critical": "Critical context",
+}
+
+_NUMBERED: frozenset[Section] = frozenset({"completed"})
+_BY_HEADING: dict[str, Section] = {
+    heading.lower(): section for section, heading in HEADINGS.items()
+}
+_BY_WORD: tuple[tuple[str, Section], ...] = (
+    ("task", "task"), ("goal", "goal"), ("constraint", "constraints"), ("complet", "completed"),
+    ("active state", "state"), ("progress", "in_progress"), ("block", "blocked"),
+    ("decision", "decisions"), ("resolved", "resolved"), ("pending", "pending"),
+    ("file", "files"), ("remaining", "remaining"), ("next", "remaining"),
+)  # fmt: skip
+"""How other compressors' headings are read."""
+_HEADING = re.compile(r"^#{1,4} +(.+?) *:?$")
+_ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
+_EMPTY = "None."
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """One line of a section; `source` is the label of the message that it comes from."""
+
+    text: str
+    source: str = ""
+    weight: float = 1.0
+
+
+class Summary(Struct, frozen=True):
+    """Sections of entries. `numbered` counts all completed actions, also those left out."""
+
+    sections: dict[Section, tuple[Entry, ...]]
+    made_by: str = "ledger"
+    numbered: int = 0
+
+
+def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
+    """Return the summary as Markdown within `budget_tokens`, every section with its heading.
+
+    Entries are left out by weight, lightest first, and a section says how many it left out. Where
+    the headings alone exceed the budget, empty sections go first.
+    """
+    chosen = _within_budget(summary, counter, budget_tokens)
+    text = _rendered(summary, chosen, keep_empty=True)
+    if counter.count(text) > budget_tokens:
+        text = _rendered(summary, chosen, keep_empty=False)
+    return text
+
+
+def parse_summary(text: str) -> Summary:
+    """Return the summary in a Markdown text; what is under no known heading is critical."""
+    found: dict[Section, list[Entry]] = {section: [] for section in SECTIONS}
+    here: Section = "critical"
+    for line in text.splitlines():
+        heading = _HEADING.match(line)
+        if heading:
+            here = _section_of(heading.group(1))
+            continue
+        stripped = line.strip()
+        if not stripped or stripped == _EMPTY or stripped.startswith("(… "):
+            continue
+        mark = _ENTRY.match(stripped)
+        entries = found[here]
+        if mark or not entries or heading:
+            entries.append(Entry(stripped[mark.end() :] if mark else stripped))
+        else:
+            entries[-1] = Entry(f"{entries[-1].text}\n{stripped}")
+    numbered = len(found["completed"])
+    return Summary(
+        {section: tuple(entries) for section, entries in found.items() if entries},
+        "parsed", numbered,
+    )  # fmt: skip
+
+
+def _section_of(heading: str) -> Section:
+    name = heading.strip().lower()
+    if name in _BY_HEADING:
+        return _BY_HEADING[name]
+    for words, section in _BY_WORD:
+        if words in name:
+            return section
+    return "critical"
+
+
+def _within_budget(
+    summary: Summary, counter: TokenCounter, budget_tokens: int
+) -> dict[Section, list[int]]:
+    """Return which entries of each section fit, heaviest first, in their own order."""
+    room = budget_tokens - counter.count(_rendered(summary, {}, keep_empty=True))
+    rows: list[tuple[Section, int, Entry]] = [
+        (section, index, entry)
+        for section in SECTIONS
+        for index, entry in enumerate(summary.sections.get(section, ()))
+    ]
+    rows.sort(key=lambda row: (-row[2].weight, -row[1]))
+    chosen: dict[Section, list[int]] = {}
+    for section, index, entry in rows:
+        cost = counter.count(_line(section, 999, entry)) + 1
+        if cost <= room:
+            room -= cost
+            chosen.setdefault(section, []).append(index)
+    for indices in chosen.values():
+        indices.sort()
+    return chosen
+
+
+def _rendered(summary: Summary, chosen: dict[Section, list[int]], *, keep_empty: bool) -> str:
+    blocks: list[str] = []
+    for section in SECTIONS:
+        entries = summary.sections.get(section, ())
+        indices = chosen.get(section, [])
+        if not indices and not keep_empty:
+            continue
+        lines = [f"## {HEADINGS[section]}"]
+        if len(indices) < len(entries) and indices:
+            lines.append(f"(… {len(entries) - len(indices)} more in the originals)")
+        first = max(summary.numbered - len(entries), 0) + 1
+        lines.extend(_line(section, first + index, entries[index]) for index in indices)
+        if not indices:
+            lines.append(_EMPTY)
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _line(section: Section, number: int, entry: Entry) -> str:
+    mark = f"{number}. " if section in _NUMBERED else "- "
+    source = f" [{entry.source}]" if entry.source and f"[{entry.source}]" not in entry.text else ""
+    return f"{mark}{entry.text}{source}"
+
+
+def merged(older: Summary, newer: Summary) -> Summary:
+    """Return both together, older entries first; an entry that stands in both stands once."""
+    sections: dict[Section, tuple[Entry, ...]] = {}
+    for section in SECTIONS:
+        kept = list(older.sections.get(section, ()))
+        known = {entry.text for entry in kept}
+        kept.extend(entry for entry in newer.sections.get(section, ()) if entry.text not in known)
+        if kept:
+            sections[section] = tuple(kept)
+    return Summary(sections, newer.made_by, older.numbered + newer.numbered)
+
+
+def entries(lines: Sequence[str], *, weight: float = 1.0) -> tuple[Entry, ...]:
+    """Return plain lines as entries."""
+    return tuple(Entry(line, weight=weight) for line in lines)

@@ -1,0 +1,45 @@
+"""What a compaction starts from: the log and its measures, the view, the settings, the wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast.pipeline.ledger import Fact
+from holdfast.pipeline.state import CompactionState
+from holdfast.policy import Budget, Policy
+from holdfast.ports import Redact, TokenCounter, WireRules
+from holdfast.transcript import Message, View
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What the caller asks of one run beyond the policy."""
+
+    keep_last: int | None = None
+    """Keep this many exchanges; the tail starts at a user message."""
+    above: int | None = None
+    """Fold everything before this log position."""
+    focus: str = ""
+    pinned: frozenset[int] = frozenset()
+    references: bool = True
+    """Whether originals are kept, so that references may be written."""
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """What a compaction starts from. `tokens` and `facts` run beside `log`."""
+
+    log: Sequence[Message]
+    tokens: Sequence[int]
+    view: View
+    state: CompactionState
+    policy: Policy
+    budget: Budget
+    rules: WireRules
+    counter: TokenCounter
+    redact: Redact
+    facts: Sequence[tuple[Fact, ...]] | None = None
+    """Facts by position where they were taken on arrival; taken now where this is None."""
+    outside_tokens: int = 0
+    """System prompt and tools that stand outside the message list."""
+    wish: Wish = Wish()

@@ -1,0 +1,127 @@
+"""What a compaction did, in values: never raw content."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+_PROMISE = 1.1
+"""A provider's count up to this much above the estimate is no news."""
+
+Status: TypeAlias = Literal["compacted", "unchanged"]
+
+Reason: TypeAlias = Literal[
+    "",
+    "below threshold",
+    "nothing to compact",
+    "not smaller",
+    "cannot",
+    "deferred",
+    "cooldown",
+    "ineffective",
+    "aborted",
+    "already running",
+    "disabled",
+]
+"""Why nothing changed; empty where something did."""
+
+Urgency: TypeAlias = Literal["none", "soft", "hard"]
+SummarySource: TypeAlias = Literal["none", "ledger", "model"]
+Persistence: TypeAlias = Literal["none", "in place", "child"]
+ReferenceKind: TypeAlias = Literal[
+    "fold", "digest", "duplicate", "placeholder", "arguments", "other"
+]
+
+
+class Reference(Struct, frozen=True):
+    """A short id, the log positions `start` up to `stop` (exclusive) it stands for, its kind."""
+
+    ref: str
+    start: int
+    stop: int
+    kind: ReferenceKind
+
+
+class SummaryNote(Struct, frozen=True, kw_only=True):
+    """Who wrote the summary, and what went wrong on the way."""
+
+    source: SummarySource = "none"
+    confidence: Literal["", "low", "medium", "high"] = ""
+    failure: str = ""
+    retry_class: str = ""
+
+
+class Category(Struct, frozen=True):
+    """One category of the context with its tokens before and after."""
+
+    name: str
+    tokens_before: int
+    tokens_after: int
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """Everything a caller may want to know about one run; JSON by `msgspec.json.encode`."""
+
+    status: Status
+    reason: Reason = ""
+    detail: str = ""
+    """The reason in a sentence, with the numbers."""
+    tokens_before: int
+    tokens_after: int
+    prompt_tokens: int
+    prompt_tokens_source: Literal["measured", "estimated"] = "estimated"
+    counter: str = "estimate"
+    """What counted the tokens."""
+    context_length: int
+    context_length_source: Literal["given", "model", "assumed"] = "given"
+    effective_window: int
+    threshold_tokens: int
+    target_tokens: int | None = None
+    floor_tokens: int = 0
+    """What no compaction can remove: system, tools, pins, anchors, the smallest tail."""
+    fits_window: bool = True
+    urgency: Urgency = "none"
+    messages_before: int
+    messages_after: int
+    boundary: tuple[int, int] | None = None
+    """Log positions: where the folded range starts and where the tail starts."""
+    kept: int
+    rewritten: int
+    folded: int
+    compaction_count: int
+    recoverable: bool = True
+    references: tuple[Reference, ...] = ()
+    persistence: Persistence = "none"
+    summary: SummaryNote = SummaryNote()
+    summary_tokens: int = 0
+    categories: tuple[Category, ...] = ()
+    repaired: tuple[str, ...] = ()
+    """What had to be mended first, because the list broke its provider's rules."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The run in one line, for people."""
+        if self.status == "unchanged":
+            return f"Nothing changed: {self.reason}. {self.detail}".strip()
+        return (
+            f"{self.messages_before:,} messages, {self.tokens_before:,} tokens → "
+            f"{self.messages_after:,} messages, {self.tokens_after:,} tokens (−{self.saved:.0%})"
+        )
+
+    def confirmed_by(self, reported_tokens: int) -> Report:
+        """Return the report with a note where the provider counts more than was promised."""
+        if self.status == "unchanged" or reported_tokens <= self.tokens_after * _PROMISE:
+            return self
+        note = (
+            f"the provider counted {reported_tokens:,} tokens after the compaction, more than the "
+            f"{self.tokens_after:,} that were estimated; estimates are corrected from now on"
+        )
+        return replace(self, notes=(*self.notes, note))
+
+    @property
+    def saved(self) -> float:
+        """The share of tokens that was saved."""
+        return 1 - self.tokens_after / self.tokens_before if self.tokens_before else 0.0

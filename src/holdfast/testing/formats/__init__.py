@@ -1,0 +1,1 @@
+"""The providers' wire formats, written down for tests: one provider a file."""

@@ -1,0 +1,204 @@
+"""The command line as a process of its own: every exit code, signals, pipes, a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+FINE = b'[{"role":"user","content":"hi"}]'
+ORPHAN = b'[{"role":"user","content":"hi"},{"role":"tool","tool_call_id":"x","content":"y"}]'
+LONG_ORPHAN = json.dumps([{"role": "user", "content": "x" * 5000}, *json.loads(ORPHAN)]).encode()
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1", **more}
+
+
+def test_zero_for_a_valid_transcript(process: Any, put: Any) -> None:
+    """Exit 0: the provider takes it."""
+    seen = process("check", put("fine.json", FINE))
+    assert (seen.code, seen.err) == (0, "")
+    assert "valid" in seen.text
+
+
+def test_one_for_a_broken_transcript(process: Any, put: Any) -> None:
+    """Exit 1: rules are broken."""
+    seen = process("check", put("broken.json", ORPHAN))
+    assert (seen.code, seen.err) == (1, "")
+    assert "result-has-call" in seen.text
+
+
+def test_two_for_what_is_no_transcript(process: Any, put: Any) -> None:
+    """Exit 2: not readable, in one sentence."""
+    seen = process("check", put("bad.json", b"["))
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check",),
+        ("chekc", "x"),
+        ("check", "--provider", "nobody", "x.json"),
+        ("check", "--provider", "strict", "--dialect", "gemini", "x.json"),
+        ("convert", "x.json"),
+        ("convert", "x.json", "--to", "nothing"),
+        ("repair", "a.json", "b.json"),
+        ("rules", "nobody"),
+        ("completion", "csh"),
+        ("--frobnicate",),
+    ],
+)
+def test_two_for_a_wrong_call(process: Any, arguments: tuple[str, ...]) -> None:
+    """A wrong call gives one sentence that says where help is."""
+    seen = process(*arguments)
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.startswith("holdfast: ")
+    assert seen.err.count("\n") == 1
+    assert "--help" in seen.err
+
+
+CRASH = """
+    import sys
+
+    class Broken:
+        def read(self):
+            raise RuntimeError("secret content")
+
+    class Standard:
+        buffer = Broken()
+
+    sys.stdin = Standard()
+    from holdfast.cli import main
+    sys.argv = ["holdfast", "check", "-"]
+    main()
+"""
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None:
+    """What nobody foresaw becomes one sentence on how to report it, without what was said."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CRASH)], capture_output=True, text=True,
+        env=environment(HOLDFAST_DEBUG=debug), check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (70, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("holdfast: unexpected RuntimeError at ")
+    assert "HOLDFAST_DEBUG=1" in last
+    assert "secret content" not in last
+    assert ("Traceback" in done.stderr) == bool(debug)
+
+
+def test_interrupted_gives_130_and_no_words(tmp_path: Path) -> None:
+    """Control-C ends it quietly."""
+    fifo = tmp_path / "slow.json"
+    os.mkfifo(fifo)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "check", str(fifo)], env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    with fifo.open("wb"):  # returns when the child has opened it too
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err) == (130, b"", b"")
+
+
+def test_a_reader_that_went_away_is_no_error_to_talk_about() -> None:
+    """`holdfast … | head` ends without a word."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "check", "--json", "-"], env=environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    child.stdin.write(ORPHAN)
+    child.stdin.close()
+    err = child.stderr.read()
+    child.stderr.close()
+    assert (child.wait(timeout=30), err) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_device_behind_standard_output_is_one_sentence(put: Any) -> None:
+    """Output that cannot be printed is said so, once."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", "repair", str(put("b.json", ORPHAN))],
+            stdout=full, stderr=subprocess.PIPE, env=environment(), check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize("existing", [None, b"what was there"])
+def test_a_full_disk_leaves_the_output_as_it_was(
+    process: Any, put: Any, tmp_path: Path, existing: bytes | None
+) -> None:
+    """The output is whole or not there at all, also where the disk is full half way."""
+    source = put("broken.json", LONG_ORPHAN)
+    out = tmp_path / "out.json"
+    if existing is not None:
+        out.write_bytes(existing)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    seen = process("repair", source, "-o", out, preexec_fn=limit)
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.count("\n") == 1
+    assert "nothing was written" in seen.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_standard_input_that_is_closed_is_one_sentence() -> None:
+    """There may be no standard input at all."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{sys.executable}" -m holdfast check - <&-'],
+        capture_output=True, env=environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"holdfast: standard input: is closed")
+
+
+def test_a_terminal_that_knows_only_ascii_gets_ascii(put: Any) -> None:
+    """Symbols that the terminal cannot show are spelled, not an error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "check", str(put("b.json", ORPHAN))],
+        capture_output=True, check=False,
+        env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.startswith(b"BROKEN ")
+
+
+def test_the_module_and_the_script_are_the_same(process: Any) -> None:
+    """`python -m holdfast` is the command line, called holdfast."""
+    seen = process("--help")
+    assert seen.code == 0
+    assert seen.text.startswith("Usage: holdfast ")
+
+
+def test_the_library_is_loaded_without_the_command_line() -> None:
+    """`import holdfast` brings neither click nor rich, and `check --json` brings no rich."""
+    script = "import sys, holdfast; print([m for m in ('click', 'rich') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(),
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"

@@ -1,0 +1,72 @@
+"""The page `docs/rules.md` is what the profiles say. To write it anew, run this file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.dialects.profiles import PROFILES
+from holdfast.dialects.rule import Rule
+
+PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
+HEAD = """# The rules
+
+What `holdfast check` looks at, and what `holdfast repair` does about it. Everything that is
+reported is refused by the provider, or by some gateway that the profile `strict` stands for. Each
+rule is one file in `src/holdfast/dialects/rules/`, each profile one file in
+`src/holdfast/dialects/profiles/`. This page is generated from them.
+
+Repair invents nothing. What it adds says of itself that it was added: stub results, placeholders
+and notes carry an origin that tells them from real messages, and stand in square brackets.
+
+"""
+
+
+def page() -> str:
+    """Return the page: the profiles with their dates, and one row a rule."""
+    profiles = [
+        f"| `{each.name}` | `{each.dialect}` | {each.dated} | {len(each.rules)} |"
+        for each in PROFILES.values()
+    ]
+    rows = [
+        f"| `{rule.name}` | {rule.states} | {where(rule)} | {rule.mends or 'refused'} |"
+        for rule in rules()
+    ]
+    return HEAD + "\n".join(
+        ["| profile | dialect | dated | rules |", "| --- | --- | --- | --- |", *profiles, "",
+         "| rule | says | profiles | repair |", "| --- | --- | --- | --- |", *rows, ""]
+    )  # fmt: skip
+
+
+def rules() -> list[Rule]:
+    """Return every rule once, in the order in which the profiles apply them."""
+    found: dict[str, Rule] = {}
+    for profile in PROFILES.values():
+        for rule in profile.rules:
+            found.setdefault(rule.name, rule)
+    return list(found.values())
+
+
+def where(rule: Rule) -> str:
+    """Return the profiles that have a rule; `all` where every one has it."""
+    names = [each.name for each in PROFILES.values() if rule in each.rules]
+    return "all" if len(names) == len(PROFILES) else ", ".join(names)
+
+
+def test_the_page_is_what_the_profiles_say() -> None:
+    """Name, sentence, profiles and repair of every rule are documented as they are."""
+    assert PAGE.read_text() == page()
+
+
+def test_a_rule_has_one_file_of_its_name() -> None:
+    """A rule is found where its name says."""
+    for rule in rules():
+        assert rule.check.__module__.rsplit(".", 1)[1] in (rule.name.replace("-", "_"), "flaws")
+
+
+def test_a_rule_without_a_mend_says_nothing_about_repair() -> None:
+    """`mends` is there exactly where there is a mend."""
+    assert [rule.name for rule in rules() if bool(rule.mends) != (rule.mend is not None)] == []
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,116 @@
+"""The project as a stranger finds it: names, version, documents, targets."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+INDEX_HOSTS = ("pypi" + ".org", "python" + "hosted.org")
+
+
+def test_the_public_names_are_sorted_few_and_there() -> None:
+    """At most 40 names, in order, each importable, each with a docstring where it can have one."""
+    names = holdfast.__all__
+    assert list(names) == sorted(names)
+    assert len(set(names)) == len(names) <= 40
+    for name in names:
+        assert getattr(holdfast, name).__doc__
+
+
+def test_the_version_is_the_one_of_the_project() -> None:
+    """What is installed says the version that pyproject.toml names."""
+    try:
+        installed = version("holdfast")
+    except PackageNotFoundError:
+        pytest.skip("holdfast is on the path and not installed")
+    assert installed == project()["project"]["version"]
+
+
+def test_the_command_is_the_one_of_the_project() -> None:
+    """The script that pip makes calls a function that is there."""
+    module, _, function = project()["project"]["scripts"]["holdfast"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_python_block_of_the_documents_runs(page: Path) -> None:
+    """An example that does not run is no example."""
+    for number, block in enumerate(PYTHON_BLOCK.findall(page.read_text())):
+        exec(compile(block, f"{page.name} block {number}", "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
+    """A document names only files that are there."""
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_target_that_a_document_names_exists(page: Path) -> None:
+    """`make x` in a document is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE))
+    assert named <= targets
+
+
+def test_the_readme_begins_with_both_commands() -> None:
+    """The first page says how to see it and how to test it."""
+    readme = (ROOT / "README.md").read_text()
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+def test_no_file_names_a_package_index() -> None:
+    """Where packages come from is the machine's affair."""
+    named = [
+        path
+        for path in own_files()
+        if any(host in path.read_text(errors="ignore") for host in INDEX_HOSTS)
+    ]
+    assert named == []
+
+
+def test_the_demo_shows_a_broken_transcript_mended(tmp_path: Path) -> None:
+    """What `make demo` runs ends well: broken, mended, valid."""
+    script = tmp_path / "holdfast"
+    script.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m holdfast "$@"\n'
+    )
+    script.chmod(0o755)
+    done = subprocess.run(
+        ["sh", str(ROOT / "examples" / "demo.sh")], capture_output=True, text=True, check=False,
+        env={"BIN": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONUTF8": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("mend it:") == 2
+    assert done.stdout.count("valid  ") == 2
+
+
+def own_files() -> list[Path]:
+    """Return the text files of the tree, without what tools and people keep in hidden folders."""
+    suffixes = {".py", ".md", ".toml", ".json", ".sh", ".svg", ""}
+    return [
+        path
+        for path in [*ROOT.rglob("*"), *(ROOT / ".ci").iterdir()]
+        if path.is_file() and path.suffix in suffixes
+        and not any(part.startswith(".") and part != ".ci"
+                    for part in path.relative_to(ROOT).parts[:-1])
+    ]  # fmt: skip
+
+
+def project() -> dict[str, dict[str, object]]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
