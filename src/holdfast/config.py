@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal["bool", "int", "float", "str"]
 SECTIONS: Mapping[str, Mapping[str, Kind]] = {
     "compression": {field.name: cast("Kind", field.type.__name__) for field in fields(Policy)},
     "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
+    "engine": {"name": "str"},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -47,6 +48,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: str = ""
     context_length: int | None = None
     output_tokens: int = 0
+    engine: str = "compressor"
+    """The name of the context engine, ours or one that another package registers."""
     file: str = ""
 
 
@@ -221,6 +224,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         model=_value(given, "model.name", ""),
         context_length=_value(given, "model.context_length", None),
         output_tokens=_value(given, "model.output_tokens", 0),
+        engine=_value(given, "engine.name", "compressor"),
         file=file,
     )
 

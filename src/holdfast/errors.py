@@ -130,8 +130,8 @@ class CannotRepair(HoldfastError):
 
     def __init__(self, violations: Sequence[Violation]) -> None:
         self.violations = tuple(violations)
-        first = self.violations[0]
-        more = f" (and {len(self.violations) - 1} more)" if len(self.violations) > 1 else ""
+        first = violations[0]
+        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
         super().__init__(
             f"cannot be repaired without inventing content: "
             f"{first.path}: {first.message}; {first.remedy}{more}"
@@ -144,5 +144,5 @@ class CannotConvert(HoldfastError):
     def __init__(self, to: str, losses: Sequence[str]) -> None:
         self.to = to
         self.losses = tuple(losses)
-        more = f" (and {len(self.losses) - 1} more)" if len(self.losses) > 1 else ""
-        super().__init__(f"not without loss to {to}: {self.losses[0]}{more}")
+        more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
+        super().__init__(f"not without loss to {to}: {losses[0]}{more}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
 
 from holdfast.testing import assistant, call, logs, media, result, talk, user
 from holdfast.transcript import Flaw, Message, Opaque, Text, Thinking, ToolResult, is_ask, texts
@@ -23,21 +22,21 @@ def test_other_parts_make_a_changed_message_with_the_same_payload() -> None:
     and flaws."""
     wire = {"role": "user", "content": "hello", "x": 1}
     flaw = Flaw("content-shape", "content", "is off", "mend it")
-    old = Message("user", (Text("hello"),), 4, "id1", "real", wire, Raw(b"{}"), True, (flaw,))
+    old = Message("user", (Text("hello"),), 4, "id1", "real", wire, True, (flaw,))
     new = old.with_parts((Text("bye"),))
     assert new.wire is wire
     assert (new.position, new.id, new.role, new.origin) == (4, "id1", "user", "real")
-    assert (new.parts, new.intact, new.raw, new.flaws) == ((Text("bye"),), False, None, ())
+    assert (new.parts, new.intact, new.flaws) == ((Text("bye"),), False, ())
     assert old.intact
     assert old.parts == (Text("hello"),)
 
 
 def test_a_rewritten_message_keeps_its_parts() -> None:
     """`rewritten` only asks for a new encoding; the parts are the same object."""
-    old = Message("user", (Text("hello"),), 0, wire={}, raw=Raw(b"{}"))
+    old = Message("user", (Text("hello"),), 0, wire={})
     new = old.rewritten()
     assert new.parts is old.parts
-    assert (new.intact, new.raw) == (False, None)
+    assert new.intact is False
 
 
 @given(logs())

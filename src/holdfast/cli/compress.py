@@ -137,8 +137,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
         is_file = self.output != STANDARD and (
             os.path.isfile(self.output) or not os.path.exists(self.output)
         )
-        shown = self.preview and self.output == STANDARD
-        return f"{self.output}{SUFFIX}" if is_file else f"OUT{SUFFIX}" if shown else ""
+        return f"{self.output}{SUFFIX}" if is_file else ""
 
 
 class _Refused(Struct, frozen=True):
@@ -202,7 +201,7 @@ def _run(
         dialect=transcript.dialect,
         keep_last=options["keep_last"],
         above=None if above is None else _position(above, transcript, given, number),
-        references=bool(asked.originals),
+        references=bool(asked.originals) or asked.preview,
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:

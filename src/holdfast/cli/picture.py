@@ -33,7 +33,6 @@ from holdfast.report import Report
 SHOWN_RECORDS = 20
 BAR_COLUMNS = 24
 """The width of the longest bar."""
-_NO_MARK: Mark = (" ", "", "")
 
 
 class Written(Struct, frozen=True):
@@ -86,10 +85,13 @@ def show_difference(console: Console, made: Difference) -> None:
     """Print the conversation before and after, to the same scale, with what became of it."""
     before: list[Cell] = list(made.before)
     after: list[Cell] = list(made.after)
-    print_strip(console, "before ", before, (), _NO_MARK)
+    symbol = "▲" if console.encoding.startswith("utf") else "^"
+    mark: Mark = (symbol, "bold bright_magenta", "added: the summary")
+    new = {index for index, fate in enumerate(made.after) if fate == "added"}
+    print_strip(console, "before ", before, (), mark)
     per = per_column_of(len(before), width_for(console, "before "))
-    print_strip(console, "after  ", after, (), _NO_MARK, per_column=per)
-    print_legend(console, "before ", [*before, *after], [], len(before))
+    print_strip(console, "after  ", after, new, mark, per_column=per)
+    print_legend(console, "before ", [*before, *after], [mark] if new else [], len(before))
     told = (
         f"{made.count('kept'):,} kept, {made.count('rewritten'):,} rewritten, "
         f"{made.count('folded'):,} folded, {made.count('added'):,} added"
@@ -152,13 +154,15 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
     if summary:
         makers = ", ".join(dict.fromkeys(report.summary.source for report in reports))
         _line(console, f"summary: {counted(summary, 'token')}, made by {_maker(makers)}")
+    if written.preview:
+        return
     if not written.originals:
         _line(console, "originals: not kept, so no references; name a place with --originals")
         return
     _line(console, f"originals: {label(written.originals)}")
     rows = [row for report in reports for row in report.references]
     rows.sort(key=lambda row: row.kind == "fold")
-    if rows and not written.preview:
+    if rows:
         place = shlex.quote(label(written.originals))
         _line(console, f"recall one: holdfast recall {rows[0].ref} --originals {place}")
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw
-
 from holdfast.dialects.anthropic_source import decode_media, encode_media
 from holdfast.dialects.arguments import arguments_text, arguments_value
 from holdfast.dialects.dialect import Dialect, Places, merge_fields
@@ -50,19 +48,17 @@ _SYSTEM_BLOCK = Places("system")
 _LOOKED_AT = 64
 
 
-def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Message, ...]:
+def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     """Return the messages of an Anthropic list, one for each element."""
-    if raws is None:
-        return tuple([_message(wire, at, None) for at, wire in enumerate(items)])
-    return tuple([_message(wire, at, raws[at]) for at, wire in enumerate(items)])
+    return tuple([_message(wire, at) for at, wire in enumerate(items, start)])
 
 
-def _message(wire: Any, position: int, raw: Raw | None) -> Message:
+def _message(wire: Any, position: int) -> Message:
     flaws = Flaws()
     if type(wire) is not dict:
         flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
-                       True, flaws.found)  # fmt: skip
+        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
+                       flaws.found)  # fmt: skip
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -74,7 +70,7 @@ def _message(wire: Any, position: int, raw: Raw | None) -> Message:
         parts = _content(content, _BLOCK, "content", flaws, position)
     own_id = wire.get("id")
     return Message(
-        role, parts, position, own_id if type(own_id) is str else "", "real", wire, raw, True,
+        role, parts, position, own_id if type(own_id) is str else "", "real", wire, True,
         flaws.found,
     )  # fmt: skip
 

@@ -148,7 +148,7 @@ def _try_back(written: _Written, source: Dialect, target: Dialect, losses: Losse
 
 
 def _read(written: _Written, dialect: Dialect) -> list[Message]:
-    messages = list(dialect.decode(written.items, None))
+    messages = list(dialect.decode(written.items))
     if written.system is not None and dialect.decode_system is not None:
         system = dialect.decode_system({dialect.system_key: written.system})
         if system is not None:
@@ -172,7 +172,7 @@ def _fields(transcript: Transcript, target: Dialect, losses: Losses) -> Payload:
 def _framed(
     written: _Written, fields: Payload, target: Dialect, frame: Frame, losses: Losses
 ) -> Converted:
-    messages = _origins_kept(target.decode(written.items, None), written.arranged)
+    messages = _origins_kept(target.decode(written.items), written.arranged)
     if frame.body is None and written.system is None:
         transcript = Transcript(target.name, messages)
         return Converted(written.items, tuple(losses.found), transcript)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from holdfast.transcript import Message, Payload
 
-Decode: TypeAlias = Callable[[Sequence[Any], Sequence[Raw] | None], tuple[Message, ...]]
+
+class Decode(Protocol):
+    """From wire elements, the first of which stands at `start` in its list, their messages."""
+
+    def __call__(self, items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
+        """Return one message for each element."""
+        ...
+
+
+
 Encode: TypeAlias = Callable[[Message], Any]
 DecodeSystem: TypeAlias = Callable[[Payload], Message | None]
 EncodeSystem: TypeAlias = Callable[[Message], Any]
@@ -64,7 +73,7 @@ class Places:
 
 
 def merge_fields(wire: Any, owned: frozenset[str], fields: dict[str, Any]) -> dict[str, Any]:
-    """Return `fields` in the key order of `wire`, with its other keys that nobody owns or are null."""
+    """Return `fields` in the key order of `wire`, with its keys that are null or nobody's."""
     if not isinstance(wire, dict):
         return fields
     left = dict(fields)

@@ -113,7 +113,8 @@ class _Found(Struct):
 
 def _is_lines(text: bytes) -> bool:
     """Return whether `text` is JSON lines: its first line is whole (or torn after a whole object)
-    and it does not end there."""
+    and it does not end there.
+    """
     first, _, rest = text.lstrip().partition(b"\n")
     if first[:1] != b"{" or first.rstrip()[-1:] in (b"{", b",", b"["):
         return False

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw
-
 from holdfast.dialects.arguments import arguments_text, arguments_value
 from holdfast.dialects.dialect import Dialect, Places, merge_fields
 from holdfast.dialects.gemini_pairing import Waiting
@@ -75,31 +73,28 @@ _SYSTEM_KEYS = ("systemInstruction", "system_instruction")
 _LOOKED_AT = 64
 
 
-def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Message, ...]:
+def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     """Return the messages of a Gemini list, one for each element.
 
     A call without an id gets a positional one, `~{message}.{part}`, and so does its response.
     """
     waiting = Waiting()
-    return tuple(
-        [_message(wire, at, raws[at] if raws is not None else None, waiting)
-         for at, wire in enumerate(items)]
-    )  # fmt: skip
+    return tuple([_message(wire, at, waiting) for at, wire in enumerate(items, start)])
 
 
-def _message(wire: Any, position: int, raw: Raw | None, waiting: Waiting) -> Message:
+def _message(wire: Any, position: int, waiting: Waiting) -> Message:
     flaws = Flaws()
     if type(wire) is not dict:
         flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
-                       True, flaws.found)  # fmt: skip
+        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
+                       flaws.found)  # fmt: skip
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str or name is None else None
     if role is None:
         role = _near_role(name, flaws)
     waiting.enter(role)
     parts = _parts(wire.get("parts"), _PART, "parts", flaws, (position, waiting))
-    return Message(role, parts, position, "", "real", wire, raw, True, flaws.found)
+    return Message(role, parts, position, "", "real", wire, True, flaws.found)
 
 
 def _near_role(name: Any, flaws: Flaws) -> Role:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from msgspec import Raw
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect
@@ -16,12 +15,11 @@ from holdfast.transcript import Frame, Message, Payload, Transcript
 
 
 def load(
-    value: Any, *, dialect: str | None = None, raws: Sequence[Raw] | None = None
+    value: Any, *, dialect: str | None = None
 ) -> Transcript:
     """Return the transcript in a parsed value: a message list, or an object that holds one.
 
-    The dialect is found from the data where none is named. `raws` are the bytes of the elements,
-    where the value was parsed from bytes.
+    The dialect is found from the data where none is named.
     """
     items: Sequence[Any]
     if isinstance(value, (list, tuple)):
@@ -42,7 +40,7 @@ def load(
     if not items:
         raise NotReadable("holds no messages", where=frame.path, remedy="give at least one message")
     spoken = dialect_named(dialect) if dialect else detect(items, frame.body)
-    return Transcript(spoken.name, spoken.decode(items, raws), frame, _system(spoken, frame))
+    return Transcript(spoken.name, spoken.decode(items), frame, _system(spoken, frame))
 
 
 def dump(transcript: Transcript) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect, Places, merge_fields
@@ -41,19 +40,17 @@ _BLOCK = Places("content")
 _CALL = Places("tool_calls")
 
 
-def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Message, ...]:
+def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     """Return the messages of a chat list, one for each element."""
-    if raws is None:
-        return tuple([_message(wire, at, None) for at, wire in enumerate(items)])
-    return tuple([_message(wire, at, raws[at]) for at, wire in enumerate(items)])
+    return tuple([_message(wire, at) for at, wire in enumerate(items, start)])
 
 
-def _message(wire: Any, position: int, raw: Raw | None) -> Message:
+def _message(wire: Any, position: int) -> Message:
     flaws = Flaws()
     if type(wire) is not dict:
         flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
-                       True, flaws.found)  # fmt: skip
+        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
+                       flaws.found)  # fmt: skip
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -72,7 +69,7 @@ def _message(wire: Any, position: int, raw: Raw | None) -> Message:
         parts = [_result(wire, parts, flaws)]
     elif "tool_calls" in wire:
         _calls(wire["tool_calls"], parts, flaws, position)
-    if "refusal" in wire and wire["refusal"]:
+    if wire.get("refusal"):
         parts.append(Opaque("refusal", "refusal", wire["refusal"]))
     if "function_call" in wire and type(wire["function_call"]) is dict:
         parts.append(_legacy_call(wire["function_call"], flaws))
@@ -80,8 +77,8 @@ def _message(wire: Any, position: int, raw: Raw | None) -> Message:
         flaws.empty("content")
     own_id = wire.get("id")
     return Message(
-        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, raw,
-        True, flaws.found,
+        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, True,
+        flaws.found,
     )  # fmt: skip
 
 
@@ -218,8 +215,9 @@ def encode(message: Message) -> Any:
                     "openai-chat", f"a {type(part).__name__} in a {message.role} message",
                     position=message.position,
                 )  # fmt: skip
-    had = message.wire.get("content") if isinstance(message.wire, dict) else None
-    fields["content"] = _encode_content(content, had)
+    old = message.wire if isinstance(message.wire, dict) else {"content": None}
+    if content or "content" in old or not calls:
+        fields["content"] = _encode_content(content, old.get("content"))
     if calls:
         fields["tool_calls"] = calls
     return merge_fields(message.wire, _OWNED, fields)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import Raw
-
 from holdfast.dialects.dialect import Dialect, merge_fields
 from holdfast.dialects.responses_content import decode_content, encode_content
 from holdfast.dialects.responses_hosted import (
@@ -48,19 +46,17 @@ _LOOKED_AT = 64
 _Found: TypeAlias = tuple[Role, Part]
 
 
-def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Message, ...]:
+def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     """Return the messages of an input list, one for each item."""
-    if raws is None:
-        return tuple([_item(wire, at, None) for at, wire in enumerate(items)])
-    return tuple([_item(wire, at, raws[at]) for at, wire in enumerate(items)])
+    return tuple([_item(wire, at) for at, wire in enumerate(items, start)])
 
 
-def _item(wire: Any, position: int, raw: Raw | None) -> Message:
+def _item(wire: Any, position: int) -> Message:
     flaws = Flaws()
     if type(wire) is not dict:
         flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
-                       True, flaws.found)  # fmt: skip
+        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
+                       flaws.found)  # fmt: skip
     kind = wire.get("type")
     own_id = wire.get("id")
     if kind == "message" or kind is None or type(kind) is not str:
@@ -73,7 +69,7 @@ def _item(wire: Any, position: int, raw: Raw | None) -> Message:
             role, part = read(wire, flaws, position)
             parts = (part,)
     return Message(
-        role, parts, position, own_id if type(own_id) is str else "", "real", wire, raw, True,
+        role, parts, position, own_id if type(own_id) is str else "", "real", wire, True,
         flaws.found,
     )  # fmt: skip
 
@@ -266,7 +262,7 @@ def decode_system(body: Payload) -> Message | None:
     flaws = Flaws()
     part = Text(given, "") if type(given) is str else flaws.text_instead_of(given, "")
     parts = (part,) if part.text else ()
-    return Message("system", parts, -1, "", "real", given, None, True, flaws.found)
+    return Message("system", parts, -1, "", "real", given, True, flaws.found)
 
 
 def encode_system(message: Message) -> Any:

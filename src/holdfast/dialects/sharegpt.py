@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Raw
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect, merge_fields
@@ -54,7 +53,7 @@ _NONE: frozenset[str] = frozenset()
 _LOOKED_AT = 64
 
 
-def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Message, ...]:
+def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     """Return the messages of a conversation, one for each turn.
 
     A result answers the call that it names, otherwise the first one that waits; the pair has the
@@ -62,19 +61,19 @@ def decode(items: Sequence[Any], raws: Sequence[Raw] | None = None) -> tuple[Mes
     """
     pairs = _Pairs()
     messages: list[Message] = []
-    for at, wire in enumerate(items):
-        messages.append(_message(wire, at, None if raws is None else raws[at], pairs))
+    for at, wire in enumerate(items, start):
+        messages.append(_message(wire, at, pairs))
     for at, parts in pairs.renamed.items():
-        messages[at] = replace(messages[at], parts=tuple(parts))
+        messages[at - start] = replace(messages[at - start], parts=tuple(parts))
     return tuple(messages)
 
 
-def _message(wire: Any, position: int, raw: Raw | None, pairs: _Pairs) -> Message:
+def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
     flaws = Flaws()
     if type(wire) is not dict:
         flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, raw,
-                       True, flaws.found)  # fmt: skip
+        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
+                       flaws.found)  # fmt: skip
     name = wire.get("from")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -97,8 +96,8 @@ def _message(wire: Any, position: int, raw: Raw | None, pairs: _Pairs) -> Messag
     parts = pairs.take(role, parts, position)
     own_id = wire.get("id")
     return Message(
-        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, raw,
-        True, flaws.found,
+        role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, True,
+        flaws.found,
     )  # fmt: skip
 
 

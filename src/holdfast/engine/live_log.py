@@ -34,10 +34,24 @@ class LiveLog:
 
     def append(self, items: Sequence[Any]) -> None:
         """Take new wire messages."""
-        for message in recognise(dialect_named(self.dialect).decode(items, None)):
+        for message in recognise(self._decoded(items)):
             if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
                 message = without_summary(message)
             self._take(replace(message, position=len(self.messages)))
+
+    def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
+        """Return the new messages; they are read after the step that they may belong to, because
+        some dialects pair calls and results by their order.
+        """
+        start = len(self.messages)
+        first = start
+        while first > 0 and self.messages[first - 1].role != "user":
+            first -= 1
+            if self.messages[first].role == "assistant":
+                break
+        step = [message.wire for message in self.messages[first:start]]
+        decode = dialect_named(self.dialect).decode
+        return decode([*step, *items], first)[len(step) :]
 
     def _take(self, message: Message) -> None:
         for part in message.parts:

@@ -14,7 +14,7 @@ TokenCounter: TypeAlias = Callable[[str], int]
 """Text in, tokens out."""
 
 
-class ExactCountingUnavailable(HoldfastError):  # noqa: N818
+class ExactCountingUnavailable(HoldfastError):
     """Exact counts cannot be had for this model here; the estimate still can."""
 
     def __init__(self, model: str, reason: str, remedy: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "unknown"]
@@ -116,7 +116,7 @@ class Message(Struct, frozen=True, gc=False):
     """One entry of a conversation.
 
     `position` is the place in the list it was read from, -1 for a generated one. While `intact`,
-    the message is encoded from `wire` (or `raw`, its own bytes) and comes out as it went in.
+    the message is encoded from `wire` and comes out as it went in.
     """
 
     role: Role
@@ -125,7 +125,6 @@ class Message(Struct, frozen=True, gc=False):
     id: str = ""
     origin: Origin = "real"
     wire: Any = None
-    raw: Raw | None = None
     intact: bool = True
     flaws: tuple[Flaw, ...] = ()
 
@@ -141,11 +140,11 @@ class Message(Struct, frozen=True, gc=False):
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
         """Return this message with other parts; fields that are not parts stay as they came."""
-        return replace(self, parts=parts, intact=False, raw=None, flaws=())
+        return replace(self, parts=parts, intact=False, flaws=())
 
     def rewritten(self) -> Message:
         """Return this message to be encoded anew from its parts, with the rest of its payload."""
-        return replace(self, intact=False, raw=None, flaws=())
+        return replace(self, intact=False, flaws=())
 
 
 def texts(message: Message) -> list[str]:

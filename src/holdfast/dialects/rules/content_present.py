@@ -34,7 +34,7 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
         parts = tuple(part for part in message.parts if not _is_empty(part))
         if parts:
             flaws = tuple(flaw for flaw in message.flaws if flaw.rule != NAME)
-            left.append(replace(message, parts=parts, intact=False, raw=None, flaws=flaws))
+            left.append(replace(message, parts=parts, intact=False, flaws=flaws))
     actions = tuple(
         case.action(NAME, found.index, f"dropped what was empty at {found.path}")
         for found in violations

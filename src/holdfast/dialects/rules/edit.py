@@ -52,7 +52,7 @@ class Edits:
 
 def changed(message: Message, parts: tuple[Part, ...]) -> Message:
     """Return the message with other parts; its flaws stay until their own rule mends them."""
-    return replace(message, parts=parts, intact=False, raw=None)
+    return replace(message, parts=parts, intact=False)
 
 
 def inserted(

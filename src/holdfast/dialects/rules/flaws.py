@@ -63,7 +63,7 @@ def cured(message: Message, rules: set[str]) -> Message:
     parts = tuple(
         _touched(part, places) for part in message.parts if not _is_sealed(part, places)
     )
-    return replace(message, parts=parts, intact=False, raw=None, flaws=left)
+    return replace(message, parts=parts, intact=False, flaws=left)
 
 
 def _touched(part: Part, places: Sequence[str]) -> Part:

@@ -13,6 +13,8 @@ def check(case: Case) -> list[Violation]:
 
     A turn that a server tool paused is sent back as it is, and calls are another rule's.
     """
+    if not case.messages:
+        return []
     last = case.messages[-1]
     if last.role != "assistant" or not case.model_is(case.profile.no_prefill_models):
         return []

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.dialects.rule import Action, Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
-from holdfast.transcript import Part, Text, Thinking, ToolCall, ToolResult, Violation
+from holdfast.transcript import Opaque, Part, Text, Thinking, ToolCall, ToolResult, Violation
 
 NAME = "text-clean"
 _LONE = re.compile(r"[\ud800-\udfff]")
@@ -29,6 +29,9 @@ def check(case: Case) -> list[Violation]:
                     continue
             elif kind is ToolResult:
                 if _is_clean_result(part):
+                    continue
+            elif kind is Opaque:
+                if _cleaned_value(part.wire) == part.wire:
                     continue
             elif kind is not ToolCall or _is_clean_call(part, case):
                 continue
@@ -112,6 +115,9 @@ def _cleaned(part: Part, case: Case) -> Part | None:
             inner = [_cleaned(each, case) for each in part.parts]
             left = tuple(each for each in inner if each is not None)
             return replace(part, parts=left, intact=False)
+        case Opaque(wire=wire):
+            clean = _cleaned_value(wire)
+            return part if clean == wire else replace(part, wire=clean)
         case _:
             return part
 

@@ -1,0 +1,189 @@
+"""Settings: file, environment and command line, in that order; everything wrong is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import fields
+
+from holdfast.config import OTHER_VARIABLES, SECTIONS, read_settings, settings_file
+from holdfast.errors import InvalidSetting, NotReadable
+from holdfast.policy import Policy, budget_for
+
+Put = Callable[[str], Path]
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Put:
+    """Write a settings file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "settings.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    """No file and no variable: the policy is the default one, the window unknown."""
+    found = read_settings(environment={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert found.policy == Policy()
+    assert (found.model, found.context_length, found.output_tokens) == ("", None, 0)
+
+
+def test_every_field_of_the_policy_is_a_setting() -> None:
+    """[compression] has the fields of the policy, by name."""
+    assert list(SECTIONS["compression"]) == [field.name for field in fields(Policy)]
+
+
+@pytest.mark.parametrize("field", fields(Policy), ids=lambda field: field.name)
+def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> None:
+    """In the file, by the long variable and by the short one."""
+    name, default = field.name, field.default  # type: ignore[attr-defined]
+    value = {bool: False, int: default + 1, float: default}[type(default)]
+    text = str(value).lower()
+    path = str(toml(f"[compression]\n{name} = {text}\n"))
+    for file, environment in (
+        (path, {}),
+        (None, {f"HOLDFAST_COMPRESSION_{name.upper()}": text, "HOME": "/nowhere"}),
+        (None, {f"HOLDFAST_{name.upper()}": text, "HOME": "/nowhere"}),
+    ):
+        found = read_settings(file, environment=environment)
+        assert getattr(found.policy, name) == value
+
+
+def test_the_command_line_wins_over_the_environment_over_the_file(toml: Put) -> None:
+    """Each layer overrides the one below it, key by key."""
+    path = str(toml("[compression]\nthreshold = 0.1\nprotect_last = 7\nprotect_first = 1\n"))
+    environment = {"HOLDFAST_THRESHOLD": "0.2", "HOLDFAST_PROTECT_LAST": "8"}
+    flags = {"compression.threshold": ("--threshold", 0.3)}
+    policy = read_settings(path, flags=flags, environment=environment).policy
+    assert (policy.threshold, policy.protect_last, policy.protect_first) == (0.3, 8, 1)
+
+
+def test_the_long_form_of_a_variable_wins_over_the_short_one() -> None:
+    """Both set: the more exact name decides."""
+    environment = {
+        "HOLDFAST_THRESHOLD": "0.2", "HOLDFAST_COMPRESSION_THRESHOLD": "0.3", "HOME": "/nowhere",
+    }  # fmt: skip
+    assert read_settings(environment=environment).policy.threshold == 0.3
+
+
+def test_a_model_by_name_drops_the_window_of_another(toml: Put) -> None:
+    """A window in the file is for the model in the file."""
+    path = str(toml('[model]\nname = "a"\ncontext_length = 32000\noutput_tokens = 1000\n'))
+    found = read_settings(path, environment={})
+    assert (found.model, found.context_length, found.output_tokens) == ("a", 32_000, 1_000)
+    other = read_settings(path, flags={"model.name": ("--model", "b")}, environment={})
+    assert (other.model, other.context_length) == ("b", None)
+
+
+def test_the_file_is_looked_for_in_four_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--config, else HOLDFAST_CONFIG, else holdfast.toml here, else the configuration folder."""
+    here, home = tmp_path / "here", tmp_path / "home"
+    for folder in (here, home / ".config" / "holdfast", tmp_path / "xdg" / "holdfast"):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    environment = {"HOME": str(home)}
+    assert settings_file(None, environment) == ""
+    (home / ".config" / "holdfast" / "config.toml").write_text("")
+    assert settings_file(None, environment) == str(home / ".config" / "holdfast" / "config.toml")
+    (tmp_path / "xdg" / "holdfast" / "config.toml").write_text("")
+    environment["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
+    assert settings_file(None, environment) == str(tmp_path / "xdg" / "holdfast" / "config.toml")
+    (here / "holdfast.toml").write_text("")
+    assert settings_file(None, environment) == "holdfast.toml"
+    environment["HOLDFAST_CONFIG"] = "named.toml"
+    assert settings_file(None, environment) == "named.toml"
+    assert settings_file("flag.toml", environment) == "flag.toml"
+
+
+BAD_FILES = {
+    "[compression]\ntreshold = 0.5": ("compression.treshold", "did you mean threshold?"),
+    "[compression]\nzzz = 0.5": ("compression.zzz", "known: enabled, threshold"),
+    "[compresion]\nthreshold = 0.5": ("[compresion]", "known: [compression], [model]"),
+    "compression = 5": ("compression", "a section: [compression]"),
+    "[compression]\nthreshold = 1.5": ("compression.threshold is 1.5", "from 0 to 1"),
+    "[compression]\nthreshold = -0.1": ("compression.threshold is -0.1", "from 0 to 1"),
+    "[compression]\nthreshold = nan": ("compression.threshold is nan", "from 0 to 1"),
+    "[compression]\nthreshold = '0.5'": ("compression.threshold is '0.5'", "from 0 to 1"),
+    "[compression]\nthreshold = true": ("compression.threshold is True", "from 0 to 1"),
+    "[compression]\ntarget_ratio = 0.05": ("compression.target_ratio", "from 0.1 to 0.8"),
+    "[compression]\ntarget_ratio = 0.9": ("compression.target_ratio", "from 0.1 to 0.8"),
+    "[compression]\nprotect_last = 0": ("compression.protect_last is 0", "at least 1"),
+    "[compression]\nprotect_last = 2.5": ("protect_last is 2.5", "whole number of at least 1"),
+    "[compression]\nprotect_first = -1": ("compression.protect_first is -1", "at least 0"),
+    "[compression]\nenabled = 1": ("compression.enabled is 1", "true or false"),
+    "[model]\ncontext_length = 0": ("model.context_length is 0", "at least 1"),
+    "[model]\noutput_tokens = -1": ("model.output_tokens is -1", "at least 0"),
+    "[model]\nname = 5": ("model.name is 5", "a text"),
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
+def test_a_bad_setting_names_its_file_its_key_and_its_range(toml: Put, text: str) -> None:
+    """Unknown, of the wrong type or out of range: the error says what, where, what is allowed."""
+    path = str(toml(text))
+    with pytest.raises(InvalidSetting) as caught:
+        read_settings(path, environment={})
+    for words in (path, *BAD_FILES[text]):
+        assert words in str(caught.value)
+
+
+BAD_VARIABLES = {
+    "HOLDFAST_TRESHOLD=0.5": "did you mean HOLDFAST_THRESHOLD?",
+    "HOLDFAST_COMPRESSION_ENABLD=true": "did you mean HOLDFAST_COMPRESSION_ENABLED?",
+    "HOLDFAST_THRESHOLD=much": "a number from 0 to 1",
+    "HOLDFAST_THRESHOLD=7": "from 0 to 1",
+    "HOLDFAST_TARGET_RATIO=0.9": "from 0.1 to 0.8",
+    "HOLDFAST_PROTECT_LAST=0": "at least 1",
+    "HOLDFAST_PROTECT_LAST=many": "a whole number of at least 1",
+    "HOLDFAST_ENABLED=perhaps": "true or false",
+    "HOLDFAST_MODEL_CONTEXT_LENGTH=big": "a whole number of at least 1",
+}
+
+
+@pytest.mark.parametrize("given", BAD_VARIABLES)
+def test_a_bad_variable_is_named_with_its_range(given: str) -> None:
+    """The environment is held to the same rules as the file."""
+    name, _, value = given.partition("=")
+    with pytest.raises(InvalidSetting, match=re.escape(name)) as caught:
+        read_settings(environment={name: value, "HOME": "/nowhere"})
+    assert BAD_VARIABLES[given] in str(caught.value)
+
+
+def test_variables_that_are_no_settings_are_left_alone() -> None:
+    """Ours for other purposes, and everybody else's."""
+    environment = dict.fromkeys(OTHER_VARIABLES - {"HOLDFAST_CONFIG"}, "x")
+    found = read_settings(environment={**environment, "PATH": "/bin", "HOME": "/nowhere"})
+    assert found.policy == Policy()
+
+
+@pytest.mark.parametrize("text", ["[compression", "threshold = ", "a = 1\na = 2"])
+def test_a_file_that_is_no_toml_is_named(toml: Put, text: str) -> None:
+    """A broken file is an error, never a silent default."""
+    path = str(toml(text))
+    with pytest.raises(NotReadable, match="is not TOML") as caught:
+        read_settings(path, environment={})
+    assert path in str(caught.value)
+
+
+def test_a_file_that_was_named_and_is_not_there_is_an_error() -> None:
+    """Only the places that are looked into may be empty."""
+    with pytest.raises(NotReadable, match=r"/no/such\.toml: does not exist"):
+        read_settings("/no/such.toml", environment={})
+
+
+def test_the_golden_budgets() -> None:
+    """200,000 give 100,000, 20,000 and at most 10,000; 64,000 get a threshold below the window."""
+    large = budget_for(Policy(), 200_000)
+    assert (large.threshold_tokens, large.tail_tokens) == (100_000, 20_000)
+    assert large.summary_max_tokens == 10_000
+    small = budget_for(Policy(), 64_000)
+    assert 0 < small.threshold_tokens < 64_000
