@@ -1,5 +1,5 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
-#   make demo    check and repair a broken transcript, in pictures
+#   make demo    check, repair and compress transcripts, in pictures
 #   make test    all checks and tests
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	@set -e; for part in bench/*.py; do echo "== $$part"; $(BIN)/python "$$part"; done
 
 soak: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile soak
+	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
 
 docs: $(VENV)/.stamp-dev
 	$(BIN)/python docs/make_docs.py

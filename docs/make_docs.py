@@ -30,6 +30,10 @@ def main() -> None:
         picture("check", "check", "examples/broken-chat.json")
         repair = ("repair", "examples/broken-chat.json", "-o", out)
         picture("repair", *repair, hide=(out, "mended.json"))
+        small = os.path.join(scratch, "small.json")
+        compress = ("compress", "examples/session.json.gz", "-o", small, "--target-tokens", "12000")
+        picture("compress", *compress, hide=(small, "small.json"))
+        picture("inspect", "inspect", "examples/session.json.gz")
 
 
 def with_help(page: str) -> str:

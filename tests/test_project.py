@@ -84,8 +84,10 @@ def test_no_file_names_a_package_index() -> None:
     assert named == []
 
 
-def test_the_demo_shows_a_broken_transcript_mended(tmp_path: Path) -> None:
-    """What `make demo` runs ends well: broken, mended, valid."""
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What `make demo` prints."""
+    tmp_path = tmp_path_factory.mktemp("demo")
     script = tmp_path / "holdfast"
     script.write_text(
         f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m holdfast "$@"\n'
@@ -96,8 +98,20 @@ def test_the_demo_shows_a_broken_transcript_mended(tmp_path: Path) -> None:
         env={"BIN": str(tmp_path), "PATH": "/usr/bin:/bin", "PYTHONUTF8": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("mend it:") == 2
-    assert done.stdout.count("valid  ") == 2
+    return done.stdout
+
+
+def test_the_demo_shows_a_broken_transcript_mended(demo: str) -> None:
+    """What `make demo` runs ends well: broken, mended, valid."""
+    assert demo.count("mend it:") == 2
+    assert demo.count("valid  ") == 3
+
+
+def test_the_demo_compresses_a_real_session_and_gives_it_back(demo: str) -> None:
+    """The picture, one original held against the input, and the whole input again."""
+    assert re.search(r"254 messages, [\d,]+ tokens → \d+ messages, [\d,]+ tokens \(−\d+ %\)", demo)
+    assert "bytes, the same as in the input" in demo
+    assert demo.endswith("byte for byte the input\n")
 
 
 def own_files() -> list[Path]:

@@ -77,6 +77,16 @@ def put(tmp_path: Path) -> Callable[[str, object], Path]:
     return write
 
 
+@pytest.fixture
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run in a folder of its own, without any settings of the machine."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("HOLDFAST_"):
+            monkeypatch.delenv(name)
+
+
 def process_environment() -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key != "HOLDFAST_DEBUG"}
     return {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "100", "PYTHONUTF8": "1"}

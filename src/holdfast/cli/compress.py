@@ -84,11 +84,7 @@ def compress(file: str, **options: Any) -> int:
     holdfast compress session.json --preview --model claude-sonnet-4-5
     """  # noqa: D301
     asked = _Asked(file=file, options=options)
-    refuse_contradiction(options["provider"], options["dialect"])
-    if options["keep_last"] is not None and options["above"] is not None:
-        raise click.UsageError(
-            "--keep-last and --above exclude each other", click.get_current_context()
-        )
+    _refuse_contradictions(asked)
     settings = settings_from(options)
     for name in (asked.output, asked.originals, options["report_file"]):
         if name and not asked.preview:
@@ -154,6 +150,20 @@ class Run(Struct, frozen=True):
     transcript: Transcript
     report: Report
     """The report with positions as in the file."""
+
+
+def _refuse_contradictions(asked: _Asked) -> None:
+    options, context = asked.options, click.get_current_context()
+    refuse_contradiction(options["provider"], options["dialect"])
+    if options["keep_last"] is not None and options["above"] is not None:
+        raise click.UsageError("--keep-last and --above exclude each other", context)
+    if options["originals"] == STANDARD:
+        raise click.UsageError("--originals must be a file", context)
+    named = [asked.originals, options["report_file"], asked.output, asked.file]
+    places = [os.path.realpath(name) if name and name != STANDARD else "" for name in named]
+    for at, place in enumerate(places[:2]):
+        if place and place in places[at + 1 :]:
+            raise click.UsageError(f"{label(place)} is named for two things", context)
 
 
 def _earlier(asked: _Asked) -> tuple[Generation, ...]:

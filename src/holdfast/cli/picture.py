@@ -152,8 +152,9 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
         _line(console, "a preview: nothing was written")
     summary = sum(report.summary_tokens for report in reports)
     if summary:
-        makers = ", ".join(dict.fromkeys(report.summary.source for report in reports))
-        _line(console, f"summary: {counted(summary, 'token')}, made by {_maker(makers)}")
+        makers = dict.fromkeys(report.summary.source for report in reports if report.summary_tokens)
+        names = " and ".join(_maker(source) for source in makers)
+        _line(console, f"summary: {counted(summary, 'token')}, made by {names}")
     if written.preview:
         return
     if not written.originals:
@@ -168,7 +169,7 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
 
 
 def _maker(source: str) -> str:
-    return "the ledger, without a model" if source == "ledger" else source
+    return "the ledger, without a model" if source == "ledger" else f"a {source}"
 
 
 def _notes(console: Console, reports: Sequence[Report]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -17,12 +16,13 @@ from holdfast.dialects.jsontext import (
     gaps,
     not_utf8,
     parse,
+    scan,
     split_list,
     split_object,
-    too_deep,
 )
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import LIST_KEYS, dialect_named
+from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
 from holdfast.transcript import Transcript
 
@@ -32,6 +32,7 @@ Layout: TypeAlias = Literal["value", "message lines", "record lines", "record li
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
+_LOOKED_AT = 64
 
 
 class Record(Struct, frozen=True):
@@ -59,26 +60,40 @@ class Document(Struct, frozen=True):
 def read_document(data: bytes, *, dialect: str | None = None) -> Document:
     """Return the transcripts in `data`, or raise `NotReadable` with the line or path at fault.
 
-    JSON (a message list, a request body, a list of either), JSON lines (a message or a transcript
-    a line) and gzip of these are told apart by the data. A torn line is recovered as far as whole
-    objects go.
+    JSON (a message list, an object that holds one, a list of such objects), JSON lines (a message
+    or such an object a line) and gzip of these are told apart by the data. A torn line is
+    recovered as far as whole objects go.
     """
     compressed = data[:2] == _GZIP
     text = _gunzip(data) if compressed else data
-    start = len(_BOM) if text[:3] == _BOM else 0
-    head = text[start : start + 64].lstrip()
-    if text[:2] in _WIDE:
-        raise NotReadable("is encoded as UTF-16", remedy="convert the file to UTF-8")
-    if not text[start:].strip():
+    body = text[len(_BOM) :] if text[:3] == _BOM else text
+    _refuse_other_encodings(text)
+    if not body.strip():
         raise NotReadable("is empty", remedy="give a transcript with at least one message")
-    if head[:1] not in (b"[", b"{"):
-        raise NotReadable(
-            "is not JSON", where="line 1",
-            remedy="expected a JSON list or object, or one JSON object a line",
-        )  # fmt: skip
-    body = text[start:]
+    if body.lstrip()[:1] not in (b"[", b"{") and not _has_whole_line(body):
+        raise _no_transcript(body)
     found = _read_lines(body, dialect) if _is_lines(body) else _read_value(body, dialect)
     return Document(found.layout, found.records, text, found.warnings, compressed)
+
+
+def _refuse_other_encodings(text: bytes) -> None:
+    if text[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        raise NotReadable("is encoded as UTF-32", remedy="convert the file to UTF-8")
+    if text[:2] in _WIDE or text[1:2] == b"\0" or (text[:1] == b"\0" and text[1:2] != b"\0"):
+        raise NotReadable("is encoded as UTF-16", remedy="convert the file to UTF-8")
+
+
+def _no_transcript(body: bytes) -> NotReadable:
+    try:
+        value = parse(body)
+    except NotReadable:
+        what = "is not JSON"
+    else:
+        what = f"is {kind_of(value)}, not a transcript"
+    return NotReadable(
+        what, where="line 1",
+        remedy="expected a JSON list or object, or one JSON object a line",
+    )  # fmt: skip
 
 
 def write_document(document: Document, transcripts: Sequence[Transcript]) -> bytes:
@@ -96,13 +111,14 @@ def write_document(document: Document, transcripts: Sequence[Transcript]) -> byt
         record.source if record.transcript is transcript else _splice(record, transcript)
         for record, transcript in pairs
     ]
+    mark = _BOM if document.source[:3] == _BOM else b""
     match document.layout:
         case "value":
-            return pieces[0]
+            return mark + pieces[0]
         case "message lines" | "record lines":
-            return b"\n".join(piece.rstrip(b"\r\n") for piece in pieces) + b"\n"
+            return mark + b"\n".join(piece.rstrip(b"\r\n") for piece in pieces) + b"\n"
         case "record list":
-            return b"[" + b",\n".join(pieces) + b"]\n"
+            return mark + b"[" + b",\n".join(pieces) + b"]\n"
 
 
 class _Found(Struct):
@@ -112,17 +128,40 @@ class _Found(Struct):
 
 
 def _is_lines(text: bytes) -> bool:
-    """Return whether `text` is JSON lines: its first line is whole (or torn after a whole object)
-    and it does not end there.
+    """Return whether `text` is JSON lines.
+
+    Its first line is a whole object and something follows, or it is no JSON value as a whole and
+    a later line is a whole object: then the first one is torn.
     """
     first, _, rest = text.lstrip().partition(b"\n")
-    if first[:1] != b"{" or first.rstrip()[-1:] in (b"{", b",", b"["):
+    if first[:1] == b"[":
         return False
     whole, left = _objects_of(first)
-    if not whole:
+    if whole:
+        alone = whole[0][1]
+        is_message = not _holds_list(alone) and ("role" in alone or "from" in alone)
+        return left > 0 or len(whole) > 1 or bool(rest.strip()) or is_message
+    if not _has_whole_line(rest):
         return False
-    lone_message = not _holds_list(whole[0][1]) and ("role" in whole[0][1] or "from" in whole[0][1])
-    return left > 0 or len(whole) > 1 or bool(rest.strip()) or lone_message
+    try:
+        parse(text)
+    except NotReadable:
+        return True
+    return False
+
+
+def _has_whole_line(text: bytes) -> bool:
+    """Return whether one of the first lines is an object that is a message or holds some."""
+    for line in text.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]:
+        line = line.strip()
+        if line[:1] == b"{" and line[-1:] == b"}":
+            try:
+                value = parse(line)
+            except NotReadable:
+                continue
+            if _holds_list(value) or "role" in value or "from" in value or "type" in value:
+                return True
+    return False
 
 
 def _read_value(text: bytes, dialect: str | None) -> _Found:
@@ -152,27 +191,29 @@ def _holds_list(value: Any) -> bool:
 def _read_lines(text: bytes, dialect: str | None) -> _Found:
     warnings: list[str] = []
     rows: list[tuple[int, bytes, Any]] = []
+    one_each = True
     for number, line in enumerate(text.split(b"\n"), 1):
         line = line.strip()
         if not line:
             continue
-        if line[:1] != b"{":
-            raise NotReadable(
-                "is not a JSON object", where=f"line {number}",
-                remedy="every line of a JSON lines file is one object",
-            )  # fmt: skip
         whole, left = _objects_at(line, number)
         rows.extend((number, piece, value) for piece, value in whole)
+        one_each = one_each and len(whole) == 1
         if left:
             kept = f"{len(whole)} whole object{'s' if len(whole) != 1 else ''} kept"
             warnings.append(f"line {number}: torn; {kept}, {left} bytes left out")
+    if len(warnings) > max(len(rows), 1):
+        raise NotReadable(
+            "is not a JSON object", where=warnings[0].partition(":")[0],
+            remedy="every line of a JSON lines file is one object",
+        )  # fmt: skip
     if rows and all(_holds_list(value) for _, _, value in rows):
         records = [
             _record(value, piece, dialect, f"line {number}", number)
             for number, piece, value in rows
         ]
         return _Found("record lines", tuple(records), tuple(warnings))
-    source = text if not warnings else b"\n".join(piece for _, piece, _ in rows) + b"\n"
+    source = text if one_each else b"\n".join(piece for _, piece, _ in rows) + b"\n"
     record = Record(load([value for _, _, value in rows], dialect=dialect), source)
     return _Found("message lines", (record,), tuple(warnings))
 
@@ -181,34 +222,34 @@ def _objects_at(line: bytes, number: int) -> tuple[list[tuple[bytes, Any]], int]
     try:
         return _objects_of(line)
     except NotReadable as error:
-        raise error.at(f"line {number}") from None
+        raise NotReadable(error.what, where=f"line {number}", remedy=error.remedy) from None
 
 
 def _objects_of(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
     """Return the whole JSON objects that a line begins with, and how many bytes are left over."""
     try:
-        return [(line, parse(line))], 0
+        value = parse(line)
     except NotReadable:
         return _recover(line)
+    return ([(line, value)], 0) if isinstance(value, dict) else ([], len(line))
 
 
 def _recover(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(error) from None
-    scanner = json.JSONDecoder()
+        raise not_utf8(line, error) from None
     whole: list[tuple[bytes, Any]] = []
     at = 0
     while at < len(text):
         while at < len(text) and text[at].isspace():
             at += 1
+        if text[at : at + 1] != "{":
+            break
         try:
-            value, end = scanner.raw_decode(text, at)
+            value, end = scan(text, at)
         except ValueError:
             break
-        except RecursionError:
-            raise too_deep() from None
         whole.append((text[at:end].encode(), value))
         at = end
     return whole, len(text[at:].encode())

@@ -20,6 +20,7 @@ _SURROGATE = re.compile(
     rb"(?<!\\)((?:\\\\)*)"
     rb"(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _SPACE = b" \t\r\n"
 
 
@@ -32,7 +33,7 @@ def parse(data: bytes | Raw) -> Any:
     except RecursionError:
         raise too_deep() from None
     except UnicodeDecodeError as error:
-        raise not_utf8(error) from None
+        raise not_utf8(bytes(data), error) from None
 
 
 def dump(value: Any) -> bytes:
@@ -50,6 +51,15 @@ def dump_text(value: Any) -> str:
     return dump(value).decode()
 
 
+def clean_value(value: Any) -> Any:
+    """Return a JSON value whose texts and keys hold no NUL and no half of a surrogate pair.
+
+    NUL is left out, a half pair becomes U+FFFD. Works on the JSON text, so however deep it is.
+    """
+    text = _NUL.sub(rb"\1", json.dumps(value).encode("ascii"))
+    return parse(_mask_lone_surrogates(text) or text)
+
+
 def is_object_text(text: str) -> bool:
     """Return whether `text` is the JSON of an object."""
     try:
@@ -57,7 +67,7 @@ def is_object_text(text: str) -> bool:
     except (msgspec.DecodeError, UnicodeEncodeError):
         try:
             return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, NotReadable):
             return False
     except RecursionError:
         return False
@@ -99,7 +109,8 @@ def _unmask(decoder: msgspec.json.Decoder[Any], data: bytes, masked: bytes) -> A
     at = 0
     for piece in slices:
         body = bytes(piece)
-        at = masked.index(body, at)
+        found_at = masked.find(body, at)
+        at = found_at if found_at >= 0 else masked.index(body)
         swapped.append(Raw(data[at : at + len(body)]))
         at += len(body)
     if isinstance(found, dict):
@@ -133,7 +144,8 @@ def raise_malformed(data: bytes, error: Exception) -> NoReturn:
     at = int(found.group(1)) if found else len(data)
     line = data.count(b"\n", 0, at) + 1
     column = at - (data.rfind(b"\n", 0, at) + 1) + 1
-    said = _BYTE.sub("", str(error)).strip().removeprefix("JSON is malformed: ")
+    said = _BYTE.sub("", str(error)).partition(" - at ")[0].strip()
+    said = said.removeprefix("JSON is malformed: ")
     what = "the JSON ends early" if "truncated" in said else f"not JSON: {said}"
     raise NotReadable(
         what, where=f"line {line} column {column}", remedy="check that the file is complete JSON"
@@ -148,10 +160,16 @@ def too_deep() -> NotReadable:
     )
 
 
-def not_utf8(error: UnicodeDecodeError) -> NotReadable:
-    """Return the error for bytes that are not UTF-8."""
+def not_utf8(data: bytes, error: UnicodeDecodeError) -> NotReadable:
+    """Return the error for bytes that are not UTF-8, with the line of the first of them."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as whole:
+        error = whole
+    line = data.count(b"\n", 0, error.start) + 1
     return NotReadable(
-        f"the text is not UTF-8 ({error.reason} at byte {error.start} of a string)",
+        f"the text is not UTF-8 ({error.reason} at byte {error.start})",
+        where=f"line {line}",
         remedy="convert the file to UTF-8",
     )
 
@@ -161,17 +179,38 @@ def _parse_leniently(data: bytes, error: msgspec.DecodeError) -> Any:
     if masked is None:
         raise_malformed(data, error)
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as broken:
-        raise not_utf8(broken) from None
+        raise not_utf8(data, broken) from None
     except RecursionError:
         raise too_deep() from None
     except ValueError:
         raise_malformed(data, error)
 
 
+def scan(text: str, at: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at `at`, and where it ends; ValueError where none does.
+
+    Raises `NotReadable` for NaN, infinities and numbers out of range, as `parse` does.
+    """
+    try:
+        return _SCANNER.raw_decode(text, at)
+    except RecursionError:
+        raise too_deep() from None
+
+
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise NotReadable(f"not JSON: {name} is no number", remedy="use null or a number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise NotReadable("not JSON: a number out of range", remedy="use a smaller number")
+    return value
+
+
+_SCANNER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _mask_lone_surrogates(data: bytes) -> bytes | None:

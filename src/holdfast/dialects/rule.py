@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.transcript import Message, Payload, Role, Survey, Transcript, Violation
 
@@ -49,6 +50,11 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Models (globs) whose thinking blocks are bound to the exact messages before them."""
     signed_call_models: tuple[str, ...] = ()
     """Models (globs) whose calls in the current turn carry a signature."""
+
+
+    def without(self, *names: str) -> Profile:
+        """Return the profile without some of its rules."""
+        return replace(self, rules=tuple(rule for rule in self.rules if rule.name not in names))
 
 
 class Case(Struct, frozen=True, gc=False):

@@ -118,7 +118,7 @@ class Compressor(ContextEngine):
         log = self._log
         if log is None:
             found = load(list(messages), dialect=self._settings.dialect)
-            log = self._log = LiveLog(found.dialect, self._settings.counter)
+            log = self._log = LiveLog(found.dialect, self._settings.counter, self._settings.policy)
         log.append(messages)
         self._seen.extend(messages)
 
@@ -292,7 +292,11 @@ class Compressor(ContextEngine):
 
     def _live(self) -> LiveLog:
         if self._log is None:
-            self._log = LiveLog(self._settings.dialect or "openai-chat", self._settings.counter)
+            self._log = LiveLog(
+                self._settings.dialect or "openai-chat",
+                self._settings.counter,
+                self._settings.policy,
+            )
         return self._log
 
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
@@ -327,7 +331,8 @@ class Compressor(ContextEngine):
         profile = profile_for(log.dialect, settings.provider)
         frame = Transcript(log.dialect, ())
         return Work(
-            log=log.messages, tokens=log.tokens, facts=log.facts, view=log.view,
+            log=log.messages, costs=log.costs, facts=log.facts, prepared=log.prepared,
+            view=log.view,
             state=rehydrated(self._state, log.messages), policy=settings.policy,
             budget=settings.budget, rules=wire_rules(frame, profile, settings.model),
             counter=settings.counter, redact=settings.redact, outside_tokens=self._outside(),
@@ -372,7 +377,8 @@ class Compressor(ContextEngine):
         if not known:
             self._state = state
         found = load(list(messages), dialect=self._settings.dialect)
-        mended, _ = repair_transcript(found, profile_for(found.dialect, self._settings.provider))
+        profile = profile_for(found.dialect, self._settings.provider)
+        mended, _ = repair_transcript(found, profile.without("call-pending"))
         self.append(*[dialect_named(found.dialect).encode(message) for message in mended.messages])
         self._seen = list(messages) if mended is found else self._seen
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from holdfast.pipeline.breakdown import categories, fixed_categories
+from holdfast.pipeline.breakdown import by_category, fixed_categories
 from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.measure import message_tokens, messages_tokens
+from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.prune import answered_calls
 from holdfast.pipeline.trigger import Moment, decide
 from holdfast.policy import Budget, Policy
@@ -69,7 +69,7 @@ def inspect_transcript(
 ) -> Inspection:
     """Return what the transcript costs, with its `most` longest messages and most costly copies."""
     log = recognise(transcript.messages)
-    tokens = messages_tokens(log, counter)
+    tokens = [message_tokens(message, counter) for message in log]
     shares = _shares(transcript, log, tokens, counter)
     total = sum(share.tokens for share in shares)
     decision = decide(Moment(prompt_tokens=total, source="estimated"), policy, budget)
@@ -95,15 +95,16 @@ def inspect_transcript(
 def shares_of(transcript: Transcript, counter: TokenCounter) -> tuple[Share, ...]:
     """Return the tokens of a transcript by category, the largest first."""
     log = recognise(transcript.messages)
-    return _shares(transcript, log, messages_tokens(log, counter), counter)
+    tokens = [message_tokens(message, counter) for message in log]
+    return _shares(transcript, log, tokens, counter)
 
 
 def _shares(
     transcript: Transcript, log: Sequence[Message], tokens: Sequence[int], counter: TokenCounter
 ) -> tuple[Share, ...]:
-    fixed = fixed_categories(transcript, counter)
-    found: dict[str, int] = {}
-    for one in (*fixed, *categories(log, tokens, whole(len(log)), {}, counter)):
+    costs = Costs(log, counter, tokens)
+    found = by_category(whole(len(log)), log, costs, {}, counter)
+    for one in fixed_categories(transcript, counter):
         found[one.name] = found.get(one.name, 0) + one.tokens_before
     return tuple(Share(name, found[name]) for name in sorted(found, key=lambda n: -found[n]))
 

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from holdfast.dialects.registry import dialect_named
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.ledger import Fact, facts_of
-from holdfast.pipeline.measure import message_tokens
+from holdfast.pipeline.measure import Costs, message_tokens
+from holdfast.pipeline.prune import Prepared, prepare
+from holdfast.policy import Policy
 from holdfast.ports import TokenCounter
 from holdfast.transcript import Message, ToolCall, View, extend, render, whole
 
@@ -21,15 +23,18 @@ class LiveLog:
     Appending costs the same however long the log is.
     """
 
-    def __init__(self, dialect: str, counter: TokenCounter) -> None:
+    def __init__(self, dialect: str, counter: TokenCounter, policy: Policy) -> None:
         """Start empty."""
         self.dialect = dialect
         self.messages: list[Message] = []
         self.tokens: list[int] = []
+        self.costs = Costs(self.messages, counter, self.tokens)
         self.facts: list[tuple[Fact, ...]] = []
+        self.prepared: list[Prepared | None] = []
         self.view_tokens = 0
         self._view: View = whole(0)
         self._counter = counter
+        self._policy = policy
         self._calls: dict[str, ToolCall] = {}
 
     def append(self, items: Sequence[Any]) -> None:
@@ -61,6 +66,7 @@ class LiveLog:
         self.messages.append(message)
         self.tokens.append(tokens)
         self.facts.append(facts_of(message, self._calls))
+        self.prepared.append(prepare(message, self._calls, self._policy))
         self.view_tokens += tokens
 
     @property

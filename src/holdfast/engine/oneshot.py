@@ -14,16 +14,17 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
+from holdfast.errors import UnknownReference
 from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Unchanged, finish, plan
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
-from holdfast.pipeline.measure import Estimator, message_tokens, messages_tokens, tools_tokens
+from holdfast.pipeline.measure import Costs, Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Report
-from holdfast.transcript import Folded, Message, Transcript, View, whole
+from holdfast.transcript import Folded, Item, Kept, Message, Rewritten, Transcript, View
 
 
 class Compressed(Struct, frozen=True):
@@ -40,11 +41,11 @@ class Compressed(Struct, frozen=True):
     """The log: every message as it was given, in order."""
 
     def recall(self, reference: str) -> list[Any]:
-        """Return the originals that a reference stands for, as they were given."""
+        """Return the originals that a reference stands for, or raise `UnknownReference`."""
         for row in self.report.references:
             if row.ref == reference:
                 return [message.wire for message in self.originals[row.start : row.stop]]
-        raise KeyError(reference)
+        raise UnknownReference(reference, len(self.report.references))
 
 
 def compress(
@@ -52,6 +53,7 @@ def compress(
     *,
     model: str = "",
     context_length: int | None = None,
+    output_tokens: int = 0,
     target_tokens: int | None = None,
     focus: str = "",
     force: bool = False,
@@ -74,16 +76,19 @@ def compress(
         dialect = profile_named(provider).dialect
     given = load(messages, dialect=dialect)
     profile = profile_for(given.dialect, provider)
-    transcript, actions = repair_transcript(given, profile)
+    transcript, actions = repair_transcript(given, profile.without("call-pending"))
     source: Literal["given", "model", "assumed"] = "given" if context_length else "assumed"
     settings = policy or Policy()
     budget = budget_for(
-        settings, context_length or ASSUMED_CONTEXT_LENGTH, target_tokens=target_tokens
+        settings,
+        context_length or ASSUMED_CONTEXT_LENGTH,
+        output_tokens=output_tokens,
+        target_tokens=target_tokens,
     )
     log = _log(transcript.messages)
     state = rehydrated(CompactionState(), transcript.messages)
     work = Work(
-        log=log, tokens=messages_tokens(log, counter or Estimator()), view=whole(len(log)),
+        log=log, costs=Costs(log, counter or Estimator()), view=_view(transcript.messages, log),
         state=state, policy=settings, budget=budget, rules=wire_rules(transcript, profile, model),
         counter=counter or Estimator(), redact=redact,
         outside_tokens=_outside(transcript, counter or Estimator()),
@@ -110,6 +115,21 @@ def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
             message = without_summary(message)
         found.append(message if message.position == at else replace(message, position=at))
     return tuple(found)
+
+
+def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
+    """Return the view that shows what was given, also where the log leaves a summary out."""
+    items: list[Item] = []
+    at = 0
+    for index, message in enumerate(log):
+        if message.parts is not given[index].parts:
+            if index > at:
+                items.append(Kept(at, index))
+            items.append(Rewritten(index, given[index]))
+            at = index + 1
+    if len(log) > at:
+        items.append(Kept(at, len(log)))
+    return View(tuple(items), len(log))
 
 
 def _noted_frame(transcript: Transcript, view: View) -> Transcript:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.choose import Choice
 from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
 from holdfast.pipeline.measure import message_tokens
@@ -26,6 +27,7 @@ from holdfast.transcript import (
     Role,
     Text,
     Thinking,
+    ToolCall,
     View,
     Violation,
     render,
@@ -44,8 +46,8 @@ class Assembled(Struct, frozen=True):
     references: tuple[Reference, ...]
     noted: bool
     merged: bool
-    costs: dict[int, int]
-    """The tokens of what is rendered otherwise than it was, by position."""
+    shown: dict[str, int]
+    """The tokens of what the model sees, by category."""
     violations: tuple[Violation, ...] = ()
 
 
@@ -109,7 +111,9 @@ def _placed(
     elif folds:
         role: Role = "assistant" if placing == "assistant" else "user"
         summary = (Message(role, (Text(framed),), origin="summary"),)
-    view = View(tuple(_items(work, partition, rewritten, summary, reference)), len(work.log))
+    named = _named(work, choice, rewritten)
+    items = _items(work, partition, rewritten, summary, reference, named)
+    view = View(tuple(items), len(work.log))
     messages = tuple(render(view, work.log))
     costs = {
         index: choice.costs[index]
@@ -117,15 +121,16 @@ def _placed(
         else message_tokens(message, work.counter)
         for index, message in rewritten.items()
     }
+    shown = by_category(view, work.log, work.costs, costs, work.counter)
     return Assembled(
         view=view,
         messages=messages,
-        tokens_after=work.outside_tokens + _tokens(work, view, costs),
+        tokens_after=work.outside_tokens + sum(shown.values()),
         summary_tokens=work.counter.count(framed) if framed else 0,
-        references=_references(work, partition, rewritten, reference),
+        references=_references(work, partition, rewritten, reference, named),
         noted=bool(folds) and system_stop(work.log) > 0,
         merged=placing == "merge",
-        costs=costs,
+        shown=shown,
     )
 
 
@@ -135,24 +140,26 @@ def _items(
     rewritten: dict[int, Message],
     summary: tuple[Message, ...],
     reference: str,
+    named: dict[int, str],
 ) -> Iterator[Item]:
     folds = partition.folds()
     at = 0
     for number, (start, stop) in enumerate(folds):
-        yield from _kept(work, at, start, rewritten)
+        yield from _kept(at, start, rewritten, named)
         last = number == len(folds) - 1
         yield Folded(start, stop, summary if last else (), reference)
         at = stop
-    yield from _kept(work, at, len(work.log), rewritten)
+    yield from _kept(at, len(work.log), rewritten, named)
 
 
-def _kept(work: Work, start: int, stop: int, rewritten: dict[int, Message]) -> Iterator[Item]:
+def _kept(
+    start: int, stop: int, rewritten: dict[int, Message], named: dict[int, str]
+) -> Iterator[Item]:
     at = start
     for index in sorted(index for index in rewritten if start <= index < stop):
         if index > at:
             yield Kept(at, index)
-        reference = reference_of(work.log[index]) if work.wish.references else ""
-        yield Rewritten(index, rewritten[index], reference)
+        yield Rewritten(index, rewritten[index], named.get(index, ""))
         at = index + 1
     if stop > at:
         yield Kept(at, stop)
@@ -213,8 +220,20 @@ def _fold_reference(work: Work, folds: Sequence[tuple[int, int]]) -> str:
     return reference_of_range(folds[0][0], folds[-1][1], work.log)
 
 
+def _named(work: Work, choice: Choice, rewritten: dict[int, Message]) -> dict[int, str]:
+    """Return the references of what is rendered otherwise than it was, by position."""
+    if not work.wish.references:
+        return {}
+    made = choice.references
+    return {index: made.get(index) or reference_of(work.log[index]) for index in rewritten}
+
+
 def _references(
-    work: Work, partition: Partition, rewritten: dict[int, Message], reference: str
+    work: Work,
+    partition: Partition,
+    rewritten: dict[int, Message],
+    reference: str,
+    named: dict[int, str],
 ) -> tuple[Reference, ...]:
     if not work.wish.references:
         return ()
@@ -224,7 +243,7 @@ def _references(
     if folds:
         found.append(Reference(reference, folds[0][0], folds[-1][1], "fold"))
     found.extend(
-        Reference(reference_of(work.log[index]), index, index + 1, _kind(message))
+        Reference(named[index], index, index + 1, _kind(message))
         for index, message in sorted(rewritten.items())
         if message is not work.log[index]
     )
@@ -236,17 +255,5 @@ def _kind(message: Message) -> ReferenceKind:
         case "digest" | "duplicate" | "placeholder":
             return message.origin
         case _:
-            return "other"
-
-
-def _tokens(work: Work, view: View, costs: dict[int, int]) -> int:
-    total = 0
-    for item in view.items:
-        match item:
-            case Kept(start=start, stop=stop):
-                total += sum(work.tokens[start:stop])
-            case Rewritten(start=start):
-                total += costs[start]
-            case Folded(messages=messages):
-                total += sum(message_tokens(message, work.counter) for message in messages)
-    return total
+            calls = any(isinstance(part, ToolCall) and not part.intact for part in message.parts)
+            return "arguments" if calls else "other"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast.pipeline.measure import message_tokens, tools_tokens
+from holdfast.pipeline.measure import Costs, message_tokens, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.report import Category
 from holdfast.transcript import (
@@ -19,29 +19,38 @@ from holdfast.transcript import (
 )
 
 
-def categories(
+def by_category(
+    view: View,
     log: Sequence[Message],
-    tokens: Sequence[int],
-    after: View,
-    costs: Mapping[int, int],
+    costs: Costs,
+    rewritten: Mapping[int, int],
     counter: TokenCounter,
-) -> tuple[Category, ...]:
-    """Return the tokens by category, before and after; nothing is measured twice."""
-    was: dict[str, int] = {}
-    now: dict[str, int] = {}
-    for message, cost in zip(log, tokens, strict=True):
-        _add(was, message, cost)
-    for item in after.items:
+) -> dict[str, int]:
+    """Return the tokens of what a view shows, by category.
+
+    `rewritten` are the tokens of rewritten messages by position, as far as they are known.
+    """
+    totals: dict[str, int] = {}
+    for item in view.items:
         match item:
             case Kept(start=start, stop=stop):
-                for index in range(start, stop):
-                    _add(now, log[index], tokens[index])
+                costs.add_to(totals, start, stop, category)
             case Rewritten(start=start, message=message):
-                _add(now, message, costs[start])
+                tokens = rewritten.get(start)
+                _add(
+                    totals, message, message_tokens(message, counter) if tokens is None else tokens
+                )
             case Folded(messages=messages):
                 for message in messages:
-                    _add(now, message, message_tokens(message, counter))
-    return tuple(Category(name, was.get(name, 0), now.get(name, 0)) for name in {**was, **now})
+                    _add(totals, message, message_tokens(message, counter))
+    return totals
+
+
+def compared(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Category, ...]:
+    """Return both sides of every category."""
+    return tuple(
+        Category(name, before.get(name, 0), after.get(name, 0)) for name in {**before, **after}
+    )
 
 
 def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Category, ...]:
@@ -73,11 +82,12 @@ def _tool_kind(tool: Payload) -> str:
 
 
 def _add(found: dict[str, int], message: Message, tokens: int) -> None:
-    name = _category(message)
+    name = category(message)
     found[name] = found.get(name, 0) + tokens
 
 
-def _category(message: Message) -> str:
+def category(message: Message) -> str:
+    """Return the category that a message counts under."""
     if message.origin == "summary":
         return "summary"
     match message.role:

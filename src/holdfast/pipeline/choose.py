@@ -6,32 +6,44 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cuts import allowed_cuts
-from holdfast.pipeline.frame import SUMMARY_AFTERWORD, SUMMARY_PREAMBLE, SYSTEM_NOTE
-from holdfast.pipeline.measure import message_tokens
+from holdfast.pipeline.frame import (
+    SUMMARY_AFTERWORD,
+    SUMMARY_PREAMBLE,
+    SYSTEM_NOTE,
+    carried_summary,
+)
+from holdfast.pipeline.measure import message_tokens, text_length
 from holdfast.pipeline.partition import (
     Partition,
     anchors,
     head_stop,
+    islands,
     nth_last_ask,
     protected_from,
     snapped_back,
     system_stop,
     tail_start,
 )
-from holdfast.pipeline.prune import Newer, excerpt, note_newer, nothing_newer, prune_message
+from holdfast.pipeline.prune import (
+    Newer,
+    Prepared,
+    excerpt,
+    note_newer,
+    nothing_newer,
+    prepare,
+    prune_message,
+)
 from holdfast.pipeline.references import reference_of
 from holdfast.pipeline.work import Work
 from holdfast.report import Reason
 from holdfast.transcript import (
-    Folded,
     Group,
-    Kept,
     Message,
     Rewritten,
     ToolCall,
     ToolResult,
-    View,
     groups,
 )
 
@@ -40,6 +52,9 @@ _FRAME_TOKENS = (len(SUMMARY_PREAMBLE) + len(SUMMARY_AFTERWORD) + len(SYSTEM_NOT
 
 
 _LEAST_SQUEEZED_TOKENS = 200
+_LOOK_BACK = 256
+_CLEARLY_LESS = 8
+"""A text of so many characters per token is not worth measuring: what replaces it is smaller."""
 
 
 class Choice(Struct, frozen=True):
@@ -52,9 +67,13 @@ class Choice(Struct, frozen=True):
     rewritten: dict[int, Message]
     costs: dict[int, int]
     """The tokens of the rewritten messages, by position."""
+    references: dict[int, str]
+    """References that were made already, by position."""
     summary_tokens: int
     tokens_before: int
     floor_tokens: int
+    shown: dict[str, int]
+    """The tokens before, by category."""
     reason: Reason = ""
     detail: str = ""
 
@@ -62,14 +81,16 @@ class Choice(Struct, frozen=True):
 def choose(work: Work) -> Choice:
     """Return what to fold and what to prune; reads the log from its end as far as it must."""
     log = work.log
-    before = work.outside_tokens + view_tokens(work.view, log, work.tokens, work)
+    shown = by_category(work.view, log, work.costs, {}, work.counter)
+    before = work.outside_tokens + sum(shown.values())
     parts = groups(log)
     cuts = allowed_cuts(log, parts)
     first = 0 if work.state.count else work.policy.protect_first
     head = head_stop(log, cuts, first=first)
     pruner = _Pruner(work)
-    floor = _floor(work, parts, cuts)
-    partition, summary_tokens = _partition(work, parts, cuts, head, pruner, before)
+    fixed = anchors(log, work.wish.pinned)
+    floor = _floor(work, parts, cuts, fixed)
+    partition, summary_tokens = _partition(work, parts, cuts, head, pruner, before, fixed)
     pruner.squeeze(partition, _excess(work, partition, summary_tokens))
     rewritten = {
         index: message
@@ -78,17 +99,25 @@ def choose(work: Work) -> Choice:
     }
     if not partition.folds() and not _prunes(work, rewritten):
         detail = _why_nothing(work, before, floor)
-        return Choice(None, {}, {}, 0, before, floor, "nothing to compact", detail)
+        return Choice(None, {}, {}, {}, 0, before, floor, shown, "nothing to compact", detail)
     costs = {index: pruner.cost(index) for index in rewritten}
-    return Choice(partition, rewritten, costs, summary_tokens, before, floor)
+    return Choice(
+        partition, rewritten, costs, pruner.references, summary_tokens, before, floor, shown
+    )
 
 
 def _partition(
-    work: Work, parts: Sequence[Group], cuts: Sequence[int], head: int, pruner: _Pruner, before: int
+    work: Work,
+    parts: Sequence[Group],
+    cuts: Sequence[int],
+    head: int,
+    pruner: _Pruner,
+    before: int,
+    wanted_positions: Sequence[int],
 ) -> tuple[Partition, int]:
     log, budget, wish = work.log, work.budget, work.wish
     least = max(head, _after_old_summary(work))
-    fixed = work.outside_tokens + sum(work.tokens[:head])
+    fixed = work.outside_tokens + work.costs.span(0, head)
     tail_budget, ceiling, summary_tokens = _budgets(work, before, fixed)
     if wish.above is not None or wish.keep_last is not None:
         wanted = wish.above if wish.above is not None else nth_last_ask(log, wish.keep_last or 1)
@@ -106,16 +135,16 @@ def _partition(
             )  # fmt: skip
     if start > least and start not in cuts:
         start = snapped_back(cuts, start)
-    islands = anchors(log, parts, before=start, least=head, pinned=wish.pinned)
-    return Partition(head, max(start, head), islands, tail), summary_tokens
+    kept = islands(wanted_positions, parts, least=head, before=start)
+    return Partition(head, max(start, head), kept, tail), summary_tokens
 
 
 def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
     """Return by how many tokens the result would miss the window, or the size asked for."""
     budget = work.budget
     limit = budget.target_tokens or budget.effective_window
-    kept = sum(work.tokens[: partition.head_stop]) + partition.tail_tokens
-    kept += sum(sum(work.tokens[start:stop]) for start, stop in partition.islands)
+    kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
+    kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
     summary = summary_tokens + _FRAME_TOKENS if partition.folds() else 0
     return work.outside_tokens + kept + summary - limit
 
@@ -149,41 +178,59 @@ class _Pruner:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.pruned: dict[int, Message] = {}
+        self.references: dict[int, str] = {}
         self._costs: dict[int, int] = {}
         self._newer: Newer = nothing_newer()
-        self._calls: dict[str, ToolCall] = {}
         self._from = protected_from(work.policy, len(work.log))
         self._was = {
-            item.start: item.message for item in work.view.items if isinstance(item, Rewritten)
+            item.start: item.message
+            for item in work.view.items
+            if isinstance(item, Rewritten) and carried_summary(item.message) is None
         }
-        self._seen_calls_to = len(work.log)
 
     def cost(self, index: int) -> int:
         """Return the tokens of the message at `index` after pruning."""
-        if index not in self._costs:
-            self._costs[index] = self._cost(index)
-        return self._costs[index]
+        found = self._costs.get(index)
+        if found is None:
+            found = self._costs[index] = self._cost(index)
+        return found
 
     def _cost(self, index: int) -> int:
         work = self.work
         message = work.log[index]
+
+        def ready(result: ToolResult) -> Prepared | None:
+            return self._prepared(index, result)
+
         if index in self._was:
             self.pruned[index] = self._was[index]
-            note_newer(message, self._calls_near(index), self._newer, work.policy)
+            note_newer(message, ready, self._newer)
             return message_tokens(self._was[index], work.counter)
         if index >= self._from:
-            note_newer(message, self._calls_near(index), self._newer, work.policy)
-            return work.tokens[index]
-        made = prune_message(
-            message, self._calls_near(index), self._newer, work.policy, self._reference
-        )
+            note_newer(message, ready, self._newer)
+            return work.costs[index]
+        made = prune_message(message, ready, self._newer, work.policy, self._reference)
         if made is message:
-            return work.tokens[index]
+            return work.costs[index]
         tokens = message_tokens(made, work.counter)
-        if tokens >= work.tokens[index]:
-            return work.tokens[index]
+        if tokens * _CLEARLY_LESS > text_length(message) and tokens >= work.costs[index]:
+            return work.costs[index]
         self.pruned[index] = made
         return tokens
+
+    def _prepared(self, index: int, result: ToolResult) -> Prepared | None:
+        """Return what pruning needs of a result, from its arrival where it was made ready then."""
+        log, ready = self.work.log, self.work.prepared
+        if ready is not None and len(log[index].parts) == 1:
+            return ready[index]
+        calls: dict[str, ToolCall] = {}
+        for at in range(index - 1, max(index - _LOOK_BACK, -1), -1):
+            found = [part for part in log[at].parts if isinstance(part, ToolCall)]
+            calls.update((call.id, call) for call in found)
+            if result.call_id in calls:
+                break
+        alone = Message("tool", (result,))
+        return prepare(alone, calls, self.work.policy)
 
     def squeeze(self, partition: Partition, excess: int) -> None:
         """Cut the largest results of the tail until `excess` tokens are gone, as far as it goes."""
@@ -201,45 +248,23 @@ class _Pruner:
                 self.pruned[index], self._costs[index] = made, tokens
                 excess -= cost - tokens
 
-    def _calls_near(self, index: int) -> dict[str, ToolCall]:
-        """Return the calls of the group of `index`: a result stands after its call."""
-        log = self.work.log
-        if not any(type(part) is ToolResult for part in log[index].parts):
-            return {}
-        found: dict[str, ToolCall] = {}
-        for at in range(index, -1, -1):
-            calls = [part for part in log[at].parts if isinstance(part, ToolCall)]
-            found.update((call.id, call) for call in calls)
-            if (log[at].role == "assistant" and calls) or at < index - 64:
-                break
+    def _reference(self, message: Message) -> str:
+        if not self.work.wish.references:
+            return ""
+        found = self.references.get(message.position)
+        if found is None:
+            found = self.references[message.position] = reference_of(message)
         return found
 
-    def _reference(self, message: Message) -> str:
-        return reference_of(message) if self.work.wish.references else ""
 
-
-def view_tokens(view: View, log: Sequence[Message], tokens: Sequence[int], work: Work) -> int:
-    """Return the tokens of what the model sees now."""
-    total = 0
-    for item in view.items:
-        match item:
-            case Kept(start=start, stop=stop):
-                total += sum(tokens[start:stop])
-            case Rewritten(message=message):
-                total += message_tokens(message, work.counter)
-            case Folded(messages=messages):
-                total += sum(message_tokens(message, work.counter) for message in messages)
-    return total
-
-
-def _floor(work: Work, parts: Sequence[Group], cuts: Sequence[int]) -> int:
+def _floor(work: Work, parts: Sequence[Group], cuts: Sequence[int], fixed: Sequence[int]) -> int:
     """Return the tokens that no compaction can remove."""
     log, length = work.log, len(work.log)
     tail = snapped_back(cuts, max(length - work.policy.min_tail, 0))
     stop = min(system_stop(log), tail)
-    kept = anchors(log, parts, before=tail, least=stop, pinned=work.wish.pinned)
-    islands = sum(sum(work.tokens[start:end]) for start, end in kept)
-    return work.outside_tokens + sum(work.tokens[:stop]) + islands + sum(work.tokens[tail:])
+    kept = islands(fixed, parts, least=stop, before=tail)
+    between = sum(work.costs.span(start, end) for start, end in kept)
+    return work.outside_tokens + work.costs.span(0, stop) + between + work.costs.span(tail, length)
 
 
 def _prunes(work: Work, rewritten: dict[int, Message]) -> bool:

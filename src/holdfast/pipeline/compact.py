@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.assemble import Assembled, assemble
-from holdfast.pipeline.breakdown import categories
+from holdfast.pipeline.breakdown import by_category, compared
 from holdfast.pipeline.choose import Choice, choose
 from holdfast.pipeline.ledger import Fact, Ledger, facts_of, summarise, update
+from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.prune import answered_calls
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.summary import Summary, merged
@@ -21,6 +22,9 @@ from holdfast.pipeline.verify import verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
 from holdfast.transcript import Message, View, is_ask
+
+_CLEARLY_SMALLER = 0.95
+"""Nearer than this a sample is too coarse to say which of two is smaller."""
 
 
 class Plan(Struct, frozen=True):
@@ -72,12 +76,22 @@ def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
     work = todo.work
     summary = _summary(todo, prose)
     made = assemble(work, todo.choice, summary)
+    if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
+        todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
     if problem is not None:
         return Unchanged(
             problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
         )
     return _outcome(todo, made)
+
+
+def _measured_one_by_one(work: Work) -> int:
+    """Return the tokens of what the model sees now, without a sample."""
+    length = len(work.log)
+    known = Costs(work.log, work.counter, [work.costs[index] for index in range(length)])
+    shown = by_category(work.view, work.log, known, {}, work.counter)
+    return work.outside_tokens + sum(shown.values())
 
 
 def _facts(work: Work, start: int, stop: int) -> list[Fact]:
@@ -134,5 +148,5 @@ def _outcome(todo: Plan, made: Assembled) -> Outcome:
         boundary=(partition.head_stop, partition.tail_start),
         merged_summary=made.merged,
         floor_tokens=todo.choice.floor_tokens,
-        categories=categories(work.log, work.tokens, made.view, made.costs, work.counter),
+        categories=compared(todo.choice.shown, made.shown),
     )

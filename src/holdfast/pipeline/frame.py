@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from holdfast.transcript import Message, Origin, Text, ToolResult
+from holdfast.transcript import Message, Origin, Text, Thinking, ToolResult
 
 SUMMARY_OPEN = "[holdfast summary: reference only]"
 SUMMARY_CLOSE = "[end of holdfast summary]"
@@ -126,11 +126,23 @@ def _recognised(message: Message) -> Message:
 
 def carried_summary(message: Message) -> str | None:
     """Return the body of the summary that a message is or carries, None where there is none."""
-    if not message.parts or not isinstance(message.parts[0], Text):
+    first = _first_text(message)
+    if first is None or first.text[:1] not in ("[", "T"):
         return None
-    return summary_body(message.parts[0].text)
+    return summary_body(first.text)
 
 
 def without_summary(message: Message) -> Message:
     """Return a message that carries a merged summary as it was before."""
-    return message.with_parts(message.parts[1:])
+    merged = _first_text(message)
+    return message.with_parts(tuple(part for part in message.parts if part is not merged))
+
+
+def _first_text(message: Message) -> Text | None:
+    """Return the first words of a message; thinking may stand before them."""
+    for part in message.parts:
+        if isinstance(part, Text):
+            return part
+        if not isinstance(part, Thinking):
+            return None
+    return None

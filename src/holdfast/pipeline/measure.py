@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -25,6 +25,10 @@ from holdfast.transcript import (
     ToolResult,
 )
 
+_FEW = 400
+"""A stretch of so few messages is measured one by one: the sample would be too small."""
+_BULK_CHARS = 1_000_000
+"""How much text is measured at once; bounds the memory that joining takes."""
 _SEALED_CHARS_PER_TOKEN = 5.4
 """Base64 of encrypted reasoning: 4 characters hold 3 bytes, and a token is about 4 bytes."""
 
@@ -66,9 +70,124 @@ def _part_tokens(part: Part, counter: TokenCounter) -> int:
             return counter.count(_as_text(wire))
 
 
-def messages_tokens(messages: Sequence[Message], counter: TokenCounter) -> list[int]:
-    """Return the tokens of each message."""
-    return [message_tokens(message, counter) for message in messages]
+def text_length(message: Message) -> int:
+    """Return the characters of a message's words, arguments and results."""
+    total = 0
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                total += len(text)
+            case ToolCall(arguments=arguments):
+                total += len(arguments)
+            case ToolResult(parts=parts):
+                total += sum(len(inner.text) for inner in parts if isinstance(inner, Text))
+            case _:
+                pass
+    return total
+
+
+class Costs:
+    """The tokens of a log by position, each message measured at most once, and only if asked for.
+
+    A long stretch that nobody asked for one by one is measured as one text, which an estimating
+    counter does through a sample; an exact counter measures every message.
+    """
+
+    __slots__ = ("_counter", "_known", "_log")
+
+    def __init__(
+        self, log: Sequence[Message], counter: TokenCounter, known: Sequence[int] | None = None
+    ) -> None:
+        """Take the log; `known` are its tokens where they were measured on arrival."""
+        self._log = log
+        self._counter = counter
+        self._known: dict[int, int] | Sequence[int] = {} if known is None else known
+
+    def __getitem__(self, index: int) -> int:
+        """Return the tokens of the message at `index`."""
+        known = self._known
+        if not isinstance(known, dict):
+            return known[index]
+        found = known.get(index)
+        if found is None:
+            found = known[index] = message_tokens(self._log[index], self._counter)
+        return found
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether long stretches were measured as one text."""
+        return isinstance(self._known, dict) and self._counter.is_estimate
+
+    def span(self, start: int, stop: int) -> int:
+        """Return the tokens of the messages from `start` up to `stop`, each for itself."""
+        if not isinstance(self._known, dict):
+            return sum(self._known[start:stop])
+        return sum(self[index] for index in range(start, stop))
+
+    def add_to(
+        self, totals: dict[str, int], start: int, stop: int, category: Callable[[Message], str]
+    ) -> None:
+        """Add the tokens of a stretch to the totals of the categories of its messages."""
+        log, known = self._log, self._known
+        bulk: dict[str, _Bulk] = {}
+        in_bulk = isinstance(known, dict) and self._counter.is_estimate and stop - start > _FEW
+        for index in range(start, stop):
+            message = log[index]
+            name = category(message)
+            if in_bulk and index not in known:
+                bulk.setdefault(name, _Bulk()).take(message, self._counter)
+            else:
+                totals[name] = totals.get(name, 0) + self[index]
+        for name, gathered in bulk.items():
+            totals[name] = totals.get(name, 0) + gathered.tokens(self._counter)
+
+
+class _Bulk:
+    """Messages that are measured together: their texts as one, the rest flat."""
+
+    __slots__ = ("_chars", "_flat", "_texts", "_total")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._chars = 0
+        self._flat = 0
+        self._total = 0
+
+    def take(self, message: Message, counter: TokenCounter) -> None:
+        """Add a message."""
+        self._flat += MESSAGE_OVERHEAD_TOKENS
+        for part in message.parts:
+            self._part(part, counter)
+        if self._chars > _BULK_CHARS:
+            self._flush(counter)
+
+    def _part(self, part: Part, counter: TokenCounter) -> None:
+        match part:
+            case Text(text=text):
+                self._text(text)
+            case ToolResult(parts=parts):
+                for inner in parts:
+                    self._part(inner, counter)
+            case ToolCall(name=name, arguments=arguments):
+                self._flat += TOOL_CALL_OVERHEAD_TOKENS
+                self._text(name)
+                self._text(arguments)
+            case _:
+                self._flat += _part_tokens(part, counter)
+
+    def _text(self, text: str) -> None:
+        self._texts.append(text)
+        self._chars += len(text)
+
+    def _flush(self, counter: TokenCounter) -> None:
+        self._total += counter.count("\n".join(self._texts))
+        self._texts.clear()
+        self._chars = 0
+
+    def tokens(self, counter: TokenCounter) -> int:
+        """Return the tokens of everything that was taken."""
+        self._flush(counter)
+        return self._total + self._flat
 
 
 def tools_tokens(tools: Sequence[Payload], counter: TokenCounter) -> int:

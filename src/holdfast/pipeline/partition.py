@@ -79,29 +79,30 @@ def tail_start(
     return start, spent
 
 
-def anchors(
-    log: Sequence[Message],
-    parts: Sequence[Group],
-    *,
-    before: int,
-    least: int,
-    pinned: frozenset[int],
-) -> tuple[tuple[int, int], ...]:
-    """Return the groups before `before` that are never folded, as ranges, in order.
+def anchors(log: Sequence[Message], pinned: frozenset[int]) -> tuple[int, ...]:
+    """Return the positions that are never folded, in order.
 
     They hold the latest real user message, the latest visible reply, the provider's own
-    compaction blocks, and what is pinned. Nothing before `least`.
+    compaction blocks, and what is pinned.
     """
-    wanted = {index for index in pinned if least <= index < before}
+    wanted = {index for index in pinned if 0 <= index < len(log)}
     ask = next((i for i in range(len(log) - 1, -1, -1) if is_ask(log[i])), None)
     reply = next((i for i in range(len(log) - 1, -1, -1) if _is_reply(log[i])), None)
-    wanted.update(i for i in (ask, reply) if i is not None and least <= i < before)
-    wanted.update(
-        i for i in range(least, before)
-        if any(type(part) is Opaque and part.kind.startswith("compaction") for part in log[i].parts)
-    )  # fmt: skip
-    starts = [group.start for group in parts]
-    found = {bisect_right(starts, index) - 1 for index in wanted}
+    wanted.update(i for i in (ask, reply) if i is not None)
+    for index, message in enumerate(log):
+        for part in message.parts:
+            if type(part) is Opaque and part.kind.startswith("compaction"):
+                wanted.add(index)
+    return tuple(sorted(wanted))
+
+
+def islands(
+    wanted: Sequence[int], parts: Sequence[Group], *, least: int, before: int
+) -> tuple[tuple[int, int], ...]:
+    """Return the groups of the wanted positions between `least` and `before`, as ranges."""
+    inside = [index for index in wanted if least <= index < before]
+    starts = [group.start for group in parts] if inside else []
+    found = {bisect_right(starts, index) - 1 for index in inside}
     return tuple((parts[k].start, parts[k].stop) for k in sorted(found))
 
 

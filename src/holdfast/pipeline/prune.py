@@ -26,6 +26,8 @@ from holdfast.transcript import (
 
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
 _LEAST_CUT_CHARS = 400
+_CUT_NOTE_CHARS = 60
+"""A leaf that is cut never gets longer, and is not cut again."""
 _READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
 
 
@@ -46,9 +48,28 @@ def nothing_newer() -> Newer:
     return Newer(set(), set())
 
 
+class Prepared(Struct, frozen=True, gc=False):
+    """What pruning needs to know of a message with one tool result, made ready once."""
+
+    mark: bytes
+    """Tells identical outputs."""
+    read: str
+    """The file and range that was read, "" where none was."""
+    line: str
+    """The digest of the output."""
+
+
+def prepare(message: Message, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
+    """Return what pruning needs, None for a message that has no result worth it."""
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            return _prepared(part, calls.get(part.call_id), policy)
+    return None
+
+
 def prune_message(
     message: Message,
-    calls: Mapping[str, ToolCall],
+    prepared: Callable[[ToolResult], Prepared | None],
     newer: Newer,
     policy: Policy,
     reference: Callable[[Message], str],
@@ -66,12 +87,12 @@ def prune_message(
         new: Part = part
         match part:
             case ToolResult():
-                new, made = _prune_result(part, calls.get(part.call_id), newer, policy, message,
-                                          reference)  # fmt: skip
-                origin = made or origin
+                ready = prepared(part)
+                if ready is not None:
+                    new, origin = _pruned_result(part, ready, newer, message, reference)
             case ToolCall(kind="function", arguments=arguments):
                 if len(arguments) > policy.argument_chars:
-                    new = _shrink_call(part, policy.argument_chars)
+                    new = _shrink_call(part, policy.argument_chars, reference, message)
             case Media() if message.role == "user":
                 newer.media = True
                 if had_media:
@@ -86,12 +107,14 @@ def prune_message(
 
 
 def note_newer(
-    message: Message, calls: Mapping[str, ToolCall], newer: Newer, policy: Policy
+    message: Message, prepared: Callable[[ToolResult], Prepared | None], newer: Newer
 ) -> None:
     """Take a message that stays as it is into account for the older ones before it."""
     for part in message.parts:
         if isinstance(part, ToolResult):
-            _seen(part, calls.get(part.call_id), newer, policy)
+            ready = prepared(part)
+            if ready is not None:
+                _seen(ready, newer)
         elif isinstance(part, Media) and message.role == "user":
             newer.media = True
 
@@ -114,7 +137,7 @@ def excerpt(message: Message, share: float, reference: str) -> Message:
 
 
 def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
-    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    text = _text_of(result)
     keep = int(len(text) * share)
     left_out = len(text) - keep
     if left_out < _LEAST_CUT_CHARS or origin_of(text) != "real":
@@ -133,42 +156,51 @@ def strip_thinking(message: Message) -> Message:
     return message if len(parts) == len(message.parts) else message.with_parts(parts)
 
 
-def _prune_result(
+def _prepared(result: ToolResult, call: ToolCall | None, policy: Policy) -> Prepared | None:
+    if result.kind == "server":
+        return None
+    text = _text_of(result)
+    media = sum(isinstance(part, Media) for part in result.parts)
+    if len(text) <= policy.digest_from_chars and not media:
+        return None
+    if text[:1] == "[" and origin_of(text) != "real":
+        return None
+    line = digest_of(call, text) + (f" and {media} media" if media else "")
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return Prepared(mark, _what_was_read(call) if call is not None else "", line)
+
+
+def _pruned_result(
     result: ToolResult,
-    call: ToolCall | None,
+    ready: Prepared,
     newer: Newer,
-    policy: Policy,
     message: Message,
     reference: Callable[[Message], str],
-) -> tuple[ToolResult, Origin | None]:
-    if result.kind == "server":
-        return result, None
-    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
-    media = [part for part in result.parts if isinstance(part, Media)]
-    if (len(text) <= policy.digest_from_chars and not media) or origin_of(text) != "real":
-        return result, None
-    if _seen(result, call, newer, policy):
+) -> tuple[ToolResult, Origin]:
+    if _seen(ready, newer):
         words = "the same content stands in a newer result below"
         return _with_text(result, duplicate_text(words, reference(message))), "duplicate"
-    shown = f" and {len(media)} media" if media else ""
-    line = digest_text(digest_of(call, text) + shown, reference(message))
-    if not media and len(line) >= len(text):
-        return result, None
+    line = digest_text(ready.line, reference(message))
+    has_media = any(isinstance(part, Media) for part in result.parts)
+    if not has_media and len(line) >= len(_text_of(result)):
+        return result, message.origin
     return _with_text(result, line), "digest"
 
 
-def _seen(result: ToolResult, call: ToolCall | None, newer: Newer, policy: Policy) -> bool:
+def _seen(ready: Prepared, newer: Newer) -> bool:
     """Return whether a newer result makes this one superfluous, and remember this one."""
-    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
-    if len(text) <= policy.digest_from_chars:
-        return False
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    read = _what_was_read(call) if call is not None else ""
-    seen = mark in newer.outputs or (bool(read) and read in newer.reads)
-    newer.outputs.add(mark)
-    if read:
-        newer.reads.add(read)
+    seen = ready.mark in newer.outputs or (bool(ready.read) and ready.read in newer.reads)
+    newer.outputs.add(ready.mark)
+    if ready.read:
+        newer.reads.add(ready.read)
     return seen
+
+
+def _text_of(result: ToolResult) -> str:
+    parts = result.parts
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _what_was_read(call: ToolCall) -> str:
@@ -193,33 +225,37 @@ def _placeholder(media: Media, reference: str) -> Text:
     return Text(placeholder_text(f"{kind}, shown earlier", reference))
 
 
-def _shrink_call(call: ToolCall, most: int) -> ToolCall:
+def _shrink_call(
+    call: ToolCall, most: int, reference: Callable[[Message], str], message: Message
+) -> ToolCall:
     try:
         value = msgspec.json.decode(call.arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return call
-    shrunk = shrink_leaves(value, most)
-    if shrunk is value:
+    if shrink_leaves(value, most) is value:
         return call
+    where = reference(message)
+    shrunk = shrink_leaves(value, most, f": {where}" if where else "")
     return replace(call, arguments=msgspec.json.encode(shrunk).decode(), intact=False)
 
 
-def shrink_leaves(value: Any, most: int) -> Any:
+def shrink_leaves(value: Any, most: int, where: str = "") -> Any:
     """Return `value` with long string leaves cut; the same object where none is long.
 
-    Keys, numbers, booleans and short strings are untouched; a cut says how much it left out.
+    Keys, numbers, booleans and short strings are untouched; a cut says how much it left out, and
+    `where` that is.
     """
     if isinstance(value, str):
-        if len(value) <= most + 40:
+        if len(value) <= most + _CUT_NOTE_CHARS:
             return value
-        return f"{value[:most]}… [{len(value) - most:,} more characters]"
+        return f"{value[:most]}… [{len(value) - most:,} more characters{where}]"
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
-        made = {key: shrink_leaves(leaf, most) for key, leaf in fields.items()}
+        made = {key: shrink_leaves(leaf, most, where) for key, leaf in fields.items()}
         return made if any(made[key] is not leaf for key, leaf in fields.items()) else fields
     if isinstance(value, list):
         leaves = cast("list[Any]", value)
-        shrunk = [shrink_leaves(leaf, most) for leaf in leaves]
+        shrunk = [shrink_leaves(leaf, most, where) for leaf in leaves]
         same = all(new is old for new, old in zip(shrunk, leaves, strict=True))
         return leaves if same else shrunk
     return value

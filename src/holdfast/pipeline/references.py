@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from holdfast.pipeline.measure import text_length
 from holdfast.transcript import Message
 
 _LENGTH = 10
@@ -21,8 +22,9 @@ def reference_of(message: Message) -> str:
 
 
 def reference_of_range(start: int, stop: int, messages: Sequence[Message]) -> str:
-    """Return the reference of a folded range, from its place and its ends."""
-    digest = hashlib.sha256(f"{start}:{stop}".encode())
+    """Return the reference of a folded range: its place, its ends, the lengths in between."""
+    lengths = [text_length(message) for message in messages[start:stop]]
+    digest = hashlib.sha256(f"{start}:{stop}:{lengths}".encode())
     for message in (messages[start], messages[stop - 1]):
         digest.update(payload_bytes(message))
     return f"hf-{digest.hexdigest()[:_LENGTH]}"

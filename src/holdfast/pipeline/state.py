@@ -41,7 +41,7 @@ def rehydrated(state: CompactionState, log: Sequence[Message]) -> CompactionStat
         return state
     carried: Summary | None = None
     for message in log:
-        if message.role in ("user", "assistant"):
+        if message.role == "user" or message.role == "assistant":
             body = carried_summary(message)
             if body is not None:
                 found = parse_summary(body)

@@ -47,6 +47,9 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
 _HEADING = re.compile(r"^#{1,4} +(.+?) *:?$")
 _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _EMPTY = "None."
+_LEAST_ENTRY_TOKENS = 4
+_MOST_CHARS_PER_TOKEN = 128
+"""The longest entry of a vocabulary; a longer text cannot fit, whatever it says."""
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -126,6 +129,10 @@ def _within_budget(
     rows.sort(key=lambda row: (-row[2].weight, -row[1]))
     chosen: dict[Section, list[int]] = {}
     for section, index, entry in rows:
+        if room < _LEAST_ENTRY_TOKENS:
+            break
+        if len(entry.text) > room * _MOST_CHARS_PER_TOKEN:
+            continue
         cost = counter.count(_line(section, 999, entry)) + 1
         if cost <= room:
             room -= cost

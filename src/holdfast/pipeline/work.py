@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.pipeline.ledger import Fact
+from holdfast.pipeline.measure import Costs
+from holdfast.pipeline.prune import Prepared
 from holdfast.pipeline.state import CompactionState
 from holdfast.policy import Budget, Policy
 from holdfast.ports import Redact, TokenCounter, WireRules
@@ -27,10 +29,10 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """What a compaction starts from. `tokens` and `facts` run beside `log`."""
+    """What a compaction starts from."""
 
     log: Sequence[Message]
-    tokens: Sequence[int]
+    costs: Costs
     view: View
     state: CompactionState
     policy: Policy
@@ -40,6 +42,8 @@ class Work(Struct, frozen=True, kw_only=True):
     redact: Redact
     facts: Sequence[tuple[Fact, ...]] | None = None
     """Facts by position where they were taken on arrival; taken now where this is None."""
+    prepared: Sequence[Prepared | None] | None = None
+    """What pruning needs, by position, where it was made ready on arrival."""
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
     wish: Wish = Wish()

@@ -14,7 +14,6 @@ from holdfast.dialects.jsontext import dump_text, is_object_text, parse
 from holdfast.dialects.rule import Action, Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
 from holdfast.dialects.rules.flaws import cured, flaws_of
-from holdfast.dialects.shape import shown
 from holdfast.errors import NotReadable
 from holdfast.transcript import ToolCall, Violation
 
@@ -29,7 +28,8 @@ def check(case: Case) -> list[Violation]:
     """Return the function calls whose arguments are not the JSON of an object."""
     return _flawed(case) + [
         case.fault(
-            NAME, at, call.at, f"the arguments {shown(call.arguments)} are not a JSON object",
+            NAME, at, call.at,
+            f"the arguments ({len(call.arguments):,} characters) are not a JSON object",
             "write the arguments as the JSON of an object, '{}' where there are none",
         )
         for at, call in _broken(case)

@@ -8,13 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.dialects.jsontext import clean_value, dump, dump_text, parse
 from holdfast.dialects.rule import Action, Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
 from holdfast.transcript import Opaque, Part, Text, Thinking, ToolCall, ToolResult, Violation
 
 NAME = "text-clean"
 _LONE = re.compile(r"[\ud800-\udfff]")
+_SUSPECT = re.compile(rb"\\u0000|\\u[dD][89a-fA-F]")
 
 
 def check(case: Case) -> list[Violation]:
@@ -31,7 +32,7 @@ def check(case: Case) -> list[Violation]:
                 if _is_clean_result(part):
                     continue
             elif kind is Opaque:
-                if _cleaned_value(part.wire) == part.wire:
+                if _is_clean_json(part.wire):
                     continue
             elif kind is not ToolCall or _is_clean_call(part, case):
                 continue
@@ -82,7 +83,7 @@ def _is_clean_call(call: Part, case: Case) -> bool:
         return False
     if case.profile.arguments == "text" or "\\u" not in text:
         return True
-    return _cleaned_value(parse(text.encode())) == parse(text.encode())
+    return _is_clean_json(parse(text.encode()))
 
 
 def _fault(case: Case, at: int, part: Part) -> Violation:
@@ -116,8 +117,7 @@ def _cleaned(part: Part, case: Case) -> Part | None:
             left = tuple(each for each in inner if each is not None)
             return replace(part, parts=left, intact=False)
         case Opaque(wire=wire):
-            clean = _cleaned_value(wire)
-            return part if clean == wire else replace(part, wire=clean)
+            return part if _is_clean_json(wire) else replace(part, wire=clean_value(wire))
         case _:
             return part
 
@@ -126,20 +126,14 @@ def _clean(text: str) -> str:
     return _LONE.sub("\ufffd", text.replace("\0", ""))
 
 
+def _is_clean_json(value: Any) -> bool:
+    return _SUSPECT.search(dump(value)) is None or clean_value(value) == value
+
+
 def _clean_arguments(text: str, case: Case) -> str:
     if case.profile.arguments == "text":
         return _clean(text)
-    return dump_text(_cleaned_value(parse(text.encode("utf-8", "surrogatepass"))))
-
-
-def _cleaned_value(value: Any) -> Any:
-    if isinstance(value, str):
-        return _clean(value)
-    if isinstance(value, list):
-        return [_cleaned_value(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        return {_cleaned_value(key): _cleaned_value(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    return value
+    return dump_text(clean_value(parse(text.encode("utf-8", "surrogatepass"))))
 
 
 RULE = Rule(

@@ -6,11 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: code)?|return ?code)\W{0,4}(-?\d{1,5})", re.I)
+_EXIT = re.compile(
+    r"[Ee]xit(?:ed)?(?: with)?(?: code)?\W{0,4}(-?\d{1,5})|[Rr]eturn ?code\W{0,4}(-?\d{1,5})"
+)
+_SIGNS = ("rror", "ERROR", "Exception", "Traceback", "FAILED", "atal", "panicked",
+          "command not found")  # fmt: skip
 _FAILED = re.compile(
     r"[Ee]rror\b|ERROR|Exception\b|Traceback|FAILED|[Ff]atal\b|panicked|command not found"
 )
-_SCANNED_CHARS = 20_000
+_SCANNED_CHARS = 10_000
 
 
 def clip(text: str, most: int = 120) -> str:
@@ -38,21 +42,36 @@ def size_of(output: str) -> str:
 
 def exit_code(output: str) -> int | None:
     """Return the exit code that an output reports at its head or tail."""
-    for piece in (output[:400], output[-400:]):
-        found = _EXIT.search(piece)
-        if found:
-            return int(found.group(1))
+    ends = (output[:400], output[-400:]) if len(output) > 400 else (output,)
+    for piece in ends:
+        if "xit" in piece or "eturn" in piece:
+            found = _EXIT.search(piece)
+            if found:
+                return int(found.group(1) or found.group(2))
     return None
 
 
 def error_line(output: str) -> str:
-    """Return the first line that looks like an error, cut; "" where there is none."""
-    found = _FAILED.search(output, 0, _SCANNED_CHARS)
-    if found is None and len(output) > _SCANNED_CHARS:
-        found = _FAILED.search(output, len(output) - _SCANNED_CHARS)
-    if found is None:
-        return ""
-    start = output.rfind("\n", 0, found.start()) + 1
-    stop = output.find("\n", found.end())
-    line = output[max(start, found.start() - 200) : stop if stop >= 0 else None]
-    return clip(line[:400].strip(), 160)
+    """Return the first line that looks like an error, cut; "" where there is none.
+
+    Only the start and the end of a long output are looked at.
+    """
+    for piece in _ends(output):
+        if any(sign in piece for sign in _SIGNS):
+            found = _FAILED.search(piece)
+            if found is not None:
+                return clip(_line_around(piece, found.start(), found.end()), 160)
+    return ""
+
+
+def _ends(output: str) -> tuple[str, ...]:
+    if len(output) <= 2 * _SCANNED_CHARS:
+        return (output,)
+    return output[:_SCANNED_CHARS], output[-_SCANNED_CHARS:]
+
+
+def _line_around(text: str, start: int, stop: int) -> str:
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", stop)
+    line = text[max(first, start - 200) : last if last >= 0 else None]
+    return line[:400].strip()

@@ -1,0 +1,218 @@
+"""The laws of a compaction, held against one result from the outside.
+
+Nothing here asks the pipeline what it did: the lists before and after are read anew, measured anew
+and compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.dialects.check import check
+from holdfast.dialects.load import load
+from holdfast.dialects.profiles import profile_named
+from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
+from holdfast.report import Report
+from holdfast.transcript import (
+    Media,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
+
+REFERENCE = re.compile(r"hf-[0-9a-f]{10}")
+SUMMARY = "[holdfast summary"
+_MARKS = ("[holdfast ", "[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued")
+_QUOTE = re.compile(
+    r"(?:The user wrote|First request): (.*?)(?: \[([^\[\]\n]+)\])?(?=\n(?:[-#(]|\d+\. |\n)|\Z)", re.S
+)
+
+
+def broken_laws(
+    before: Any,
+    after: Any,
+    report: Report,
+    recall: Callable[[str], Sequence[Any]],
+    *,
+    provider: str,
+    known: Iterable[str] = (),
+    spoken: Sequence[str] | None = None,
+) -> list[str]:
+    """Return the laws that a compaction of `before` into `after` breaks, each in a sentence.
+
+    `known` are references of earlier compactions, which may stand in the text; `spoken` are the
+    words of users that a summary may quote (by default those of `before`).
+    """
+    if report.status == "unchanged":
+        return [] if after is before or after == before else ["unchanged, and yet another list"]
+    dialect = profile_named(provider).dialect
+    was, now = load(before, dialect=dialect), load(after, dialect=dialect)
+    return [
+        *_validity(before, after, provider),
+        *_size(was, now, report),
+        *_references(was, now, report, recall, frozenset(known)),
+        *_live_ask(was, now),
+        *_signed_fields(was, now),
+        *_one_summary(now),
+        *_quotes(now, list(spoken) if spoken is not None else words_of_users(was)),
+    ]
+
+
+def tokens_of(transcript: Transcript) -> int:
+    """Return the estimate of a transcript with its system prompt and tools."""
+    counter = Estimator()
+    fixed = message_tokens(transcript.system, counter) if transcript.system else 0
+    listed = sum(message_tokens(message, counter) for message in transcript.messages)
+    return fixed + tools_tokens(transcript.tools, counter) + listed
+
+
+def summary_of(transcript: Transcript) -> str:
+    """Return the summary that stands in a transcript, "" where there is none."""
+    return next((text for text in _all_texts(transcript) if text.startswith(SUMMARY)), "")
+
+
+def latest_ask(messages: Sequence[Message]) -> Message | None:
+    """Return the newest message that a user wrote; what a compaction wrote is none."""
+    for message in reversed(messages):
+        own = [part for part in message.parts if isinstance(part, (Text, Media)) and _is_own(part)]
+        if message.role == "user" and own:
+            return message
+    return None
+
+
+def own_parts(message: Message) -> list[Any]:
+    """Return the words and media of a message that no compaction wrote, as plain values."""
+    found: list[Any] = []
+    for part in message.parts:
+        if isinstance(part, Text) and _is_own(part):
+            found.append(part.text)
+        elif isinstance(part, Media):
+            found.append((part.kind, part.data, part.url))
+    return found
+
+
+def _validity(before: Any, after: Any, provider: str) -> list[str]:
+    waits = any(found.rule == "call-pending" for found in check(before, provider=provider))
+    return [
+        f"the result breaks {found.rule} at {found.index}: {found.message}"
+        for found in check(after, provider=provider)
+        if not (waits and found.rule == "call-pending")
+    ]
+
+
+def _size(was: Transcript, now: Transcript, report: Report) -> list[str]:
+    found: list[str] = []
+    if report.tokens_after >= report.tokens_before:
+        found.append(f"{report.tokens_after} tokens after, {report.tokens_before} before")
+    for name, said, transcript in (
+        ("before", report.tokens_before, was), ("after", report.tokens_after, now)
+    ):  # fmt: skip
+        measured = tokens_of(transcript)
+        if abs(measured - said) > 0.01 * measured:
+            found.append(f"reported {said} tokens {name}, measured {measured}")
+    if tokens_of(now) >= tokens_of(was):
+        found.append(f"measured {tokens_of(now)} tokens after, {tokens_of(was)} before")
+    return found
+
+
+def _references(
+    was: Transcript,
+    now: Transcript,
+    report: Report,
+    recall: Callable[[str], Sequence[Any]],
+    known: frozenset[str],
+) -> list[str]:
+    found: list[str] = []
+    for row in report.references:
+        wanted = [message.wire for message in was.messages[row.start : row.stop]]
+        back = list(recall(row.ref))
+        if back != wanted:
+            found.append(f"{row.ref} ({row.kind}) gives {len(back)} others than {row.start}")
+    given = {row.ref for row in report.references} | known
+    named = set(REFERENCE.findall(_dumped(now))) - set(REFERENCE.findall(_dumped(was)))
+    found.extend(f"{ref} stands in the text and leads nowhere" for ref in sorted(named - given))
+    covered = report.kept + report.rewritten + report.folded
+    if covered < len(was.messages):
+        found.append(f"{covered} of {len(was.messages)} messages are accounted for")
+    return found
+
+
+def _live_ask(was: Transcript, now: Transcript) -> list[str]:
+    ask = latest_ask(was.messages)
+    if ask is None:
+        return []
+    last = latest_ask(now.messages)
+    if last is None:
+        return ["no message of the user is left"]
+    if own_parts(last) != own_parts(ask):
+        return [f"the latest ask was {own_parts(ask)!r:.200}, now it is {own_parts(last)!r:.200}"]
+    return []
+
+
+def _signed_fields(was: Transcript, now: Transcript) -> list[str]:
+    left = iter(_signed(was))
+    return [
+        f"a signed field was altered or moved: {kept!r:.120}"
+        for kept in _signed(now)
+        if not any(kept == one for one in left)
+    ]
+
+
+def _signed(transcript: Transcript) -> list[Any]:
+    return [
+        part.wire if isinstance(part, Thinking) else part.signature
+        for message in transcript.messages
+        for part in message.parts
+        if isinstance(part, (Thinking, ToolCall)) and part.signature
+    ]
+
+
+def _one_summary(now: Transcript) -> list[str]:
+    texts = [text for text in _all_texts(now) if text.startswith(SUMMARY)]
+    found = [f"{len(texts)} summaries"] if len(texts) > 1 else []
+    return found + ["a summary in a summary" for text in texts if text.count(SUMMARY) > 1]
+
+
+def _quotes(now: Transcript, spoken: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for quoted, label in _QUOTE.findall(summary_of(now)):
+        if not label:
+            found.append(f"quoted without an id: {quoted!r:.120}")
+        elif not any(quoted.strip() in words for words in spoken):
+            found.append(f"quoted, and nobody wrote it: {quoted!r:.120}")
+    return found
+
+
+def words_of_users(was: Transcript) -> list[str]:
+    """Return what the users of a transcript wrote, a text for each message."""
+    return [
+        "\n".join(part.text for part in message.parts if isinstance(part, Text)).strip()
+        for message in was.messages
+        if message.role == "user"
+    ]
+
+
+def _is_own(part: Part) -> bool:
+    return not (isinstance(part, Text) and part.text.startswith(_MARKS))
+
+
+def _all_texts(transcript: Transcript) -> Iterable[str]:
+    for message in transcript.messages:
+        for part in message.parts:
+            inner = part.parts if isinstance(part, ToolResult) else (part,)
+            yield from (piece.text for piece in inner if isinstance(piece, Text))
+
+
+def _dumped(transcript: Transcript) -> str:
+    try:
+        return msgspec.json.encode([message.parts for message in transcript.messages]).decode()
+    except UnicodeEncodeError:
+        return repr([message.parts for message in transcript.messages])

@@ -1,0 +1,183 @@
+"""Pruning: duplicates to markers, old results to digests, arguments and media made shorter."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.engine.oneshot import Compressed, compress
+from holdfast.pipeline.prune import excerpt, shrink_leaves, strip_thinking
+from holdfast.policy import Policy
+from holdfast.testing import assistant, call, media, result, talk, think, user
+from holdfast.testing.long_lists import long_lists
+from holdfast.transcript import Text, Thinking, ToolResult
+
+OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("word " * 60),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+PRUNING = Policy(protect_first=0, protect_last=2, min_tail=2, target_ratio=0.8)
+"""A tail that holds everything, so that nothing is folded and only pruning acts."""
+
+
+def pruned(*steps: Any, policy: Policy = PRUNING, dialect: str = "openai-chat") -> Compressed:
+    items = talk(*steps, user("And now?"), assistant("Wait."), user("Go on.")).wire(dialect)
+    return compress(items, dialect=dialect, policy=policy)
+
+
+def contents(made: Compressed) -> list[str]:
+    return [item["content"] for item in made.messages if item["role"] == "tool"]
+
+
+def test_an_older_identical_result_points_at_the_newest() -> None:
+    """All copies but the newest become markers; the newest becomes its digest like any other."""
+    made = pruned(
+        user("Run it twice."),
+        assistant(call("bash", command="ls")), result(OUTPUT),
+        assistant(call("bash", command="ls -a")), result(OUTPUT),
+    )  # fmt: skip
+    first, second = contents(made)
+    assert first.startswith("[holdfast duplicate: original at hf-")
+    assert second.startswith("[holdfast digest: original at hf-")
+    assert made.report.folded == 0
+
+
+def test_a_superseded_read_of_the_same_file_is_a_marker() -> None:
+    """The same file and range read again makes the older reading superfluous, also where the
+    content changed in between."""
+    made = pruned(
+        user("Read it."),
+        assistant(call("read_file", path="a.py")), result(OUTPUT),
+        assistant(call("read_file", path="a.py")), result(OUTPUT + "\nchanged"),
+        assistant(call("read_file", path="b.py")), result(OUTPUT + "\nother"),
+    )  # fmt: skip
+    kinds = [text.split(":")[0] for text in contents(made)]
+    assert kinds == ["[holdfast duplicate", "[holdfast digest", "[holdfast digest"]
+
+
+def test_a_short_result_stays() -> None:
+    """Up to 200 characters a result is not worth a digest."""
+    made = pruned(
+        user("Run."), assistant(call("bash", command="x")), result("y" * 200),
+        assistant(call("bash", command="z")), result(OUTPUT),
+    )  # fmt: skip
+    assert contents(made)[0] == "y" * 200
+
+
+def test_the_newest_messages_are_left_alone() -> None:
+    """What `protect_last` covers is not pruned, however long it is."""
+    steps = (user("Run."), assistant(call("bash", command="x")), result(OUTPUT))
+    made = pruned(*steps, policy=Policy(protect_first=0, protect_last=5, target_ratio=0.8))
+    assert made.report.status == "unchanged"
+    assert contents(made) == [OUTPUT]
+
+
+def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
+    """Keys, numbers and short strings stay, long strings are cut, nothing is escaped."""
+    arguments = {"path": "a.py", "line": 2**65, "content": "строка " * 500, "deep": [{"é": "x" * 9000}]}
+    made = pruned(user("Write."), assistant(call("write_file", **arguments)), result("ok"))
+    text = made.messages[1]["tool_calls"][0]["function"]["arguments"]
+    value = json.loads(text)
+    assert list(value) == list(arguments)
+    assert (value["path"], value["line"]) == ("a.py", 2**65)
+    assert value["content"].startswith("строка строка")
+    assert "\\u" not in text
+    assert len(text) < 2_000
+    assert made.recall(made.report.references[0].ref)[0]["tool_calls"][0]["function"][
+        "arguments"
+    ] == json.dumps(arguments, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("arguments", ["not json " * 200, '{"a": "' + "x" * 2_000, '"' + "x" * 900 + '"'])
+def test_arguments_that_are_no_json_object_are_never_torn(arguments: str) -> None:
+    """What does not parse is mended or left alone, never cut in the middle."""
+    items = talk(user("Do."), assistant(call("odd")), result(OUTPUT), user("More."),
+                 assistant("Yes."), user("Go on.")).as_openai_chat()  # fmt: skip
+    items[1]["tool_calls"][0]["function"]["arguments"] = arguments
+    made = compress(items, policy=PRUNING)
+    for item in made.messages:
+        for one in item.get("tool_calls", ()):
+            assert isinstance(json.loads(one["function"]["arguments"]), dict)
+
+
+def test_media_before_the_newest_media_bearing_turn_become_placeholders() -> None:
+    """The newest image of a user stays, older ones become a line with the way back."""
+    image = media()
+    made = pruned(
+        user("Look.", image), assistant("Seen."), user("And this.", image), assistant("Seen too."),
+    )  # fmt: skip
+    first, second = made.messages[0]["content"], made.messages[2]["content"]
+    assert [block["type"] for block in first] == ["text", "text"]
+    assert first[1]["text"].startswith("[holdfast placeholder: original at hf-")
+    assert [block["type"] for block in second] == ["text", "image_url"]
+
+
+def test_words_of_users_and_agents_are_never_pruned() -> None:
+    """Long prose stays letter for letter until it is folded."""
+    prose = "This is what I want. " * 400
+    made = pruned(user(prose), assistant(prose, call("bash", command="x")), result(OUTPUT))
+    assert made.messages[0]["content"] == prose
+    assert made.messages[1]["content"] == prose
+
+
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+@given(data=st.data())
+def test_pruning_twice_is_pruning_once(provider: str, data: st.DataObject) -> None:
+    """A list that was only pruned has nothing left to prune."""
+    items = data.draw(long_lists(provider))
+    policy = Policy(protect_first=0, protect_last=1, min_tail=1, target_ratio=0.8)
+    once = compress(items, provider=provider, policy=policy)
+    if once.report.folded or once.report.status == "unchanged":
+        return
+    twice = compress(once.messages, provider=provider, policy=policy)
+    assert twice.report.status == "unchanged"
+    assert twice.messages is once.messages
+
+
+@given(value=JSON_VALUES, most=st.integers(16, 60))
+def test_shrinking_leaves_keeps_the_shape(value: Any, most: int) -> None:
+    """Keys, order, numbers and nesting stay; shrinking twice is shrinking once; a value without
+    long strings is the same object."""
+    shrunk = shrink_leaves(value, most)
+    assert _shape(shrunk) == _shape(value)
+    assert shrink_leaves(shrunk, most) == shrunk
+    if json.dumps(shrunk) == json.dumps(value):
+        assert shrunk is value
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shape(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shape(inner) for inner in value]
+    return str if isinstance(value, str) else value
+
+
+def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
+    """The last resort for one huge output: its start, its end, the number of characters between."""
+    log = talk(user("Run."), assistant(call("bash")), result(f"START {'x' * 9_000} END"))
+    made = excerpt(log.messages[2], 0.1, "hf-0123456789")
+    [part] = made.parts
+    assert isinstance(part, ToolResult)
+    [text] = part.parts
+    assert isinstance(text, Text)
+    assert "START" in text.text
+    assert text.text.endswith("END")
+    assert "characters left out" in text.text
+    assert "hf-0123456789" in text.text
+    assert excerpt(made, 0.1, "hf-0123456789") is made
+
+
+def test_stripped_thinking_is_gone_whole() -> None:
+    """No thinking stays, nothing else changes; without thinking it is the same object."""
+    message = talk(assistant(think("Hm.", signature="sig"), "Words.", call("x"))).messages[0]
+    bare = strip_thinking(message)
+    assert not any(isinstance(part, Thinking) for part in bare.parts)
+    assert bare.parts == message.parts[1:]
+    assert strip_thinking(bare) is bare
