@@ -27,7 +27,7 @@ from holdfast.policy import Budget, Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Payload, Transcript, View
+from holdfast.transcript import Payload, Transcript, View, extend, render
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -178,9 +178,15 @@ class Compressor(ContextEngine):
         if not self._undone:
             return False
         log = self._live()
-        view, tokens, self._state = self._undone.pop()
-        log.replace_view(view, tokens + sum(log.tokens[view.length :]))
-        self._shown()
+        view, tokens, state = self._undone[-1]
+        tokens += sum(log.tokens[view.length :])
+        whole_view = extend(view, len(log.messages))
+        encode = dialect_named(log.dialect).encode
+        seen = [encode(message) for message in render(whole_view, log.messages)]
+        estimate = tokens + self._outside()
+        self._undone.pop()
+        log.replace_view(whole_view, tokens)
+        self._show(seen, state, estimate)
         return True
 
     def snapshot(self) -> bytes:
@@ -340,19 +346,21 @@ class Compressor(ContextEngine):
         )  # fmt: skip
 
     def _adopt(self, done: Outcome) -> None:
+        """Take what a compaction made; everything that may fail comes before the first change."""
         log = self._live()
-        self._undone.append((log.view, log.view_tokens, self._state))
-        log.replace_view(done.view, done.tokens_after - self._outside())
-        self._state = done.state
-        self._shown()
-
-    def _shown(self) -> None:
-        """Bring what the host sees in line with the view."""
-        log = self._live()
+        outside = self._outside()
         encode = dialect_named(log.dialect).encode
-        self._seen = [encode(message) for message in log.render()]
-        self._usage = Usage(at_estimate=self._estimate(), confirmed=False)
-        self.compression_count = self._state.count
+        seen = [encode(message) for message in done.messages]
+        before = (log.view, log.view_tokens, self._state)
+        log.replace_view(done.view, done.tokens_after - outside)
+        self._show(seen, done.state, done.tokens_after)
+        self._undone.append(before)
+
+    def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
+        self._seen = seen
+        self._state = state
+        self._usage = Usage(at_estimate=estimate, confirmed=False)
+        self.compression_count = state.count
 
     def _reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
         report = replace(

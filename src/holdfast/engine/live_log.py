@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Sequence
 from typing import Any
-
-from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
@@ -38,11 +37,26 @@ class LiveLog:
         self._calls: dict[str, ToolCall] = {}
 
     def append(self, items: Sequence[Any]) -> None:
-        """Take new wire messages."""
+        """Take new wire messages: all of them, or none where one cannot be measured."""
+        calls: dict[str, ToolCall] = {}
+        known = ChainMap(calls, self._calls)
+        taken: list[tuple[Message, int, tuple[Fact, ...], Prepared | None]] = []
         for message in recognise(self._decoded(items)):
             if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
                 message = without_summary(message)
-            self._take(replace(message, position=len(self.messages)))
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    calls[part.id] = part
+            tokens = message_tokens(message, self._counter)
+            facts = facts_of(message, known)
+            taken.append((message, tokens, facts, prepare(message, known, self._policy)))
+        self._calls.update(calls)
+        for message, tokens, facts, prepared in taken:
+            self.messages.append(message)
+            self.tokens.append(tokens)
+            self.facts.append(facts)
+            self.prepared.append(prepared)
+            self.view_tokens += tokens
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages; they are read after the step that they may belong to, because
@@ -57,17 +71,6 @@ class LiveLog:
         step = [message.wire for message in self.messages[first:start]]
         decode = dialect_named(self.dialect).decode
         return decode([*step, *items], first)[len(step) :]
-
-    def _take(self, message: Message) -> None:
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                self._calls[part.id] = part
-        tokens = message_tokens(message, self._counter)
-        self.messages.append(message)
-        self.tokens.append(tokens)
-        self.facts.append(facts_of(message, self._calls))
-        self.prepared.append(prepare(message, self._calls, self._policy))
-        self.view_tokens += tokens
 
     @property
     def view(self) -> View:

@@ -36,6 +36,17 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
     if isinstance(done, Unchanged):
         return replace(stays, reason=done.reason, detail=done.detail)
     kept, rewritten, folded = _counts(done.view)
+    notes: list[str] = []
+    if budget.target_tokens is not None and done.tokens_after > budget.target_tokens:
+        notes.append(
+            f"{budget.target_tokens:,} tokens were asked for and {done.tokens_after:,} are left: "
+            f"the newest messages, anchors and the summary's frame need them"
+        )
+    if done.tokens_after > budget.effective_window:
+        notes.append(
+            f"the result still exceeds the window of {budget.effective_window:,} tokens; "
+            f"{done.floor_tokens:,} cannot be folded"
+        )
     return replace(
         stays,
         status="compacted",
@@ -51,6 +62,7 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         references=done.new_references,
         summary=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
         summary_tokens=done.summary_tokens,
+        notes=tuple(notes),
         categories=(*fixed_categories(transcript, work.counter), *done.categories),
     )
 

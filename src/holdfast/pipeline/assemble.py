@@ -34,6 +34,7 @@ from holdfast.transcript import (
 )
 
 Placing: TypeAlias = Literal["user", "assistant", "merge"]
+_ROLES: tuple[Placing, ...] = ("user", "assistant")
 
 
 class Assembled(Struct, frozen=True):
@@ -61,8 +62,8 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     reference = _fold_reference(work, folds)
     framed = summary_text(body, reference) if folds else ""
     best: Assembled | None = None
-    for placing in _placings(work, partition, folds):
-        made = _placed(work, choice, rewritten, framed, reference, placing)
+    for place in _places(work, folds):
+        made = _placed(work, choice, rewritten, framed, reference, place)
         made = replace(made, violations=tuple(work.rules.check(made.messages)))
         best = best or made
         if not made.violations:
@@ -71,21 +72,39 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     return best
 
 
-def _placings(work: Work, partition: Partition, folds: Sequence[tuple[int, int]]) -> list[Placing]:
-    """Return the ways to place the summary, best first."""
+class Place(Struct, frozen=True):
+    """Where the summary goes: into which fold, as whom or merged into the message after it."""
+
+    fold: int
+    placing: Placing
+
+
+def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
+    """Return the ways to place the summary, best first: the last fold, then the first."""
     if not folds:
-        return ["user"]
-    before = _role(work.log[folds[-1][0] - 1]) if folds[-1][0] > 0 else ""
-    after = _role(work.log[folds[-1][1]]) if folds[-1][1] < len(work.log) else ""
-    fitting: list[Placing] = [role for role in ("user", "assistant") if role not in (before, after)]
-    if work.rules.user_first and folds[-1][0] <= system_stop(work.log):
-        fitting = [role for role in fitting if role == "user"]
-    rest: list[Placing] = ["user", "merge", "assistant"]
+        return [Place(0, "user")]
+    order = dict.fromkeys((len(folds) - 1, 0))
+    fitting = [Place(fold, role) for fold in order for role in _fitting(work, folds[fold])]
+    rest: tuple[Placing, ...] = ("user", "merge", "assistant")
     if work.rules.alternates:
-        rest = ["merge", "user", "assistant"] if after else ["user", "assistant"]
-    elif not after:
-        rest.remove("merge")
-    return list(dict.fromkeys([*fitting, *rest]))
+        rest = ("merge", "user", "assistant")
+    others = [
+        Place(fold, placing)
+        for placing in rest
+        for fold in order
+        if placing != "merge" or folds[fold][1] < len(work.log)
+    ]
+    return list(dict.fromkeys([*fitting, *others]))
+
+
+def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:
+    """Return the roles that differ from the neighbours of a fold."""
+    log, (start, stop) = work.log, fold
+    before = _role(log[start - 1]) if start > 0 else ""
+    after = _role(log[stop]) if stop < len(log) else ""
+    is_first = start <= system_stop(log)
+    roles: tuple[Placing, ...] = ("user",) if work.rules.user_first and is_first else _ROLES
+    return [role for role in roles if role not in (before, after)]
 
 
 def _role(message: Message) -> str:
@@ -98,21 +117,21 @@ def _placed(
     rewritten: dict[int, Message],
     framed: str,
     reference: str,
-    placing: Placing,
+    place: Place,
 ) -> Assembled:
     partition = choice.partition
     assert partition is not None
     folds = partition.folds()
     rewritten = dict(rewritten)
     summary: tuple[Message, ...] = ()
-    if folds and placing == "merge":
-        at = folds[-1][1]
+    if folds and place.placing == "merge":
+        at = folds[place.fold][1]
         rewritten[at] = _merged(rewritten.get(at, work.log[at]), framed)
     elif folds:
-        role: Role = "assistant" if placing == "assistant" else "user"
+        role: Role = "assistant" if place.placing == "assistant" else "user"
         summary = (Message(role, (Text(framed),), origin="summary"),)
     named = _named(work, choice, rewritten)
-    items = _items(work, partition, rewritten, summary, reference, named)
+    items = _items(work, partition, rewritten, (place.fold, summary), reference, named)
     view = View(tuple(items), len(work.log))
     messages = tuple(render(view, work.log))
     costs = {
@@ -129,7 +148,7 @@ def _placed(
         summary_tokens=work.counter.count(framed) if framed else 0,
         references=_references(work, partition, rewritten, reference, named),
         noted=bool(folds) and system_stop(work.log) > 0,
-        merged=placing == "merge",
+        merged=place.placing == "merge",
         shown=shown,
     )
 
@@ -138,7 +157,7 @@ def _items(
     work: Work,
     partition: Partition,
     rewritten: dict[int, Message],
-    summary: tuple[Message, ...],
+    summary: tuple[int, tuple[Message, ...]],
     reference: str,
     named: dict[int, str],
 ) -> Iterator[Item]:
@@ -146,8 +165,8 @@ def _items(
     at = 0
     for number, (start, stop) in enumerate(folds):
         yield from _kept(at, start, rewritten, named)
-        last = number == len(folds) - 1
-        yield Folded(start, stop, summary if last else (), reference)
+        home, messages = summary
+        yield Folded(start, stop, messages if number == home else (), reference)
         at = stop
     yield from _kept(at, len(work.log), rewritten, named)
 

@@ -52,6 +52,8 @@ _FRAME_TOKENS = (len(SUMMARY_PREAMBLE) + len(SUMMARY_AFTERWORD) + len(SYSTEM_NOT
 
 
 _LEAST_SQUEEZED_TOKENS = 200
+_HEAD_SHARE = 0.15
+"""How much of a size that was asked for the protected head may take."""
 _LOOK_BACK = 256
 _CLEARLY_LESS = 8
 """A text of so many characters per token is not worth measuring: what replaces it is smaller."""
@@ -85,8 +87,7 @@ def choose(work: Work) -> Choice:
     before = work.outside_tokens + sum(shown.values())
     parts = groups(log)
     cuts = allowed_cuts(log, parts)
-    first = 0 if work.state.count else work.policy.protect_first
-    head = head_stop(log, cuts, first=first)
+    head = _head(work, cuts)
     pruner = _Pruner(work)
     fixed = anchors(log, work.wish.pinned)
     floor = _floor(work, parts, cuts, fixed)
@@ -97,13 +98,25 @@ def choose(work: Work) -> Choice:
         for index, message in pruner.pruned.items()
         if index >= partition.tail_start and message is not log[index]
     }
-    if not partition.folds() and not _prunes(work, rewritten):
+    if not _folds_anything(work, partition) and not _prunes(work, rewritten):
         detail = _why_nothing(work, before, floor)
         return Choice(None, {}, {}, {}, 0, before, floor, shown, "nothing to compact", detail)
     costs = {index: pruner.cost(index) for index in rewritten}
     return Choice(
         partition, rewritten, costs, pruner.references, summary_tokens, before, floor, shown
     )
+
+
+def _head(work: Work, cuts: Sequence[int]) -> int:
+    """Return where the head ends; a size asked for that leaves it no room takes it away."""
+    if work.state.count or not work.wish.keeps_head:
+        return head_stop(work.log, cuts, first=0)
+    stop = head_stop(work.log, cuts, first=work.policy.protect_first)
+    least = head_stop(work.log, cuts, first=0)
+    target = work.budget.target_tokens
+    if target is not None and work.costs.span(least, stop) > _HEAD_SHARE * target:
+        return least
+    return stop
 
 
 def _partition(
@@ -265,6 +278,19 @@ def _floor(work: Work, parts: Sequence[Group], cuts: Sequence[int], fixed: Seque
     kept = islands(fixed, parts, least=stop, before=tail)
     between = sum(work.costs.span(start, end) for start, end in kept)
     return work.outside_tokens + work.costs.span(0, stop) + between + work.costs.span(tail, length)
+
+
+def _folds_anything(work: Work, partition: Partition) -> bool:
+    """Return whether the folds hold more than what an earlier compaction wrote."""
+    target = work.budget.target_tokens
+    if target is not None and partition.folds():
+        return True
+    return any(
+        work.log[index].origin != "summary"
+        for start, stop in partition.folds()
+        for index in range(start, stop)
+        if index >= work.state.folded_to
+    )
 
 
 def _prunes(work: Work, rewritten: dict[int, Message]) -> bool:

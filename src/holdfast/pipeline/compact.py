@@ -79,6 +79,9 @@ def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
+    if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
+        again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
+        return again if isinstance(again, Unchanged) else finish(again, prose)
     if problem is not None:
         return Unchanged(
             problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens

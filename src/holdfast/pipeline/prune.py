@@ -26,6 +26,7 @@ from holdfast.transcript import (
 
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
 _LEAST_CUT_CHARS = 400
+_SQUEEZED_LEAF_CHARS = 160
 _CUT_NOTE_CHARS = 60
 """A leaf that is cut never gets longer, and is not cut again."""
 _READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
@@ -125,15 +126,21 @@ def excerpt(message: Message, share: float, reference: str) -> Message:
     The start and the end of each stay, and what is left out is counted; the last resort where the
     newest messages alone are too large.
     """
-    parts = tuple(
-        _excerpted(part, share, reference)
-        if isinstance(part, ToolResult) and part.kind != "server"
-        else part
-        for part in message.parts
-    )
+    parts = tuple(_squeezed(part, share, reference, message) for part in message.parts)
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
         return message
-    return replace(message.with_parts(parts), origin="digest")
+    is_result = any(isinstance(part, ToolResult) for part in parts)
+    return replace(message.with_parts(parts), origin="digest" if is_result else message.origin)
+
+
+def _squeezed(part: Part, share: float, reference: str, message: Message) -> Part:
+    match part:
+        case ToolResult() if part.kind != "server":
+            return _excerpted(part, share, reference)
+        case ToolCall(kind="function"):
+            return _shrink_call(part, _SQUEEZED_LEAF_CHARS, lambda _: reference, message)
+        case _:
+            return part
 
 
 def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:

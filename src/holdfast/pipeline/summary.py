@@ -46,6 +46,8 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
 """How other compressors' headings are read."""
 _HEADING = re.compile(r"^#{1,4} +(.+?) *:?$")
 _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
+_SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
+_INDENT = "  "
 _EMPTY = "None."
 _LEAST_ENTRY_TOKENS = 4
 _MOST_CHARS_PER_TOKEN = 128
@@ -82,28 +84,44 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
 
 
 def parse_summary(text: str) -> Summary:
-    """Return the summary in a Markdown text; what is under no known heading is critical."""
+    """Return the summary in a Markdown text; what is under no known heading is critical.
+
+    Entries that `render_summary` wrote come back letter for letter: their further lines are
+    indented, so that no words of an entry can be taken for another entry or a heading. Lines of
+    other compressors that are neither headings nor entries belong to the entry before.
+    """
     found: dict[Section, list[Entry]] = {section: [] for section in SECTIONS}
     here: Section = "critical"
-    for line in text.splitlines():
+    for line in text.split("\n"):
+        entries = found[here]
+        if line.startswith(_INDENT) and entries:
+            entries[-1] = Entry(f"{entries[-1].text}\n{line[len(_INDENT) :]}")
+            continue
         heading = _HEADING.match(line)
         if heading:
             here = _section_of(heading.group(1))
             continue
-        stripped = line.strip()
-        if not stripped or stripped == _EMPTY or stripped.startswith("(… "):
+        if not line.strip() or line.strip() == _EMPTY or line.startswith("(… "):
             continue
-        mark = _ENTRY.match(stripped)
-        entries = found[here]
-        if mark or not entries or heading:
-            entries.append(Entry(stripped[mark.end() :] if mark else stripped))
+        mark = _ENTRY.match(line)
+        if mark or not entries:
+            entries.append(Entry(line[mark.end() :] if mark else line.strip()))
         else:
-            entries[-1] = Entry(f"{entries[-1].text}\n{stripped}")
-    numbered = len(found["completed"])
+            entries[-1] = Entry(f"{entries[-1].text}\n{line.strip()}")
     return Summary(
-        {section: tuple(entries) for section, entries in found.items() if entries},
-        "parsed", numbered,
+        {section: tuple(map(_sourced, entries)) for section, entries in found.items() if entries},
+        "parsed", len(found["completed"]),
     )  # fmt: skip
+
+
+def _sourced(entry: Entry) -> Entry:
+    """Return a carried entry with its source marked as one of an earlier list."""
+    found = _SOURCE.search(entry.text)
+    if found is None:
+        return entry
+    source = found.group(1)
+    label = source if source.startswith("earlier ") else f"earlier {source}"
+    return Entry(entry.text[: found.start()], label)
 
 
 def _section_of(heading: str) -> Section:
@@ -162,8 +180,9 @@ def _rendered(summary: Summary, chosen: dict[Section, list[int]], *, keep_empty:
 
 def _line(section: Section, number: int, entry: Entry) -> str:
     mark = f"{number}. " if section in _NUMBERED else "- "
-    source = f" [{entry.source}]" if entry.source and f"[{entry.source}]" not in entry.text else ""
-    return f"{mark}{entry.text}{source}"
+    source = f" [{entry.source}]" if entry.source else ""
+    words = entry.text.replace("\n", f"\n{_INDENT}")
+    return f"{mark}{words}{source}"
 
 
 def merged(older: Summary, newer: Summary) -> Summary:

@@ -24,6 +24,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     """Fold everything before this log position."""
     focus: str = ""
     pinned: frozenset[int] = frozenset()
+    keeps_head: bool = True
+    """Whether the first compaction keeps the messages after the system prompt."""
     references: bool = True
     """Whether originals are kept, so that references may be written."""
 
