@@ -1,7 +1,82 @@
 """Holdfast: context management for long-running LLM agents. Compaction you can check."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from holdfast.dialects.check import check
 from holdfast.dialects.load import dump, load
-from holdfast.dialects.repair import repair
+from holdfast.dialects.repair import Repaired, repair
+from holdfast.errors import CannotEncode, CannotRepair, HoldfastError, NotReadable, UnknownName
+from holdfast.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Violation,
+)
 
-__all__ = ["check", "dump", "load", "repair"]
+if TYPE_CHECKING:
+    from holdfast.dialects.convert import Converted, convert
+    from holdfast.engine.compressor import Compressor
+    from holdfast.engine.contract import ContextEngine
+    from holdfast.engine.oneshot import compress
+    from holdfast.policy import Policy
+    from holdfast.report import Report
+
+__all__ = [
+    "CannotEncode",
+    "CannotRepair",
+    "Compressor",
+    "ContextEngine",
+    "Converted",
+    "HoldfastError",
+    "Media",
+    "Message",
+    "NotReadable",
+    "Opaque",
+    "Policy",
+    "Repaired",
+    "Report",
+    "Text",
+    "Thinking",
+    "ToolCall",
+    "ToolResult",
+    "Transcript",
+    "UnknownName",
+    "Violation",
+    "check",
+    "compress",
+    "convert",
+    "dump",
+    "load",
+    "repair",
+]
+
+_LATER = {
+    "Compressor": "holdfast.engine.compressor",
+    "ContextEngine": "holdfast.engine.contract",
+    "Converted": "holdfast.dialects.convert",
+    "Policy": "holdfast.policy",
+    "Report": "holdfast.report",
+    "compress": "holdfast.engine.oneshot",
+    "convert": "holdfast.dialects.convert",
+}
+"""Names that are imported when they are first asked for, so that a plain check starts quickly."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    found: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

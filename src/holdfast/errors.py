@@ -3,15 +3,16 @@
     HoldfastError
     ├── NotReadable        the input is no transcript at all: where, and what to do
     ├── NotWritable        an output that cannot be written; what was there is still there
-    ├── UnknownName        a dialect, provider or rule that does not exist: which ones do
+    ├── UnknownName        a dialect or provider that does not exist: which ones do
+    ├── WrongDialect       a provider named together with a dialect that it does not speak
     ├── InvalidSetting     a setting out of its range, or one that does not exist
     ├── UnknownReference   a reference that this session did not give out
     ├── CannotUndo         an output that was changed since it was compressed
     ├── MissingExtra       an optional package that is not installed: which extra brings it
+    ├── ExactCountingUnavailable   no vocabulary for a model; estimates still work
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
-    ├── CannotRepair       violations that cannot be mended without inventing content
-    └── CannotConvert      parts of a transcript that the other dialect cannot hold
+    └── CannotRepair       violations that cannot be mended without inventing content
 
 An error carries its facts as attributes; its text quotes them and names the remedy.
 """
@@ -65,6 +66,18 @@ class UnknownName(HoldfastError):
         super().__init__(f"unknown {kind} {name!r}; known: {', '.join(self.known)}")
 
 
+class WrongDialect(HoldfastError):
+    """A provider named together with a dialect that it does not speak."""
+
+    def __init__(self, provider: str, spoken: str, dialect: str) -> None:
+        self.provider = provider
+        self.spoken = spoken
+        self.dialect = dialect
+        super().__init__(
+            f"the provider {provider!r} speaks {spoken!r}, not {dialect!r}; name one of the two"
+        )
+
+
 class InvalidSetting(HoldfastError):
     """A setting out of its range, or one that does not exist."""
 
@@ -105,6 +118,16 @@ class MissingExtra(HoldfastError):
         super().__init__(f"{purpose} needs an optional package; install holdfast[{extra}]")
 
 
+class ExactCountingUnavailable(HoldfastError):
+    """Exact counts cannot be had for this model here; the estimate still can."""
+
+    def __init__(self, model: str, reason: str, remedy: str) -> None:
+        self.model = model
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"no exact token counts for {model!r}: {reason}; {remedy}")
+
+
 class InvalidView(HoldfastError):
     """Items that overlap, leave a gap, or reach past their log."""
 
@@ -136,13 +159,3 @@ class CannotRepair(HoldfastError):
             f"cannot be repaired without inventing content: "
             f"{first.path}: {first.message}; {first.remedy}{more}"
         )
-
-
-class CannotConvert(HoldfastError):
-    """Parts of a transcript that the other dialect cannot hold, one sentence each."""
-
-    def __init__(self, to: str, losses: Sequence[str]) -> None:
-        self.to = to
-        self.losses = tuple(losses)
-        more = f" (and {len(losses) - 1} more)" if len(losses) > 1 else ""
-        super().__init__(f"not without loss to {to}: {losses[0]}{more}")

@@ -36,12 +36,21 @@ ReferenceKind: TypeAlias = Literal[
 
 
 class Reference(Struct, frozen=True):
-    """A short id, the log positions `start` up to `stop` (exclusive) it stands for, its kind."""
+    """A short id, the log positions it stands for (first, one past the last), its kind."""
 
     ref: str
-    start: int
-    stop: int
+    positions: tuple[int, int]
     kind: ReferenceKind
+
+    @property
+    def start(self) -> int:
+        """The first position."""
+        return self.positions[0]
+
+    @property
+    def stop(self) -> int:
+        """One past the last position."""
+        return self.positions[1]
 
 
 class SummaryNote(Struct, frozen=True, kw_only=True):
@@ -94,7 +103,7 @@ class Report(Struct, frozen=True, kw_only=True):
     recoverable: bool = True
     references: tuple[Reference, ...] = ()
     persistence: Persistence = "none"
-    summary: SummaryNote = SummaryNote()
+    summary_source: SummaryNote = SummaryNote()
     summary_tokens: int = 0
     categories: tuple[Category, ...] = ()
     repaired: tuple[str, ...] = ()

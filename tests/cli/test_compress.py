@@ -49,7 +49,7 @@ def test_the_result_is_smaller_valid_and_recoverable(
     assert report["messages_after"] == len(json.loads(out.read_bytes()))
     assert report["originals"] == f"{out}.originals.jsonl"
     assert report["references"]
-    assert all(row.keys() == {"ref", "start", "stop", "kind"} for row in report["references"])
+    assert all(row.keys() == {"ref", "positions", "kind"} for row in report["references"])
     assert holdfast("check", out).code == 0
 
 
@@ -191,7 +191,7 @@ def test_a_broken_list_is_mended_first_and_undone_whole(
     originals = tmp_path / "out.json.originals.jsonl"
     for row in report["references"]:
         seen = holdfast("recall", row["ref"], "--originals", originals)
-        assert seen.reports == broken[row["start"] : row["stop"]]
+        assert seen.reports == broken[slice(*row["positions"])]
     assert holdfast("check", out).code == 0
     assert holdfast("undo", out).code == 0
     assert out.read_bytes() == path.read_bytes()
@@ -224,7 +224,7 @@ def test_every_transcript_of_a_file_is_compressed(holdfast: Any, put: Any, tmp_p
     originals = f"{out}.originals.jsonl"
     row = seen.reports[2]["references"][0]
     found = holdfast("recall", row["ref"], "--originals", originals).reports
-    assert found == session(22)[row["start"] : row["stop"]]
+    assert found == session(22)[slice(*row["positions"])]
     picture = holdfast("compress", tmp_path / "s.jsonl", "-o", tmp_path / "p.jsonl").text
     assert "line 3" in picture
 

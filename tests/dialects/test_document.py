@@ -117,6 +117,9 @@ def test_a_record_names_its_line() -> None:
         (b'{"role": "user", "content": "b"}{"role": "assis', 2),
         (b'{"role": "user", "content": "b"} {"role": "user", "content": "c"}', 3),
         (b'{"role": "user", "content": "b', 1),
+        (b'tent": "b"}', 1),
+        (b"interrupted", 1),
+        (b"42", 1),
     ],
 )
 def test_a_torn_line_is_recovered_as_far_as_whole_objects_go(torn: bytes, kept: int) -> None:
@@ -124,7 +127,7 @@ def test_a_torn_line_is_recovered_as_far_as_whole_objects_go(torn: bytes, kept: 
     document = read_document(b'{"role": "user", "content": "a"}\n' + torn + b"\n")
     messages = document.records[0].transcript.messages
     assert len(messages) == kept
-    left = not torn.endswith(b"}")
+    left = kept < 3
     assert [warning.split(":")[0] for warning in document.warnings] == ["line 2"] * left
     if left:
         written = write_document(document, _transcripts(document))
@@ -132,11 +135,56 @@ def test_a_torn_line_is_recovered_as_far_as_whole_objects_go(torn: bytes, kept: 
         assert read_document(written).warnings == ()
 
 
+def test_a_torn_first_line_is_recovered_like_any_other() -> None:
+    """Where the tear is makes no difference: what is whole is read, the rest is named."""
+    document = read_document(b'{"role": "user", "cont\n' + lines(ITEMS[1:3]))
+    assert [warning.split(":")[0] for warning in document.warnings] == ["line 1"]
+    assert [message.wire for message in document.records[0].transcript.messages] == ITEMS[1:3]
+
+
+GLUED = [
+    b'{"role":"user","content":"a"}{"role":"assistant","content":"b"}',
+    *(b'{"role":"user","content":"%s"}' % word for word in (b"c", b"d", b"KEEP ME", b"e")),
+]
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_a_line_of_two_objects_does_not_shift_the_others(newline: bytes) -> None:
+    """Every message that was not touched keeps its own bytes, and no other one's."""
+    document = read_document(newline.join(GLUED) + newline)
+    transcript = document.records[0].transcript
+    assert document.warnings == ()
+    kept = [message for message in transcript.messages if message.wire["content"] != "d"]
+    written = write_document(document, [with_messages(transcript, kept)])
+    assert [json.loads(line)["content"] for line in written.splitlines()] == [
+        "a", "b", "c", "KEEP ME", "e",
+    ]  # fmt: skip
+
+
+def test_a_byte_order_mark_stays_where_something_changed() -> None:
+    """The mark is the file's, not a message's."""
+    document = read_document(b"\xef\xbb\xbf" + dumped(ITEMS))
+    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    assert written.startswith(b"\xef\xbb\xbf[")
+
+
+def test_a_key_that_stands_twice_keeps_the_rest_whole_beside_a_lone_surrogate() -> None:
+    """The slices of a body are found by its fields, in whatever order a repeated key leaves them."""
+    first = b'{"messages":[{"role":"user","content":"a"}],"b":2,'
+    data = first + b'"messages":[{"role":"user","content":"\\ud800"}],"a":3}'
+    document = read_document(data)
+    written = write_document(document, [_with_last_changed(document.records[0].transcript)])
+    assert json.loads(written) == {
+        "messages": [{"role": "user", "content": "changed"}], "b": 2, "a": 3,
+    }  # fmt: skip
+
+
 UNREADABLE = [
     (b"", "is empty"),
     (b"  \n", "is empty"),
     (b"hello", "is not JSON"),
-    (b"42", "is not JSON"),
+    (b"42", "is a number, not a transcript"),
+    (b'"words"', "is a string, not a transcript"),
     (b"[", "ends early"),
     (b"[1, 2", "ends early"),
     (b'[{"role": "user", "content": "a"},]', "not JSON"),

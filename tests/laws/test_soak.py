@@ -80,9 +80,17 @@ def _assert_groups_hold(transcript: Transcript) -> None:
 
 
 def _signed(transcript: Transcript) -> list[Any]:
+    """Return what is signed: thinking with every field of its own, and the signatures of calls.
+
+    Private keys are not the provider's, and the signature that Gemini documents for calls without
+    one is not a signature.
+    """
     return [
-        part.wire if isinstance(part, Thinking) else part.signature
+        {key: value for key, value in (part.wire or {}).items() if not key.startswith("_")}
+        if isinstance(part, Thinking)
+        else part.signature
         for message in transcript.messages
         for part in message.parts
-        if isinstance(part, (Thinking, ToolCall)) and part.signature
+        if isinstance(part, (Thinking, ToolCall))
+        and part.signature not in ("", "skip_thought_signature_validator")
     ]

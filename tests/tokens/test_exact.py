@@ -5,7 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from holdfast.tokens.exact import ExactCountingUnavailable, exact_counter
+from holdfast.errors import ExactCountingUnavailable
+from holdfast.tokens.exact import exact_counter
 
 
 class WordEncoding:
@@ -49,4 +50,6 @@ def test_without_a_vocabulary_the_error_says_what_to_do(
 def test_with_both_the_counter_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counter gives the number of tokens of the encoding."""
     monkeypatch.setitem(sys.modules, "tiktoken", FakeTiktoken("tiktoken"))
-    assert exact_counter("known")("one two three") == 3
+    counter = exact_counter("known")
+    assert counter.count("one two three") == 3
+    assert not counter.is_estimate

@@ -38,6 +38,7 @@ from holdfast.engine.originals import (
 )
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable
 from holdfast.report import Reference, Report
+from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
 
 
@@ -58,6 +59,10 @@ from holdfast.transcript import Transcript
 )  # fmt: skip
 @click.option("--focus", default="", metavar="TOPIC", help="What the summary should dwell on.")
 @click.option("--force", is_flag=True, help="Act also where automatic compaction would wait.")
+@click.option(
+    "--exact-tokens", is_flag=True,
+    help="Count with the model's own vocabulary (the extra `exact`) instead of estimating.",
+)  # fmt: skip
 @click.option("--preview", is_flag=True, help="Show what would happen; no OUT, no originals.")
 @click.option(
     "--report", "report_file", type=click.Path(allow_dash=True), metavar="FILE",
@@ -202,7 +207,8 @@ def _run(
     done = compress_once(
         value,
         model=window.model,
-        context_length=window.tokens - settings.output_tokens,
+        context_length=window.tokens,
+        output_tokens=settings.output_tokens,
         target_tokens=options["target_tokens"],
         focus=options["focus"],
         force=options["force"],
@@ -212,6 +218,7 @@ def _run(
         keep_last=options["keep_last"],
         above=None if above is None else _position(above, transcript, given, number),
         references=bool(asked.originals) or asked.preview,
+        counter=exact_counter(window.model) if options["exact_tokens"] else None,
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
@@ -221,7 +228,6 @@ def _run(
         ))  # fmt: skip
     report = replace(
         done.report,
-        context_length=window.tokens,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
         notes=(*done.report.notes, *([window.note] if window.note else [])),
@@ -254,11 +260,11 @@ def _in_file(row: Reference, done: Compressed) -> Reference:
     places = [message.position for message in done.originals]
     held = [at for at in places[row.start : row.stop] if at >= 0]
     if not held:
-        return replace(row, start=0, stop=0)
+        return replace(row, positions=(0, 0))
     if not done.report.repaired:
         return row
     following = [at for at in places if at > max(held)]
-    return replace(row, start=min(held), stop=min(following, default=max(held) + 1))
+    return replace(row, positions=(min(held), min(following, default=max(held) + 1)))
 
 
 def _refuse(given: Input, refused: _Refused, asked: _Asked) -> int:

@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from holdfast.cli.files import STANDARD, read_bytes
 from holdfast.dialects.document import Document, Record, read_document
-from holdfast.dialects.profiles import PROFILES, profile_for, profile_named
+from holdfast.dialects.profiles import PROFILES, dialect_for, profile_for
 from holdfast.dialects.registry import DIALECTS
 from holdfast.dialects.rule import Profile
+from holdfast.errors import WrongDialect
 from holdfast.transcript import Transcript
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,25 +65,18 @@ class Input(Struct, frozen=True):
 
 def read_input(name: str, provider: str | None, dialect: str | None) -> Input:
     """Return the file with its transcripts decoded, or raise `NotReadable`."""
-    wanted = dialect
-    if provider is not None and dialect is None:
-        wanted = profile_named(provider).dialect
     data = read_bytes(name)
-    document = read_document(data, dialect=wanted)
+    document = read_document(data, dialect=dialect_for(provider, dialect))
     profiles = [profile_for(record.transcript.dialect, provider) for record in document.records]
     return Input(name, data, document, tuple(profiles))
 
 
 def refuse_contradiction(provider: str | None, dialect: str | None) -> None:
     """Raise a usage error where the provider does not speak the dialect."""
-    if provider is None or dialect is None:
-        return
-    spoken = profile_named(provider).dialect
-    if spoken != dialect:
-        raise click.UsageError(
-            f"The provider {provider!r} speaks {spoken!r}, not {dialect!r}",
-            click.get_current_context(),
-        )
+    try:
+        dialect_for(provider, dialect)
+    except WrongDialect as error:
+        raise click.UsageError(str(error), click.get_current_context()) from None
 
 
 def reading_options(command: F) -> F:

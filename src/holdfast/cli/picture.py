@@ -152,7 +152,8 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
         _line(console, "a preview: nothing was written")
     summary = sum(report.summary_tokens for report in reports)
     if summary:
-        makers = dict.fromkeys(report.summary.source for report in reports if report.summary_tokens)
+        made = [report.summary_source.source for report in reports if report.summary_tokens]
+        makers = dict.fromkeys(made)
         names = " and ".join(_maker(source) for source in makers)
         _line(console, f"summary: {counted(summary, 'token')}, made by {names}")
     if written.preview:

@@ -149,8 +149,7 @@ def compression_report(
 ) -> dict[str, Any]:
     """Return the report on one transcript as it is written."""
     place = to_builtins(place_of(given, record))
-    note = to_builtins(report.summary)
     return {
         "file": given.name, "output": output, "originals": originals, **place,
-        **to_builtins(report), "summary_source": note, "saved": round(report.saved, 4),
+        **to_builtins(report), "saved": round(report.saved, 4),
     }  # fmt: skip

@@ -323,7 +323,7 @@ def arrange(messages: Sequence[Message]) -> list[Message]:
 
 def likeness(items: Sequence[Any], body: Any) -> int:
     """Return how much the data looks like Anthropic messages."""
-    score = 4 if _is_request(body) else 2 if "system" in body and "messages" in body else 0
+    score = 4 if _is_request(body) else 2 if _is_probably_own(items, body) else 0
     for item in items[:_LOOKED_AT]:
         if type(item) is not dict or "parts" in item:
             continue
@@ -333,6 +333,21 @@ def likeness(items: Sequence[Any], body: Any) -> int:
         if "role" in item and "type" not in item:
             score = max(score, 1)
     return score
+
+
+def _is_probably_own(items: Sequence[Any], body: Any) -> bool:
+    """Return whether a body has its system prompt outside, or asks for a model of Anthropic.
+
+    A list that begins with a system message is for a gateway that speaks chat.
+    """
+    if "messages" not in body:
+        return False
+    model = body.get("model")
+    first = items[0] if items else None
+    leads = type(first) is dict and first.get("role") in ("system", "developer")
+    return "system" in body or (
+        type(model) is str and not leads and _MODEL.match(model.lower()) is not None
+    )
 
 
 def _is_request(body: Any) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.dialects.jsontext import too_deep
 from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.rule import Case, Profile
 from holdfast.transcript import Transcript, Violation, survey
 
@@ -17,17 +18,19 @@ def check(
 
     `messages` is a message list or a whole request body, as parsed from JSON. The dialect is found
     from the data unless named; the provider is the dialect's own unless named, and a provider
-    implies its dialect. Nothing is mutated. Raises `NotReadable` where there are no messages.
+    implies its dialect. Nothing is mutated. Raises `NotReadable` where there are no messages, and
+    `WrongDialect` where the provider does not speak the dialect.
     """
-    if provider is not None and dialect is None:
-        dialect = profile_named(provider).dialect
-    transcript = load(messages, dialect=dialect)
+    transcript = load(messages, dialect=dialect_for(provider, dialect))
     return check_transcript(transcript, profile_for(transcript.dialect, provider))
 
 
 def check_transcript(transcript: Transcript, profile: Profile) -> list[Violation]:
     """Return the violations of a transcript, in the order of its messages."""
-    return check_case(Case(transcript, survey(transcript.messages), profile))
+    try:
+        return check_case(Case(transcript, survey(transcript.messages), profile))
+    except RecursionError:
+        raise too_deep() from None
 
 
 def check_case(case: Case) -> list[Violation]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.carry import carry
 from holdfast.dialects.dialect import Dialect
+from holdfast.dialects.jsontext import too_deep
 from holdfast.dialects.load import dump, load
 from holdfast.dialects.loss import Loss, Losses
 from holdfast.dialects.registry import dialect_named
@@ -60,6 +61,13 @@ def convert(messages: Any, to: str, *, dialect: str | None = None) -> Converted:
 
 def convert_transcript(transcript: Transcript, to: str) -> Converted:
     """Return the transcript in the dialect `to`; in its own dialect it comes back as it is."""
+    try:
+        return _converted(transcript, to)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _converted(transcript: Transcript, to: str) -> Converted:
     source, target = dialect_named(transcript.dialect), dialect_named(to)
     if source is target:
         return Converted(dump(transcript), (), transcript)

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from holdfast.dialects.jsontext import (
-    dump as dump_json,
-)
+from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import (
     gaps,
     not_utf8,
@@ -19,8 +18,9 @@ from holdfast.dialects.jsontext import (
     scan,
     split_list,
     split_object,
+    too_deep,
 )
-from holdfast.dialects.load import load
+from holdfast.dialects.load import load_parsed
 from holdfast.dialects.registry import LIST_KEYS, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
@@ -72,14 +72,20 @@ def read_document(data: bytes, *, dialect: str | None = None) -> Document:
         raise NotReadable("is empty", remedy="give a transcript with at least one message")
     if body.lstrip()[:1] not in (b"[", b"{") and not _has_whole_line(body):
         raise _no_transcript(body)
-    found = _read_lines(body, dialect) if _is_lines(body) else _read_value(body, dialect)
-    return Document(found.layout, found.records, text, found.warnings, compressed)
+    try:
+        found = _read_lines(body, dialect) if _is_lines(body) else _read_value(body, dialect)
+    except RecursionError:
+        raise too_deep() from None
+    return replace(found, source=text, compressed=compressed)
 
 
 def _refuse_other_encodings(text: bytes) -> None:
     if text[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
         raise NotReadable("is encoded as UTF-32", remedy="convert the file to UTF-8")
-    if text[:2] in _WIDE or text[1:2] == b"\0" or (text[:1] == b"\0" and text[1:2] != b"\0"):
+    zeros = [byte == 0 for byte in text[:4]]
+    if zeros in ([True, True, True, False], [False, True, True, True]):
+        raise NotReadable("is encoded as UTF-32", remedy="convert the file to UTF-8")
+    if text[:2] in _WIDE or zeros[:2] in ([True, False], [False, True]):
         raise NotReadable("is encoded as UTF-16", remedy="convert the file to UTF-8")
 
 
@@ -121,22 +127,18 @@ def write_document(document: Document, transcripts: Sequence[Transcript]) -> byt
             return mark + b"[" + b",\n".join(pieces) + b"]\n"
 
 
-class _Found(Struct):
-    layout: Layout
-    records: tuple[Record, ...]
-    warnings: tuple[str, ...] = ()
-
-
 def _is_lines(text: bytes) -> bool:
     """Return whether `text` is JSON lines.
 
     Its first line is a whole object and something follows, or it is no JSON value as a whole and
     a later line is a whole object: then the first one is torn.
     """
-    first, _, rest = text.lstrip().partition(b"\n")
+    start = text.lstrip()
+    first, _, rest = start.partition(b"\n")
     if first[:1] == b"[":
         return False
-    whole, left = _objects_of(first)
+    before = text[: len(text) - len(start)]
+    whole, left = _objects_at(first.strip(), before.count(b"\n") + 1)
     if whole:
         alone = whole[0][1]
         is_message = not _holds_list(alone) and ("role" in alone or "from" in alone)
@@ -164,22 +166,48 @@ def _has_whole_line(text: bytes) -> bool:
     return False
 
 
-def _read_value(text: bytes, dialect: str | None) -> _Found:
+def _read_value(text: bytes, dialect: str | None) -> Document:
     """Return what `text` holds as one JSON value."""
-    value = parse(text)
+    try:
+        value = parse(text)
+    except NotReadable:
+        _refuse_lists_a_line(text)
+        raise
     if isinstance(value, list) and value and all(_holds_list(element) for element in value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         pieces = split_list(text)
         records = [
             _record(element, bytes(pieces[at]), dialect, f"$[{at}]")
             for at, element in enumerate(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         ]
-        return _Found("record list", tuple(records))
-    return _Found("value", (Record(load(value, dialect=dialect), text),))
+        return Document("record list", tuple(records), text)
+    return Document("value", (Record(load_parsed(value, dialect=dialect), text),), text)
+
+
+def _refuse_lists_a_line(text: bytes) -> None:
+    """Raise where `text` is JSON lines whose first one is a list."""
+    start = text.lstrip()
+    first, _, rest = start.partition(b"\n")
+    if not rest.strip():
+        return
+    try:
+        value = parse(first)
+    except NotReadable:
+        return
+    line = text.count(b"\n", 0, len(text) - len(start)) + 1
+    raise _not_an_object(value, line)
+
+
+def _not_an_object(value: Any, line: int) -> NotReadable:
+    return NotReadable(
+        f"is {kind_of(value)}, not a JSON object", where=f"line {line}",
+        remedy="every line of a JSON lines file is one object: a message, or a transcript under "
+        "'messages'",
+    )  # fmt: skip
 
 
 def _record(value: Any, text: bytes, dialect: str | None, where: str, line: int = 1) -> Record:
     try:
-        return Record(load(value, dialect=dialect), text, line)
+        return Record(load_parsed(value, dialect=dialect), text, line)
     except NotReadable as error:
         raise error.at(where) from None
 
@@ -188,7 +216,7 @@ def _holds_list(value: Any) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LIST_KEYS)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _read_lines(text: bytes, dialect: str | None) -> _Found:
+def _read_lines(text: bytes, dialect: str | None) -> Document:
     warnings: list[str] = []
     rows: list[tuple[int, bytes, Any]] = []
     one_each = True
@@ -198,7 +226,7 @@ def _read_lines(text: bytes, dialect: str | None) -> _Found:
             continue
         whole, left = _objects_at(line, number)
         rows.extend((number, piece, value) for piece, value in whole)
-        one_each = one_each and len(whole) == 1
+        one_each = one_each and len(whole) == 1 and not left
         if left:
             kept = f"{len(whole)} whole object{'s' if len(whole) != 1 else ''} kept"
             warnings.append(f"line {number}: torn; {kept}, {left} bytes left out")
@@ -212,25 +240,26 @@ def _read_lines(text: bytes, dialect: str | None) -> _Found:
             _record(value, piece, dialect, f"line {number}", number)
             for number, piece, value in rows
         ]
-        return _Found("record lines", tuple(records), tuple(warnings))
+        return Document("record lines", tuple(records), text, tuple(warnings))
     source = text if one_each else b"\n".join(piece for _, piece, _ in rows) + b"\n"
-    record = Record(load([value for _, _, value in rows], dialect=dialect), source)
-    return _Found("message lines", (record,), tuple(warnings))
+    record = Record(load_parsed([value for _, _, value in rows], dialect=dialect), source)
+    return Document("message lines", (record,), text, tuple(warnings))
 
 
 def _objects_at(line: bytes, number: int) -> tuple[list[tuple[bytes, Any]], int]:
-    try:
-        return _objects_of(line)
-    except NotReadable as error:
-        raise NotReadable(error.what, where=f"line {number}", remedy=error.remedy) from None
+    """Return the whole JSON objects that a line begins with, and how many bytes are left over.
 
-
-def _objects_of(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
-    """Return the whole JSON objects that a line begins with, and how many bytes are left over."""
+    A line that is a list is not torn: it raises `NotReadable`.
+    """
     try:
         value = parse(line)
     except NotReadable:
-        return _recover(line)
+        try:
+            return _recover(line)
+        except NotReadable as error:
+            raise NotReadable(error.what, where=f"line {number}", remedy=error.remedy) from None
+    if isinstance(value, list):
+        raise _not_an_object(value, number)
     return ([(line, value)], 0) if isinstance(value, dict) else ([], len(line))
 
 

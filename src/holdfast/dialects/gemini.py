@@ -356,13 +356,16 @@ def likeness(items: Sequence[Any], body: Any) -> int:
     """Return how much the data looks like Gemini contents."""
     if not _SETTINGS.isdisjoint(body):
         return 4
+    model = body.get("model")
+    named = type(model) is str and model.lower().removeprefix("models/").startswith("gemini")
+    score = 2 if named and body.get("contents") is items else 0
     for item in items[:_LOOKED_AT]:
         if type(item) is not dict or "content" in item:
             continue
         parts = item.get("parts")
         if type(parts) is list and (item.get("role") == "model" or any(map(_is_own, parts[:8]))):
             return 3
-    return 0
+    return score
 
 
 def _is_own(part: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -22,6 +23,11 @@ _SURROGATE = re.compile(
 )
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _SPACE = b" \t\r\n"
+_NUMBER = re.compile(
+    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|(NaN|-?Infinity)|(-?[0-9][0-9.eE+-]*)', re.DOTALL
+)
+_LONGEST_INTEGER_DIGITS = 4_300
+"""What the parser of the standard library, which reads lone surrogates, takes at most."""
 
 
 def parse(data: bytes | Raw) -> Any:
@@ -41,8 +47,23 @@ def dump(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
+        return _dump_escaped(value)
     except RecursionError:
+        raise too_deep() from None
+
+
+def _dump_escaped(value: Any) -> bytes:
+    """Return `value` in ASCII; the fields of an object may be slices of JSON."""
+    if isinstance(value, dict) and any(isinstance(field, Raw) for field in value.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        fields: dict[str, Any] = value
+        pairs = [
+            dump(key) + b":" + (bytes(field) if isinstance(field, Raw) else dump(field))
+            for key, field in fields.items()
+        ]
+        return b"{" + b",".join(pairs) + b"}"
+    try:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+    except (RecursionError, ValueError):
         raise too_deep() from None
 
 
@@ -56,7 +77,7 @@ def clean_value(value: Any) -> Any:
 
     NUL is left out, a half pair becomes U+FFFD. Works on the JSON text, so however deep it is.
     """
-    text = _NUL.sub(rb"\1", json.dumps(value).encode("ascii"))
+    text = _NUL.sub(rb"\1", _dump_escaped(value))
     return parse(_mask_lone_surrogates(text) or text)
 
 
@@ -66,7 +87,7 @@ def is_object_text(text: str) -> bool:
         _OBJECT_TEXT.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
         try:
-            return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
+            return isinstance(json.loads(text, parse_constant=_refuse), dict)
         except (ValueError, RecursionError, NotReadable):
             return False
     except RecursionError:
@@ -140,16 +161,48 @@ def gaps(data: bytes, pieces: list[Raw]) -> tuple[bytes, bytes, bytes] | None:
 
 def raise_malformed(data: bytes, error: Exception) -> NoReturn:
     """Raise `NotReadable` with the line and column that `error` speaks of."""
+    refused = _refused_number(data)
     found = _BYTE.search(str(error))
     at = int(found.group(1)) if found else len(data)
-    line = data.count(b"\n", 0, at) + 1
-    column = at - (data.rfind(b"\n", 0, at) + 1) + 1
+    if refused is not None and (not found or refused[0] <= at):
+        raise no_number(refused[1], _place(data, refused[0]))
     said = _BYTE.sub("", str(error)).partition(" - at ")[0].strip()
     said = said.removeprefix("JSON is malformed: ")
     what = "the JSON ends early" if "truncated" in said else f"not JSON: {said}"
-    raise NotReadable(
-        what, where=f"line {line} column {column}", remedy="check that the file is complete JSON"
-    )
+    raise NotReadable(what, where=_place(data, at), remedy="check that the file is complete JSON")
+
+
+def no_number(name: str, where: str = "") -> NotReadable:
+    """Return the error for NaN, an infinity or a number out of range."""
+    if name[-1:].isalpha():
+        what, remedy = f"not JSON: {name} is no number", "use null or a number"
+    else:
+        what, remedy = "not JSON: a number out of range", "use a smaller number"
+    return NotReadable(what, where=where, remedy=remedy)
+
+
+def _refused_number(data: bytes) -> tuple[int, str] | None:
+    """Return the first NaN, infinity or number out of range outside of texts, and its place."""
+    for found in _NUMBER.finditer(data):
+        name, digits = found.group(1), found.group(2)
+        if name is not None or (digits is not None and not _is_finite(digits.decode())):
+            return found.start(), (name or digits).decode()
+    return None
+
+
+def _is_finite(digits: str) -> bool:
+    if digits.lstrip("-").isdigit():
+        return len(digits) <= _LONGEST_INTEGER_DIGITS
+    try:
+        return math.isfinite(float(digits))
+    except ValueError:
+        return True
+
+
+def _place(data: bytes, at: int) -> str:
+    line = data.count(b"\n", 0, at) + 1
+    column = at - (data.rfind(b"\n", 0, at) + 1) + 1
+    return f"line {line} column {column}"
 
 
 def too_deep() -> NotReadable:
@@ -179,13 +232,21 @@ def _parse_leniently(data: bytes, error: msgspec.DecodeError) -> Any:
     if masked is None:
         raise_malformed(data, error)
     try:
-        return json.loads(data, parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except UnicodeDecodeError as broken:
         raise not_utf8(data, broken) from None
     except RecursionError:
         raise too_deep() from None
+    except _Refused:
+        raise_malformed(data, ValueError(""))
+    except json.JSONDecodeError as broken:
+        raise_malformed(data, ValueError(f"{broken.msg.lower()} (byte {_byte(data, broken.pos)})"))
     except ValueError:
-        raise_malformed(data, error)
+        raise_malformed(data, ValueError(""))
+
+
+def _byte(data: bytes, at: int) -> int:
+    return len(data.decode()[:at].encode())
 
 
 def scan(text: str, at: int) -> tuple[Any, int]:
@@ -197,20 +258,26 @@ def scan(text: str, at: int) -> tuple[Any, int]:
         return _SCANNER.raw_decode(text, at)
     except RecursionError:
         raise too_deep() from None
+    except _Refused as refused:
+        raise no_number(str(refused)) from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise NotReadable(f"not JSON: {name} is no number", remedy="use null or a number")
+class _Refused(ValueError):
+    """A number that JSON does not have."""
+
+
+def _refuse(name: str) -> NoReturn:
+    raise _Refused(name)
 
 
 def _finite(digits: str) -> float:
     value = float(digits)
-    if value in (float("inf"), float("-inf")):
-        raise NotReadable("not JSON: a number out of range", remedy="use a smaller number")
+    if not math.isfinite(value):
+        raise _Refused(digits)
     return value
 
 
-_SCANNER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_SCANNER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def _mask_lone_surrogates(data: bytes) -> bytes | None:

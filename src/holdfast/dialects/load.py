@@ -8,21 +8,31 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect
+from holdfast.dialects.jsontext import too_deep
+from holdfast.dialects.plain import plain
 from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
 from holdfast.transcript import Frame, Message, Payload, Transcript
 
 
-def load(
-    value: Any, *, dialect: str | None = None
-) -> Transcript:
-    """Return the transcript in a parsed value: a message list, or an object that holds one.
+def load(value: Any, *, dialect: str | None = None) -> Transcript:
+    """Return the transcript in a value from Python: a message list, or an object that holds one.
 
-    The dialect is found from the data where none is named.
+    Any mapping is an object and any sequence but text a list; elements that are plain dicts are
+    the payloads of their messages. The dialect is found from the data where none is named. Raises
+    `NotReadable` where there are no messages, or something that JSON cannot say.
     """
+    try:
+        return load_parsed(plain(value), dialect=dialect)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def load_parsed(value: Any, *, dialect: str | None = None) -> Transcript:
+    """Return the transcript in a value that a JSON parser gave."""
     items: Sequence[Any]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         items = cast("Sequence[Any]", value)
         frame = Frame()
     elif isinstance(value, dict):

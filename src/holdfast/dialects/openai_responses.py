@@ -307,7 +307,8 @@ _BLOCK_MARKS = frozenset({"input_text", "output_text", "input_image", "input_fil
 
 def likeness(items: Sequence[Any], body: Payload) -> int:
     """Return how much the data looks like a list of input items."""
-    score = 2 if body.get("input") is items else 0
+    given = body.get("input")
+    score = 2 if given is items or (type(given) is str and "messages" not in body) else 0
     for item in items[:_LOOKED_AT]:
         if type(item) is not dict:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from holdfast.dialects.fresh import FreshIds
 from holdfast.dialects.loss import Losses
 from holdfast.transcript import (
     CallKind,
@@ -30,10 +31,12 @@ def with_real_ids(messages: Sequence[Message]) -> list[Message]:
         result.call_id.startswith("~") for _, result in index.results
     ):
         return list(messages)
-    taken = {call.id for _, call in index.calls} | {result.call_id for _, result in index.results}
-    call_ids = [_free(call.id, taken) for _, call in index.calls]
+    fresh = FreshIds(
+        [call.id for _, call in index.calls] + [result.call_id for _, result in index.results]
+    )
+    call_ids = [_real(call.id, fresh) for _, call in index.calls]
     result_ids = [
-        _free(result.call_id, taken) if ordinal < 0 else call_ids[ordinal]
+        _real(result.call_id, fresh) if ordinal < 0 else call_ids[ordinal]
         for (_, result), ordinal in zip(index.results, index.call_of, strict=True)
     ]
     calls, results = iter(call_ids), iter(result_ids)
@@ -43,16 +46,11 @@ def with_real_ids(messages: Sequence[Message]) -> list[Message]:
     ]
 
 
-def _free(given: str, taken: set[str]) -> str:
+def _real(given: str, fresh: FreshIds) -> str:
     if not given.startswith("~"):
         return given
     stem = "".join(char if char.isalnum() and char.isascii() else "_" for char in given[1:])
-    made, count = f"call_{stem}", 1
-    while made in taken:
-        count += 1
-        made = f"call_{stem}_{count}"
-    taken.add(made)
-    return made
+    return fresh.make(f"call_{stem}")
 
 
 def _renamed(part: Part, calls: Iterator[str], results: Iterator[str]) -> Part:

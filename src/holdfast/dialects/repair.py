@@ -8,8 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.check import check_case
+from holdfast.dialects.jsontext import too_deep
 from holdfast.dialects.load import dump, load
-from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rule import Action, Case, Mended, Profile
 from holdfast.errors import CannotRepair
@@ -35,11 +36,10 @@ def repair(messages: Any, *, provider: str | None = None, dialect: str | None = 
     """Return `messages` mended for the provider, with the list of what was done.
 
     Idempotent; the input is never mutated; messages without fault are the same objects. Raises
-    `CannotRepair` with the violations that cannot be mended without inventing content.
+    `CannotRepair` with the violations that cannot be mended without inventing content, and what
+    `check` raises.
     """
-    if provider is not None and dialect is None:
-        dialect = profile_named(provider).dialect
-    transcript = load(messages, dialect=dialect)
+    transcript = load(messages, dialect=dialect_for(provider, dialect))
     mended, actions = repair_transcript(transcript, profile_for(transcript.dialect, provider))
     value = messages if mended is transcript else dump(mended)
     return Repaired(value, actions, mended)
@@ -52,6 +52,15 @@ def repair_transcript(
 
     What comes back has been written and read again: its parts are what its wire form says.
     """
+    try:
+        return _repaired(transcript, profile)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _repaired(
+    transcript: Transcript, profile: Profile
+) -> tuple[Transcript, tuple[Action, ...]]:
     actions: list[Action] = []
     violations: list[Violation] = []
     for _ in range(_ROUNDS):

@@ -50,7 +50,13 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Models (globs) whose thinking blocks are bound to the exact messages before them."""
     signed_call_models: tuple[str, ...] = ()
     """Models (globs) whose calls in the current turn carry a signature."""
+    prefers_alternation: bool = False
+    """Whether neighbours of one role are better avoided though none of the rules forbids them:
+    the provider takes them as one message."""
 
+    def has(self, name: str) -> bool:
+        """Return whether a rule of this name is among its rules."""
+        return any(rule.name == name for rule in self.rules)
 
     def without(self, *names: str) -> Profile:
         """Return the profile without some of its rules."""
@@ -77,8 +83,7 @@ class Case(Struct, frozen=True, gc=False):
 
     def model_is(self, globs: Sequence[str]) -> bool:
         """Return whether the request asks for a model that matches one of `globs`."""
-        name = self.model.lower()
-        return bool(name) and any(fnmatchcase(name, glob) for glob in globs)
+        return is_model(self.model, globs)
 
     def fault(
         self, rule: str, index: int, at: str, message: str, remedy: str, *, mendable: bool = True
@@ -95,6 +100,12 @@ class Case(Struct, frozen=True, gc=False):
         frame = self.transcript.frame
         inner = f".{at}" if at and not at.startswith("[") else at
         return f"{frame.path}[{index}]{inner}" if index >= 0 else f"$.{at}" if at else "$"
+
+
+def is_model(name: str, globs: Sequence[str]) -> bool:
+    """Return whether a model's name matches one of `globs`, in whatever case it is written."""
+    lower = name.lower()
+    return bool(lower) and any(fnmatchcase(lower, glob) for glob in globs)
 
 
 class Action(Struct, frozen=True, gc=False):

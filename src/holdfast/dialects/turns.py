@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from holdfast.dialects.fresh import FreshIds
 from holdfast.dialects.jsontext import dump_text, is_object_text
-from holdfast.transcript import Message, Origin, Part, Role, Thinking, ToolCall, ToolResult
+from holdfast.transcript import Message, Origin, Part, Role, Thinking, ToolCall, ToolResult, bare
 
 _SIDES: dict[Role, Role] = {"tool": "user", "developer": "system"}
 
@@ -82,19 +83,18 @@ class _Turn:
 class _Links:
     """Keeps calls and results together while their ids, names and kinds change."""
 
-    __slots__ = ("_count", "_mint", "_taken", "_waiting")
+    __slots__ = ("_fresh", "_mint", "_waiting")
 
     def __init__(self, messages: Sequence[Message], mint: bool) -> None:
         self._mint = mint
-        self._count = 0
         self._waiting: dict[str, list[ToolCall]] = {}
-        self._taken = {
+        self._fresh = FreshIds(
             part.id for message in messages for part in message.parts if isinstance(part, ToolCall)
-        }
+        )
 
     def linked(self, part: Part) -> Part:
         """Return the part as this side of its pair looks in the new dialect."""
-        part = _bare(part)
+        part = bare(part)
         if isinstance(part, ToolCall):
             call = replace(_as_function(part), id=self._own_id(part.id), signature="")
             self._waiting.setdefault(part.id, []).append(call)
@@ -112,19 +112,7 @@ class _Links:
     def _own_id(self, given: str) -> str:
         if not self._mint or not given.startswith("~"):
             return given
-        while True:
-            self._count += 1
-            made = f"call_{self._count}"
-            if made not in self._taken:
-                return made
-
-
-def _bare(part: Part) -> Part:
-    """Return the part without the payload of the dialect that it came from."""
-    bare = replace(part, at="", wire=None, intact=True)
-    if isinstance(bare, ToolResult):
-        return replace(bare, parts=tuple(_bare(inner) for inner in bare.parts))
-    return bare
+        return self._fresh.number("call")
 
 
 def _as_function(call: ToolCall) -> ToolCall:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
 from holdfast.dialects.check import check_transcript
-from holdfast.dialects.rule import Profile
+from holdfast.dialects.rule import Profile, is_model
+from holdfast.dialects.rules import roles_alternate, user_first
 from holdfast.ports import WireRules
 from holdfast.transcript import Message, Transcript, Violation
-
-_ALTERNATING = frozenset({"anthropic", "gemini", "strict", "sharegpt"})
-_USER_FIRST = frozenset({"anthropic", "gemini", "strict"})
 
 
 def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> WireRules:
@@ -27,7 +24,7 @@ def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> Wir
     return WireRules(
         profile.name,
         check,
-        alternates=profile.name in _ALTERNATING,
-        user_first=profile.name in _USER_FIRST,
-        strips_thinking=bool(bound) and (not named or any(fnmatchcase(named, b) for b in bound)),
+        alternates=profile.prefers_alternation or profile.has(roles_alternate.NAME),
+        user_first=profile.has(user_first.NAME),
+        strips_thinking=bool(bound) and (not named or is_model(named, bound)),
     )

@@ -18,6 +18,7 @@ from holdfast.engine.contract import ContextEngine
 from holdfast.engine.live_log import LiveLog
 from holdfast.engine.recall import TOOLS, answer_tool, find, recall
 from holdfast.engine.reporting import report_of
+from holdfast.engine.windows import window_of
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
@@ -77,7 +78,7 @@ class Compressor(ContextEngine):
         self,
         *,
         model: str = "",
-        context_length: int = 200_000,
+        context_length: int | None = None,
         output_tokens: int = 0,
         policy: Policy | None = None,
         provider: str | None = None,
@@ -86,14 +87,15 @@ class Compressor(ContextEngine):
         redact: Redact = str,
         tools: Sequence[Payload] = (),
     ) -> None:
-        """Make a compressor for a model or a window."""
+        """Make a compressor for a window, a model whose window is known, or 200,000 tokens."""
+        window, _ = window_of(model, context_length)
         self._settings = Settings(
-            model=model, context_length=context_length, output_tokens=output_tokens,
+            model=model, context_length=window, output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
             dialect=dialect or (profile_named(provider).dialect if provider else None),
             counter=counter or Estimator(), redact=redact, tools=tuple(tools),
         )  # fmt: skip
-        self.context_length = context_length
+        self.context_length = window
         self.threshold_tokens = self._settings.budget.threshold_tokens
         self._calibration = Calibration()
         self._begin()

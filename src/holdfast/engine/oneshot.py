@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
+from holdfast.engine.windows import window_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Unchanged, finish, plan
@@ -21,7 +22,7 @@ from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.measure import Costs, Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
 from holdfast.pipeline.work import Wish, Work
-from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Policy, budget_for
+from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Report
 from holdfast.transcript import Folded, Item, Kept, Message, Rewritten, Transcript, View
@@ -77,11 +78,11 @@ def compress(
     given = load(messages, dialect=dialect)
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(given, profile.without("call-pending"))
-    source: Literal["given", "model", "assumed"] = "given" if context_length else "assumed"
+    window, source = window_of(model, context_length)
     settings = policy or Policy()
     budget = budget_for(
         settings,
-        context_length or ASSUMED_CONTEXT_LENGTH,
+        window,
         output_tokens=output_tokens,
         target_tokens=target_tokens,
     )
@@ -96,14 +97,20 @@ def compress(
     )  # fmt: skip
     todo = plan(work)
     done = todo if isinstance(todo, Unchanged) else finish(todo)
+    report = report_of(work, done, transcript)
+    assumed = f"no window is known for the model, so {window:,} tokens are assumed"
     report = replace(
-        report_of(work, done, transcript), context_length_source=source,
+        report, context_length_source=source,
+        notes=(*report.notes, assumed) if source == "assumed" else report.notes,
         repaired=tuple(action.what for action in actions),
     )  # fmt: skip
     if isinstance(done, Unchanged):
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
-    result = with_messages(_noted_frame(transcript, done.view), done.messages)
+    noted = _noted_frame(transcript, done.view)
+    added = work.outside_tokens - _outside(noted, work.counter)
+    report = replace(report, tokens_after=report.tokens_after - added)
+    result = with_messages(noted, done.messages)
     return Compressed(dump(result), report, result, transcript.messages)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
+from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import UnknownReference
 from holdfast.report import Reference
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
@@ -77,13 +76,20 @@ def answer_tool(
             found = recall(str(arguments.get("ref", "")), references, log)
         except UnknownReference as error:
             return str(error)
-        return msgspec.json.encode(found).decode()[:_ANSWER_CHARS]
+        return _bounded(dump_text(found))
     if name == "holdfast_search":
         rows = find(str(arguments.get("text", "")), log[:folded_to], 10)
         if not rows:
             return "nothing in the folded part holds that text"
         return "\n".join(f"message {position}: {snippet}" for position, snippet in rows)
     return f"no tool {name!r}; there are holdfast_recall and holdfast_search"
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= _ANSWER_CHARS:
+        return text
+    left_out = len(text) - _ANSWER_CHARS
+    return f"{text[:_ANSWER_CHARS]}\n[… {left_out:,} more characters were left out]"
 
 
 def _pieces(message: Message) -> list[str]:

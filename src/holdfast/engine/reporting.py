@@ -60,7 +60,7 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         compaction_count=done.state.count,
         recoverable=work.wish.references,
         references=done.new_references,
-        summary=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
+        summary_source=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
         summary_tokens=done.summary_tokens,
         notes=tuple(notes),
         categories=(*fixed_categories(transcript, work.counter), *done.categories),

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from holdfast.errors import MissingExtra
+from holdfast.policy import ASSUMED_CONTEXT_LENGTH
+
+
+def window_of(model: str, given: int | None) -> tuple[int, Literal["given", "model", "assumed"]]:
+    """Return the window to reckon with and where it comes from: given, the model's, or assumed."""
+    if given is not None:
+        return given, "given"
+    try:
+        found = context_window(model)
+    except MissingExtra:
+        found = None
+    return (found, "model") if found else (ASSUMED_CONTEXT_LENGTH, "assumed")
 
 
 def context_window(model: str) -> int | None:

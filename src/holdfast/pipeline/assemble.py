@@ -260,9 +260,9 @@ def _references(
     known = {reference.ref for reference in work.state.references}
     found: list[Reference] = []
     if folds:
-        found.append(Reference(reference, folds[0][0], folds[-1][1], "fold"))
+        found.append(Reference(reference, (folds[0][0], folds[-1][1]), "fold"))
     found.extend(
-        Reference(named[index], index, index + 1, _kind(message))
+        Reference(named[index], (index, index + 1), _kind(message))
         for index, message in sorted(rewritten.items())
         if message is not work.log[index]
     )

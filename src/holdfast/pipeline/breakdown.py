@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from holdfast.pipeline.measure import Costs, message_tokens, tools_tokens
@@ -16,7 +17,18 @@ from holdfast.transcript import (
     ToolResult,
     Transcript,
     View,
+    texts,
 )
+
+_SECTIONS = {"rules": "rules files", "skills": "skills", "memory": "memory", "agents": "subagents"}
+_SECTION = re.compile(
+    r"^(?:(?P<rules>.{0,80}(?:CLAUDE|AGENTS|GEMINI|\.cursorrules|RULES)\.?(?:md)?\b.{0,80}:?$)"
+    r"|(?P<skills>(?:<available_skills>|<skills>|\#{1,3} (?:Available )?[Ss]kills\b))"
+    r"|(?P<memory>(?:<memory|\#{1,3} (?:Persistent |User )?[Mm]emory\b|.{0,40}MEMORY\.md\b))"
+    r"|(?P<agents>(?:<available_agents>|\#{1,3} (?:Available )?(?:[Ss]ub)?[Aa]gents\b)))",
+    re.MULTILINE,
+)
+"""Marks of the sections that agents put into their system prompts."""
 
 
 def by_category(
@@ -62,11 +74,29 @@ def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Cat
 def _fixed(transcript: Transcript, counter: TokenCounter) -> dict[str, int]:
     found: dict[str, int] = {}
     if transcript.system is not None:
-        found["system prompt"] = message_tokens(transcript.system, counter)
+        total = message_tokens(transcript.system, counter)
+        found.update(system_shares("\n".join(texts(transcript.system)), total))
     for tool in transcript.tools:
         kind = _tool_kind(tool)
         found[kind] = found.get(kind, 0) + tools_tokens([tool], counter)
     return found
+
+
+def system_shares(text: str, tokens: int) -> dict[str, int]:
+    """Return the tokens of a system prompt by what it holds: rules files, skills, memory, the rest.
+
+    A section begins at a mark that agents put before it and ends at the next one; its tokens are
+    its share of the characters.
+    """
+    marks = [(match.start(), _SECTIONS[str(match.lastgroup)]) for match in _SECTION.finditer(text)]
+    if not marks:
+        return {"system prompt": tokens}
+    chars: dict[str, int] = {"system prompt": marks[0][0]}
+    for (start, name), (stop, _) in zip(marks, [*marks[1:], (len(text), "")], strict=True):
+        chars[name] = chars.get(name, 0) + stop - start
+    shares = {name: tokens * count // max(len(text), 1) for name, count in chars.items()}
+    shares["system prompt"] += tokens - sum(shares.values())
+    return shares
 
 
 def _tool_kind(tool: Payload) -> str:

@@ -17,7 +17,7 @@ from holdfast.pipeline.ledger import Fact, Ledger, facts_of, summarise, update
 from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.prune import answered_calls
 from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.summary import Summary, merged
+from holdfast.pipeline.summary import Summary, focused, merged
 from holdfast.pipeline.verify import verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
@@ -115,7 +115,8 @@ def _summary(todo: Plan, prose: Summary | None) -> Summary:
     summary = summarise(todo.ledger, work.redact, live_asks=live)
     if work.state.carried is not None:
         summary = merged(work.state.carried, summary)
-    return summary if prose is None else merged(prose, summary)
+    summary = summary if prose is None else merged(prose, summary)
+    return focused(summary, work.wish.focus) if work.wish.focus else summary
 
 
 def _live_ranges(todo: Plan) -> list[tuple[int, int]]:

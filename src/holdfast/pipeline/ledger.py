@@ -12,9 +12,10 @@ from holdfast.pipeline.digests import arguments_of
 from holdfast.pipeline.digests.files import EDIT_TOOLS, READ_TOOLS, WRITE_TOOLS
 from holdfast.pipeline.digests.line import clip, error_line, exit_code, first_of
 from holdfast.pipeline.digests.shell import TOOLS as SHELL_TOOLS
+from holdfast.pipeline.frame import origin_of
 from holdfast.pipeline.summary import Entry, Section, Summary
 from holdfast.ports import Redact
-from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 FactKind: TypeAlias = Literal["ask", "said", "read", "wrote", "edited", "command", "error"]
 
@@ -81,7 +82,8 @@ def facts_of(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...
         return ()
     found: list[Fact] = []
     if is_ask(message):
-        words = "\n".join(part.text for part in message.parts if isinstance(part, Text)).strip()
+        own = (text for text in texts(message) if origin_of(text) == "real")
+        words = "\n".join(own).strip()
         if words:
             found.append(Fact("ask", message.label, words[:_ASK_CHARS], message.label))
         return tuple(found)

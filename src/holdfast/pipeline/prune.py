@@ -27,6 +27,7 @@ from holdfast.transcript import (
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
 _LEAST_CUT_CHARS = 400
 _SQUEEZED_LEAF_CHARS = 160
+_DEEPEST = 64
 _CUT_NOTE_CHARS = 60
 """A leaf that is cut never gets longer, and is not cut again."""
 _READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
@@ -246,23 +247,25 @@ def _shrink_call(
     return replace(call, arguments=msgspec.json.encode(shrunk).decode(), intact=False)
 
 
-def shrink_leaves(value: Any, most: int, where: str = "") -> Any:
+def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any:
     """Return `value` with long string leaves cut; the same object where none is long.
 
     Keys, numbers, booleans and short strings are untouched; a cut says how much it left out, and
-    `where` that is.
+    `where` that is. What is nested deeper than any tool's arguments is left as it is.
     """
+    if depth > _DEEPEST:
+        return value
     if isinstance(value, str):
         if len(value) <= most + _CUT_NOTE_CHARS:
             return value
         return f"{value[:most]}… [{len(value) - most:,} more characters{where}]"
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
-        made = {key: shrink_leaves(leaf, most, where) for key, leaf in fields.items()}
+        made = {key: shrink_leaves(leaf, most, where, depth + 1) for key, leaf in fields.items()}
         return made if any(made[key] is not leaf for key, leaf in fields.items()) else fields
     if isinstance(value, list):
         leaves = cast("list[Any]", value)
-        shrunk = [shrink_leaves(leaf, most, where) for leaf in leaves]
+        shrunk = [shrink_leaves(leaf, most, where, depth + 1) for leaf in leaves]
         same = all(new is old for new, old in zip(shrunk, leaves, strict=True))
         return leaves if same else shrunk
     return value

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.ports import TokenCounter
 
@@ -50,6 +51,8 @@ _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _EMPTY = "None."
 _LEAST_ENTRY_TOKENS = 4
+_FOCUS_WEIGHT = 6.0
+"""Lifts an entry on the topic above open errors (5) and below the task itself (9)."""
 _MOST_CHARS_PER_TOKEN = 128
 """The longest entry of a vocabulary; a longer text cannot fit, whatever it says."""
 
@@ -183,6 +186,21 @@ def _line(section: Section, number: int, entry: Entry) -> str:
     source = f" [{entry.source}]" if entry.source else ""
     words = entry.text.replace("\n", f"\n{_INDENT}")
     return f"{mark}{words}{source}"
+
+
+def focused(summary: Summary, topic: str) -> Summary:
+    """Return the summary with the entries that speak of `topic` ranked before the others."""
+    words = [word for word in re.findall(r"\w+", topic.casefold()) if len(word) > 2]
+    if not words:
+        return summary
+
+    def weighed(entry: Entry) -> Entry:
+        text = entry.text.casefold()
+        hits = sum(word in text for word in words)
+        return replace(entry, weight=entry.weight + _FOCUS_WEIGHT * hits / len(words))
+
+    sections = {name: tuple(map(weighed, rows)) for name, rows in summary.sections.items()}
+    return replace(summary, sections=sections)
 
 
 def merged(older: Summary, newer: Summary) -> Summary:

@@ -31,9 +31,9 @@ from holdfast.transcript import (
 REFERENCE = re.compile(r"hf-[0-9a-f]{10}")
 SUMMARY = "[holdfast summary"
 _MARKS = ("[holdfast ", "[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued")
-_QUOTE = re.compile(
-    r"(?:The user wrote|First request): (.*?)(?: \[([^\[\]\n]+)\])?(?=\n(?:[-#(]|\d+\. |\n)|\Z)", re.S
-)
+_QUOTE = re.compile(r"^- (?:The user wrote|First request): (.*(?:\n  .*)*)", re.M)
+_ENTRY = re.compile(r"^(?:- |\d+\. )\S", re.M)
+_LABEL = re.compile(r" \[(earlier )?([^\[\]\n]+)\]\Z")
 
 
 def broken_laws(
@@ -62,7 +62,7 @@ def broken_laws(
         *_live_ask(was, now),
         *_signed_fields(was, now),
         *_one_summary(now),
-        *_quotes(now, list(spoken) if spoken is not None else words_of_users(was)),
+        *_quotes(was, now, spoken),
     ]
 
 
@@ -77,6 +77,17 @@ def tokens_of(transcript: Transcript) -> int:
 def summary_of(transcript: Transcript) -> str:
     """Return the summary that stands in a transcript, "" where there is none."""
     return next((text for text in _all_texts(transcript) if text.startswith(SUMMARY)), "")
+
+
+def words_of_users(was: Transcript) -> list[str]:
+    """Return what the users of a transcript wrote, a text for each message."""
+    return [words_of(message) for message in was.messages if message.role == "user"]
+
+
+def words_of(message: Message) -> str:
+    """Return the words of a message that no compaction wrote."""
+    own = [part.text for part in message.parts if isinstance(part, Text) and _is_own(part)]
+    return "\n".join(own).strip()
 
 
 def latest_ask(messages: Sequence[Message]) -> Message | None:
@@ -178,26 +189,25 @@ def _signed(transcript: Transcript) -> list[Any]:
 def _one_summary(now: Transcript) -> list[str]:
     texts = [text for text in _all_texts(now) if text.startswith(SUMMARY)]
     found = [f"{len(texts)} summaries"] if len(texts) > 1 else []
-    return found + ["a summary in a summary" for text in texts if text.count(SUMMARY) > 1]
-
-
-def _quotes(now: Transcript, spoken: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for quoted, label in _QUOTE.findall(summary_of(now)):
-        if not label:
-            found.append(f"quoted without an id: {quoted!r:.120}")
-        elif not any(quoted.strip() in words for words in spoken):
-            found.append(f"quoted, and nobody wrote it: {quoted!r:.120}")
+    found.extend("a summary in a summary" for text in texts if text.count(SUMMARY) > 1)
+    found.extend("a summary without a single entry" for text in texts if not _ENTRY.search(text))
     return found
 
 
-def words_of_users(was: Transcript) -> list[str]:
-    """Return what the users of a transcript wrote, a text for each message."""
-    return [
-        "\n".join(part.text for part in message.parts if isinstance(part, Text)).strip()
-        for message in was.messages
-        if message.role == "user"
-    ]
+def _quotes(was: Transcript, now: Transcript, spoken: Sequence[str] | None) -> list[str]:
+    texts = words_of_users(was) if spoken is None else list(spoken)
+    labelled = {message.label: words_of(message) for message in was.messages}
+    found: list[str] = []
+    for entry in _QUOTE.findall(summary_of(now)):
+        label = _LABEL.search(entry)
+        if label is None:
+            found.append(f"quoted without an id: {entry!r:.120}")
+            continue
+        quoted = entry[: label.start()].replace("\n  ", "\n").strip()
+        home = texts if label.group(1) else [labelled.get(label.group(2), "")]
+        if not any(quoted in words for words in home):
+            found.append(f"quoted, and nobody wrote it there: {entry!r:.160}")
+    return found
 
 
 def _is_own(part: Part) -> bool:

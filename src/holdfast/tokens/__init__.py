@@ -8,7 +8,7 @@ from holdfast.tokens.estimate import (
     TOOL_CALL_OVERHEAD_TOKENS,
     estimate_text,
 )
-from holdfast.tokens.exact import ExactCountingUnavailable, TokenCounter, exact_counter
+from holdfast.tokens.exact import ExactCounter, exact_counter
 
 __all__ = [
     "IMAGE_TOKENS",
@@ -16,8 +16,7 @@ __all__ = [
     "REPLY_PRIMING_TOKENS",
     "TOOL_CALL_OVERHEAD_TOKENS",
     "Calibration",
-    "ExactCountingUnavailable",
-    "TokenCounter",
+    "ExactCounter",
     "estimate_text",
     "exact_counter",
 ]

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, cast
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ExactCountingUnavailable
 
-__all__ = ["ExactCountingUnavailable", "TokenCounter", "exact_counter"]
-
-TokenCounter: TypeAlias = Callable[[str], int]
-"""Text in, tokens out."""
+__all__ = ["ExactCounter", "exact_counter"]
 
 
-class ExactCountingUnavailable(HoldfastError):
-    """Exact counts cannot be had for this model here; the estimate still can."""
+class ExactCounter:
+    """Counts with the vocabulary of a model; special tokens count as plain text."""
 
-    def __init__(self, model: str, reason: str, remedy: str) -> None:
-        self.model = model
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(f"no exact token counts for {model!r}: {reason}; {remedy}")
+    is_estimate = False
+
+    def __init__(self, name: str, encoding: _Encoding) -> None:
+        """Take a vocabulary."""
+        self.name = name
+        self._encoding = encoding
+
+    def count(self, text: str) -> int:
+        """Return the tokens of `text`."""
+        return len(self._encoding.encode_ordinary(text))
 
 
-def exact_counter(model: str) -> TokenCounter:
-    """Return a counter with the model's own vocabulary; special tokens count as plain text.
+def exact_counter(model: str) -> ExactCounter:
+    """Return a counter with the model's own vocabulary.
 
     `tiktoken` is imported here and downloads a vocabulary on its first use. Raises
     `ExactCountingUnavailable`, with the remedy, where package, model or vocabulary is missing.
@@ -43,7 +44,7 @@ def exact_counter(model: str) -> TokenCounter:
         raise ExactCountingUnavailable(
             model, f"its vocabulary could not be loaded ({type(error).__name__})", remedy
         ) from error
-    return lambda text: len(encoding.encode_ordinary(text))
+    return ExactCounter(f"tiktoken, {model}", encoding)
 
 
 class _Encoding(Protocol):

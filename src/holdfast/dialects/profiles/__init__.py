@@ -13,7 +13,7 @@ from holdfast.dialects.profiles import (
     strict,
 )
 from holdfast.dialects.rule import Profile
-from holdfast.errors import UnknownName
+from holdfast.errors import UnknownName, WrongDialect
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
@@ -34,6 +34,20 @@ def profile_named(name: str) -> Profile:
     if found is None:
         raise UnknownName("provider", name, tuple(PROFILES))
     return found
+
+
+def dialect_for(provider: str | None, dialect: str | None) -> str | None:
+    """Return the dialect to read with: the named one, the provider's, None to find it.
+
+    Raises `UnknownName` for a provider that does not exist, and `WrongDialect` where the named
+    dialect is not the one that the provider speaks.
+    """
+    if provider is None:
+        return dialect
+    spoken = profile_named(provider).dialect
+    if dialect is not None and dialect != spoken:
+        raise WrongDialect(provider, spoken, dialect)
+    return spoken
 
 
 def profile_for(dialect: str, provider: str | None = None) -> Profile:

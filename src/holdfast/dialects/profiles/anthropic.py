@@ -64,6 +64,7 @@ PROFILE = Profile(
     result_role="user",
     results_first=True,
     arguments="object",
+    prefers_alternation=True,
     name_pattern=r"[a-zA-Z0-9_-]{1,128}",
     id_pattern=r"[a-zA-Z0-9_-]+",
     foreign_keys=frozenset(

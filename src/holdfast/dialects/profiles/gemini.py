@@ -47,6 +47,7 @@ PROFILE = Profile(
     answers="next message",
     result_role="user",
     arguments="object",
+    prefers_alternation=True,
     name_pattern=r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     foreign_keys=frozenset(
         {"content", "tool_calls", "tool_call_id", "reasoning_content", "name", "id", "timestamp",

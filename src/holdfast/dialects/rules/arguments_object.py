@@ -19,8 +19,11 @@ from holdfast.transcript import ToolCall, Violation
 
 NAME = "arguments-object"
 _flawed = flaws_of(NAME)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
-_LITERAL_CHARS = 200_000
+_TRAILING_COMMA = re.compile(
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL
+)
+"""Texts are matched whole, also one that is cut off, so that each character is read once."""
+_LITERAL_CHARS = 100_000
 """Longer texts are not read as Python: its parser needs some hundred bytes a character."""
 
 

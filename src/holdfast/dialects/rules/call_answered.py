@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.dialects.rule import Case, Mended, Rule
-from holdfast.dialects.rules.pairs import add_stubs, can_stub, last_step, unanswered
+from holdfast.dialects.rules.pairs import add_stubs, before_last_step, can_stub
 from holdfast.dialects.shape import shown
-from holdfast.transcript import ToolCall, Violation
+from holdfast.transcript import Violation
 
 NAME = "call-answered"
 
@@ -19,22 +19,14 @@ def check(case: Case) -> list[Violation]:
             NAME, at, call.at, f"the call {shown(call.id)} has no result",
             "add its result, or remove the call", mendable=can_stub(call),
         )
-        for at, call in _missing(case)
+        for at, call in before_last_step(case)
     ]  # fmt: skip
 
 
 def mend(case: Case, violations: Sequence[Violation]) -> Mended:
     """Add explicit stub results."""
     del violations
-    return add_stubs(case, NAME, _missing(case))
-
-
-def _missing(case: Case) -> list[tuple[int, ToolCall]]:
-    missing = unanswered(case)
-    if not missing:
-        return missing
-    last = last_step(case)
-    return [(at, call) for at, call in missing if at < last]
+    return add_stubs(case, NAME, before_last_step(case))
 
 
 RULE = Rule(

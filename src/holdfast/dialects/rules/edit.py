@@ -83,13 +83,3 @@ def renamed(case: Case, ids: Mapping[int, str]) -> Edits:
             result_at, result = case.index.results[answer]
             edits.put(result_at, result, replace(result, call_id=new, intact=False))
     return edits
-
-
-def fresh_id(wanted: str, taken: set[str]) -> str:
-    """Return `wanted`, numbered where it is taken already, and note it as taken."""
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    taken.add(name)
-    return name

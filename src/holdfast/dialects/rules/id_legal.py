@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from holdfast.dialects.fresh import FreshIds
 from holdfast.dialects.rule import Case, Mended, Rule
-from holdfast.dialects.rules.edit import fresh_id, renamed
+from holdfast.dialects.rules.edit import renamed
 from holdfast.dialects.shape import shown
 from holdfast.transcript import ToolCall, Violation
 
@@ -28,9 +29,9 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
     """Put `_` for illegal characters and cut to length, in the call and in its result."""
     del violations
     illegal = _illegal(case)
-    taken = {call.id for _, call in case.index.calls}
+    fresh = FreshIds(call.id for _, call in case.index.calls)
     ids = {
-        ordinal: fresh_id(re.sub(r"[^a-zA-Z0-9_-]", "_", call.id)[:40], taken)
+        ordinal: fresh.make(re.sub(r"[^a-zA-Z0-9_-]", "_", call.id)[:40])
         for ordinal, _, call in illegal
     }
     actions = tuple(

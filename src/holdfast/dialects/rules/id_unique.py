@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from holdfast.dialects.fresh import FreshIds
 from holdfast.dialects.rule import Action, Case, Mended, Rule
-from holdfast.dialects.rules.edit import Edits, fresh_id
+from holdfast.dialects.rules.edit import Edits
 from holdfast.dialects.shape import shown
 from holdfast.transcript import ToolCall, Violation
 
@@ -31,13 +32,15 @@ def check(case: Case) -> list[Violation]:
 def mend(case: Case, violations: Sequence[Violation]) -> Mended:
     """Rename the later ones, and their results with them."""
     del violations
-    taken = {call.id for _, call in case.index.calls}
-    taken.update(result.call_id for _, result in case.index.results)
+    fresh = FreshIds(
+        [call.id for _, call in case.index.calls]
+        + [result.call_id for _, result in case.index.results]
+    )
     answers = _answers(case)
     edits = Edits()
     actions: list[Action] = []
     for at, call, ordinal in _repeats(case):
-        new = fresh_id(call.id, taken)
+        new = fresh.make(call.id)
         edits.put(at, call, replace(call, id=new, intact=False))
         if answers[ordinal] >= 0:
             result_at, result = case.index.results[answers[ordinal]]

@@ -6,16 +6,49 @@ from collections.abc import Sequence
 
 from holdfast.dialects.rule import Case, Mended
 from holdfast.dialects.rules.edit import changed, inserted, stub_for
-from holdfast.transcript import Message, Part, ToolCall, ToolResult
+from holdfast.transcript import Message, Opaque, Part, ToolCall, ToolResult, is_ask
 
 
 def unanswered(case: Case) -> list[tuple[int, ToolCall]]:
     """Return the calls, each with its message, that the client should have answered."""
-    return [
+    missing = [
         (at, call)
         for (at, call), answer in zip(case.index.calls, case.index.answer_of, strict=True)
         if answer < 0 and call.kind != "server" and not _asks_leave(call)
     ]
+    return [] if missing and _holds_references(case) else missing
+
+
+def before_last_step(case: Case) -> list[tuple[int, ToolCall]]:
+    """Return the unanswered calls that the conversation went on from."""
+    missing = unanswered(case)
+    last = last_step(case) if missing else 0
+    return [(at, call) for at, call in missing if at < last]
+
+
+def of_last_step(case: Case) -> list[tuple[int, ToolCall]]:
+    """Return the unanswered calls of the last step."""
+    missing = unanswered(case)
+    last = last_step(case) if missing else 0
+    return [(at, call) for at, call in missing if at >= last]
+
+
+def may_be_stored(case: Case) -> bool:
+    """Return whether the provider may hold a call or result that the list does not show.
+
+    That is so in a chained request, and where an item is named instead of given.
+    """
+    frame = case.transcript.frame
+    chained = frame.setting("previous_response_id") or frame.setting("conversation")
+    return bool(chained) or _holds_references(case)
+
+
+def last_ask(messages: Sequence[Message]) -> int:
+    """Return the last message in which the user asks, -1 where there is none."""
+    at = len(messages) - 1
+    while at >= 0 and not is_ask(messages[at]):
+        at -= 1
+    return at
 
 
 def can_stub(call: ToolCall) -> bool:
@@ -90,6 +123,15 @@ def add_stubs(case: Case, rule: str, missing: Sequence[tuple[int, ToolCall]]) ->
         for at, call in missing
     )
     return Mended(inserted(messages, after), actions)
+
+
+def _holds_references(case: Case) -> bool:
+    """Return whether an item is named instead of given: it may be any call or result."""
+    return case.transcript.dialect == "openai-responses" and any(
+        type(part) is Opaque and part.kind == "item_reference"
+        for message in case.messages
+        for part in message.parts
+    )
 
 
 def _asks_leave(call: ToolCall) -> bool:

@@ -6,79 +6,132 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
-from holdfast.dialects.jsontext import clean_value, dump, dump_text, parse
+from holdfast.dialects.jsontext import clean_value, dump_text, parse
 from holdfast.dialects.rule import Action, Case, Mended, Rule
-from holdfast.dialects.rules.edit import Edits
-from holdfast.transcript import Opaque, Part, Text, Thinking, ToolCall, ToolResult, Violation
+from holdfast.dialects.rules.edit import changed
+from holdfast.transcript import (
+    Message,
+    Opaque,
+    Part,
+    Payload,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Violation,
+)
 
 NAME = "text-clean"
 _LONE = re.compile(r"[\ud800-\udfff]")
-_SUSPECT = re.compile(rb"\\u0000|\\u[dD][89a-fA-F]")
+_encode = msgspec.json.Encoder().encode
+_AROUND = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
+"""What a request says to the model outside of its messages."""
 
 
 def check(case: Case) -> list[Violation]:
-    """Return the parts with text that cannot be sent, or that stores refuse."""
-    found: list[Violation] = []
+    """Return the places with text that cannot be sent, or that stores refuse."""
+    found = [_fault(case, -1, key) for key in _unclean_around(case)]
     for at, message in enumerate(case.messages):
-        for part in message.parts:
-            kind = type(part)
-            if kind is Text or kind is Thinking:
-                text = part.text  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
-                if "\0" not in text and (text.isascii() or _encodes(text)):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-                    continue
-            elif kind is ToolResult:
-                if _is_clean_result(part):
-                    continue
-            elif kind is Opaque:
-                if _is_clean_json(part.wire):
-                    continue
-            elif kind is not ToolCall or _is_clean_call(part, case):
-                continue
-            found.append(_fault(case, at, part))
+        if message.intact and message.wire is not None and _is_surely_clean(message.wire):
+            continue
+        found += [_fault(case, at, place) for place in _places(message, case)]
     return found
 
 
 def mend(case: Case, violations: Sequence[Violation]) -> Mended:
     """Remove NUL and put U+FFFD for half pairs; signed thinking goes as a whole."""
-    edits = Edits()
+    at_fault = {violation.index for violation in violations}
     actions: list[Action] = []
-    for at in sorted({violation.index for violation in violations}):
-        for part in case.messages[at].parts:
-            new = _cleaned(part, case)
-            if new is part:
-                continue
-            if new is None:
-                edits.drop(at, part)
-            else:
-                edits.put(at, part, new)
-            what = "dropped signed thinking with" if new is None else "took out"
-            place = case.path(at, part.at)
-            actions.append(case.action(NAME, at, f"{what} NUL or half surrogate pairs: {place}"))
-    return Mended(edits.applied(case.messages), tuple(actions))
+    messages: list[Message] = []
+    for at, message in enumerate(case.messages):
+        if at not in at_fault:
+            messages.append(message)
+            continue
+        sealed = {part.at for part in message.parts if _must_go(part, case, message.intact)}
+        actions += [_done(case, at, place, place in sealed) for place in _places(message, case)]
+        new = _cleaned_message(message, case)
+        if new.parts or not message.parts:
+            messages.append(new)
+    return Mended(tuple(messages), *_around_cleaned(case, actions))
 
 
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+def _unclean_around(case: Case) -> list[str]:
+    body = case.transcript.frame.body
+    if body is None:
+        return []
+    return [key for key in _AROUND if key in body and not _is_clean_json(body[key])]
+
+
+def _around_cleaned(
+    case: Case, actions: Sequence[Action]
+) -> tuple[tuple[Action, ...], Payload | None]:
+    """Return all actions and the request body, None where it is clean."""
+    keys = _unclean_around(case)
+    if not keys:
+        return tuple(actions), None
+    body = {**(case.transcript.frame.body or {})}
+    body.update({key: clean_value(body[key]) for key in keys})
+    return (*(_done(case, -1, key) for key in keys), *actions), body
+
+
+def _fault(case: Case, at: int, place: str) -> Violation:
+    return case.fault(
+        NAME, at, place, "the text holds NUL or half of a surrogate pair",
+        "remove NUL; replace the half pair by U+FFFD",
+    )  # fmt: skip
+
+
+def _done(case: Case, at: int, place: str, dropped: bool = False) -> Action:
+    what = "dropped signed thinking with" if dropped else "took out"
+    where = case.path(at, place)
+    return case.action(NAME, at, f"{what} NUL or half surrogate pairs: {where}")
+
+
+def _places(message: Message, case: Case) -> list[str]:
+    """Return where a message is unclean: its parts first, then fields that belong to no part."""
+    places = [
+        _place(part) for part in message.parts if not _is_clean_part(part, case, message.intact)
+    ]
+    wire: Any = message.wire
+    if not message.intact or type(wire) is not dict or "" in places:
+        return places
+    held = {re.split(r"[.\[]", place, maxsplit=1)[0] for place in places}
+    fields: Payload = wire
+    return places + [
+        key if _is_clean(key) else ""
+        for key, value in fields.items()
+        if key not in held and not (_is_clean(key) and _is_clean_json(value))
+    ]
+
+
+def _place(part: Part) -> str:
+    if type(part) is ToolResult:
+        unclean = (each for each in part.parts if type(each) is Text and not _is_clean(each.text))
+        return next((each.at for each in unclean), part.at)
+    return part.at
+
+
+def _is_clean_part(part: Part, case: Case, as_given: bool) -> bool:
+    """Return whether the words of a part are clean and, where it is as given, its payload."""
+    if as_given and part.intact and part.wire is not None and not _is_clean_json(part.wire):
         return False
-    return True
+    match part:
+        case Text(text=text) | Thinking(text=text):
+            return _is_clean(text)
+        case ToolResult(parts=parts):
+            return all(_is_clean_part(each, case, as_given) for each in parts)
+        case ToolCall(arguments=arguments):
+            return _are_clean_arguments(arguments, case)
+        case Opaque(wire=wire):
+            return _is_clean_json(wire)
+        case _:
+            return True
 
 
-def _is_clean(text: str) -> bool:
-    return "\0" not in text and (text.isascii() or _encodes(text))
-
-
-def _is_clean_result(result: Part) -> bool:
-    assert isinstance(result, ToolResult)
-    return all(type(part) is not Text or _is_clean(part.text) for part in result.parts)
-
-
-def _is_clean_call(call: Part, case: Case) -> bool:
-    assert isinstance(call, ToolCall)
-    text = call.arguments
+def _are_clean_arguments(text: str, case: Case) -> bool:
     if not _is_clean(text):
         return False
     if case.profile.arguments == "text" or "\\u" not in text:
@@ -86,48 +139,74 @@ def _is_clean_call(call: Part, case: Case) -> bool:
     return _is_clean_json(parse(text.encode()))
 
 
-def _fault(case: Case, at: int, part: Part) -> Violation:
-    place = part.at
-    if type(part) is ToolResult:
-        unclean = (each for each in part.parts if type(each) is Text and not _is_clean(each.text))
-        place = next((each.at for each in unclean), place)
-    return case.fault(
-        NAME, at, place, "the text holds NUL or half of a surrogate pair",
-        "remove NUL; replace the half pair by U+FFFD",
-    )  # fmt: skip
+def _is_clean(text: str) -> bool:
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _cleaned(part: Part, case: Case) -> Part | None:
+def _is_surely_clean(value: Any) -> bool:
+    try:
+        return b"\\u0000" not in _encode(value)
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_clean_json(value: Any) -> bool:
+    return _is_surely_clean(value) or clean_value(value) == value
+
+
+def _cleaned_message(message: Message, case: Case) -> Message:
+    wire = message.wire if _is_clean_json(message.wire) else clean_value(message.wire)
+    parts: list[Part] = []
+    for part in message.parts:
+        new = _cleaned(part, case, message.intact)
+        if new is not None:
+            parts.append(replace(new, wire=wire) if new.wire is message.wire else new)
+    return replace(changed(message, tuple(parts)), wire=wire)
+
+
+def _must_go(part: Part, case: Case, as_given: bool) -> bool:
+    """Return whether a part is unclean and, being signed, cannot be altered."""
+    if not isinstance(part, Thinking) or not part.signature:
+        return False
+    return not _is_clean_part(part, case, as_given)
+
+
+def _cleaned(part: Part, case: Case, as_given: bool) -> Part | None:
     """Return the part with clean text, itself where it is clean, None where it must go."""
+    if _is_clean_part(part, case, as_given):
+        return part
+    if _must_go(part, case, as_given):
+        return None
+    wire: Any = part.wire if _is_clean_json(part.wire) else clean_value(part.wire)
     match part:
-        case Text(text=text):
-            return part if _is_clean(text) else replace(part, text=_clean(text), intact=False)
-        case Thinking(text=text):
-            if _is_clean(text):
-                return part
-            return None if part.signature else replace(part, text=_clean(text), intact=False)
+        case Text(text=text) | Thinking(text=text):
+            return replace(part, text=_clean(text), wire=wire, intact=False)
         case ToolCall(arguments=arguments):
-            if _is_clean_call(part, case):
-                return part
-            return replace(part, arguments=_clean_arguments(arguments, case), intact=False)
+            if not _are_clean_arguments(arguments, case):
+                arguments = _clean_arguments(arguments, case)
+            return replace(
+                part, id=_clean(part.id), name=_clean(part.name), arguments=arguments, wire=wire,
+                intact=False,
+            )  # fmt: skip
         case ToolResult():
-            if _is_clean_result(part):
-                return part
-            inner = [_cleaned(each, case) for each in part.parts]
+            inner = [_cleaned(each, case, as_given) for each in part.parts]
             left = tuple(each for each in inner if each is not None)
-            return replace(part, parts=left, intact=False)
-        case Opaque(wire=wire):
-            return part if _is_clean_json(wire) else replace(part, wire=clean_value(wire))
+            call_id = _clean(part.call_id)
+            return replace(part, call_id=call_id, parts=left, wire=wire, intact=False)
         case _:
-            return part
+            return replace(part, wire=wire)
 
 
 def _clean(text: str) -> str:
     return _LONE.sub("\ufffd", text.replace("\0", ""))
-
-
-def _is_clean_json(value: Any) -> bool:
-    return _SUSPECT.search(dump(value)) is None or clean_value(value) == value
 
 
 def _clean_arguments(text: str, case: Case) -> str:

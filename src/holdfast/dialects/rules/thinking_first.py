@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.dialects.rule import Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
-from holdfast.dialects.rules.pairs import holds_only_results
-from holdfast.transcript import Message, Thinking, ToolCall, Violation, is_ask
+from holdfast.dialects.rules.pairs import holds_only_results, last_ask
+from holdfast.transcript import Thinking, ToolCall, Violation
 
 NAME = "thinking-first"
 
@@ -72,7 +72,7 @@ def _open_loop(case: Case) -> list[Violation]:
         return []
     if not holds_only_results(case.messages[-1]):
         return []
-    start = _turn_start(case.messages)
+    start = last_ask(case.messages) + 1
     if any(at >= start for at, _ in case.index.thinking) or start >= len(case.messages):
         return []
     return [
@@ -81,13 +81,6 @@ def _open_loop(case: Case) -> list[Violation]:
             "disable thinking for this request", mendable=False,
         )
     ]  # fmt: skip
-
-
-def _turn_start(messages: Sequence[Message]) -> int:
-    at = len(messages)
-    while at > 0 and not is_ask(messages[at - 1]):
-        at -= 1
-    return at
 
 
 RULE = Rule(

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from holdfast.dialects.rule import Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
-from holdfast.transcript import ToolCall, Violation, is_ask
+from holdfast.dialects.rules.pairs import last_ask
+from holdfast.transcript import ToolCall, Violation
 
 NAME = "thought-signature"
 ESCAPE = "skip_thought_signature_validator"
@@ -48,7 +49,7 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
 def _unsigned(case: Case) -> list[tuple[int, ToolCall]]:
     if not case.index.calls:
         return []
-    start = _turn_start(case)
+    start = last_ask(case.messages)
     current = [(at, call) for at, call in case.index.calls if at > start]
     signs = case.model_is(case.profile.signed_call_models) or any(
         call.signature for _, call in current
@@ -57,14 +58,6 @@ def _unsigned(case: Case) -> list[tuple[int, ToolCall]]:
         return []
     first = dict(reversed(current))
     return [(at, call) for at, call in sorted(first.items()) if not call.signature]
-
-
-def _turn_start(case: Case) -> int:
-    """Return the last message in which the user asks."""
-    at = len(case.messages) - 1
-    while at >= 0 and not is_ask(case.messages[at]):
-        at -= 1
-    return at
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _EXIT = re.compile(
-    r"[Ee]xit(?:ed)?(?: with)?(?: code)?\W{0,4}(-?\d{1,5})|[Rr]eturn ?code\W{0,4}(-?\d{1,5})"
+    r"[Ee]xit(?:ed)?(?: with)?(?: code)?\W{0,4}?(-?\d{1,5})|[Rr]eturn ?code\W{0,4}?(-?\d{1,5})"
 )
 _SIGNS = ("rror", "ERROR", "Exception", "Traceback", "FAILED", "atal", "panicked",
           "command not found")  # fmt: skip

@@ -16,7 +16,7 @@ def digest(name: str, arguments: Mapping[str, Any], output: str) -> str:
     """Return e.g. "Grep looked for 'def main' in src: 14 lines"."""
     wanted = first_of(arguments, "pattern", "query", "regex", "search_term", "glob", "q")
     where = first_of(arguments, "path", "directory", "dir", "include", "target_directory")
-    lines = output.strip().count("\n") + 1 if output.strip() else 0
+    lines = sum(map(bool, output.split("\n")))
     looked = f" looked for {clip(wanted, 80)!r}" if wanted else " listed"
     inside = f" in {clip(where, 80)}" if where else ""
     return f"{name}{looked}{inside}: {lines:,} lines"

@@ -1,0 +1,94 @@
+"""Values from Python as JSON would have given them: dicts, lists, texts and numbers, not too deep."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.dialects.jsontext import no_number, too_deep
+from holdfast.errors import NotReadable
+
+DEEPEST = 800
+"""Levels that are taken; the parser of JSON stops where Python's own limit (1,000) is near."""
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in plain dicts and lists; whatever is plain already is the same object.
+
+    Mappings and sequences of other types are taken for what they are. Raises `NotReadable` for
+    what JSON does not have (other objects, keys that are no text, NaN) and for a value that is
+    nested deeper than `DEEPEST` or contains itself. Nothing is mutated.
+    """
+    return value if _is_plain(value) else _rebuilt(value, 0)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether all is plain; false also where something is wrong with it."""
+    path: list[Iterator[Any]] = [iter((value,))]
+    while path:
+        for node in path[-1]:
+            kind = type(node)
+            if kind in _PLAIN:
+                continue
+            if kind is dict:
+                for key in node:
+                    if type(key) is not str:
+                        return False
+                path.append(iter(node.values()))
+                break
+            if kind is list:
+                path.append(iter(node))
+                break
+            if kind is not float or not math.isfinite(node):
+                return False
+        else:
+            path.pop()
+        if len(path) > DEEPEST:
+            raise too_deep()
+    return True
+
+
+def _rebuilt(value: Any, depth: int) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if depth > DEEPEST:
+        raise too_deep()
+    match value:
+        case str():
+            return str.__getitem__(value, slice(None))
+        case float() if not math.isfinite(value):
+            raise no_number({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"))
+        case int() | float():
+            return value
+        case Mapping():
+            made = {_key(key): _rebuilt(inner, depth + 1) for key, inner in value.items()}
+            same = type(value) is dict and all(made[key] is value.get(key, made) for key in made)
+            return value if same else made
+        case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
+            items = [_rebuilt(inner, depth + 1) for inner in value]
+            same = type(value) is list and all(map(_is, items, value))
+            return value if same else items
+        case _:
+            raise NotReadable(
+                f"holds a {type(value).__name__}, which JSON does not have", where="$",
+                remedy="give dicts, lists, texts and numbers; many clients have model_dump()",
+            )  # fmt: skip
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise NotReadable(
+            f"holds a key that is a {type(key).__name__}", where="$",
+            remedy="the keys of an object are texts",
+        )  # fmt: skip
+    return key if type(key) is str else str.__getitem__(key, slice(None))

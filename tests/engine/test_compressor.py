@@ -1,0 +1,240 @@
+"""The default engine: the long-lived form, the contract of hosts, and what crosses no session."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from holdfast import check
+from holdfast.engine.compressor import Compressor
+from holdfast.engine.contract import ContextEngine
+from holdfast.errors import InvalidSetting, UnknownReference
+from holdfast.policy import Policy
+from holdfast.testing.long_lists import Exchange, written
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
+
+
+def engine(**settings: Any) -> Compressor:
+    made = Compressor(**{"context_length": 8_000, "policy": SMALL, **settings})
+    made.append(*ITEMS)
+    return made
+
+
+def more(start: int, count: int = 4) -> list[Any]:
+    return written("openai-chat", [Exchange(2, 2, 900)] * count, start=start)
+
+
+def test_it_is_a_context_engine() -> None:
+    """With the names that a host asks for."""
+    made = engine()
+    assert isinstance(made, ContextEngine)
+    assert made.name == "compressor"
+    assert (made.context_length, made.threshold_tokens) == (8_000, 4_000)
+
+
+def test_what_is_not_due_does_not_happen() -> None:
+    """Below the threshold `compact` says so and `compress` gives the same messages."""
+    made = Compressor(context_length=200_000)
+    made.append(*ITEMS)
+    report = made.compact()
+    assert (report.status, report.reason) == ("unchanged", "below threshold")
+    assert made.messages == ITEMS
+    assert made.compress(ITEMS) == ITEMS
+
+
+def test_what_is_due_happens_once_and_waits_for_the_provider() -> None:
+    """Right after a compaction only the estimate knows the size: a second one is deferred until
+    the provider reports."""
+    made = engine()
+    assert made.should_compress()
+    report = made.compact()
+    assert report.status == "compacted"
+    assert not made.should_compress()
+    made.update_model("", 2 * report.tokens_after - 50)
+    assert (made.decide().due, made.decide().reason) == (False, "deferred")
+    made.update_from_response({"prompt_tokens": report.tokens_after})
+    assert made.decide().due
+
+
+def test_the_provider_corrects_the_estimate() -> None:
+    """A reported usage is the measure from then on, and what is appended is added to it."""
+    made = engine(model="m")
+    made.update_from_response({"prompt_tokens": 3_000, "completion_tokens": 50})
+    assert made.decide().prompt_tokens == 3_000
+    assert made.decide().source == "measured"
+    assert (made.last_prompt_tokens, made.last_completion_tokens, made.last_total_tokens) == (
+        3_000, 50, 3_050,
+    )  # fmt: skip
+    made.append({"role": "user", "content": "word " * 400})
+    assert 3_100 < made.decide().prompt_tokens < 4_000
+
+
+@pytest.mark.parametrize(("usage", "tokens"), [
+    ({"prompt_tokens": 10}, 10),
+    ({"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5}, 115),
+    ({"promptTokenCount": 7}, 7),
+    ({"input_tokens": 9}, 9),
+])  # fmt: skip
+def test_usage_is_read_in_every_form(usage: dict[str, Any], tokens: int) -> None:
+    """OpenAI, Anthropic (cached tokens counted apart), Gemini, Responses."""
+    made = engine()
+    made.update_from_response(usage)
+    assert made.last_prompt_tokens == tokens
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}])
+def test_usage_that_says_nothing_changes_nothing(usage: dict[str, Any]) -> None:
+    """No zero is taken for a measurement."""
+    made = engine()
+    before = made.decide()
+    made.update_from_response(usage)
+    assert made.decide() == before
+
+
+def test_a_smaller_model_is_a_new_budget_before_the_next_request() -> None:
+    """The next check already uses the new window."""
+    made = Compressor(context_length=200_000, policy=SMALL)
+    made.append(*ITEMS)
+    assert not made.should_compress()
+    made.update_model("small", 8_000)
+    assert made.should_compress()
+    assert (made.context_length, made.threshold_tokens) == (8_000, 4_000)
+    made.update_model("large", 200_000, output_tokens=100_000)
+    assert made.threshold_tokens == 50_000
+    with pytest.raises(InvalidSetting):
+        Compressor(context_length=100, output_tokens=100)
+
+
+def test_ineffective_runs_are_counted_and_then_wait() -> None:
+    """A no-op counts; after two automatic compaction waits and says why; a forced one does not."""
+    made = Compressor(context_length=8_000, policy=SMALL)
+    made.append({"role": "user", "content": "word " * 9_000}, {"role": "assistant", "content": "Hm."})
+    reasons = [made.compact().reason for _ in range(5)]
+    assert "" not in reasons
+    assert reasons[-1] in ("ineffective", "cannot")
+    assert made.messages == made.messages
+    assert made.get_status()["reason"] == reasons[-1]
+
+
+def test_the_state_survives_a_restart() -> None:
+    """A snapshot and the transcript give an engine that goes on: counts, ledger, calibration."""
+    made = engine(model="m")
+    made.compact(force=True)
+    made.update_from_response({"prompt_tokens": 5_000})
+    again = Compressor(context_length=8_000, policy=SMALL, model="m")
+    again.restore(made.snapshot())
+    again.append(*made.messages)
+    again.append(*more(100))
+    report = again.compact(force=True)
+    assert report.status == "compacted"
+    assert report.compaction_count == 2
+    assert check(again.messages) == []
+    assert "Ask 1" in str(again.messages)
+
+
+def test_nothing_crosses_from_one_session_to_the_next() -> None:
+    """After a reset, or with another list, no summary, reference or count of the old is left."""
+    made = engine()
+    made.compact(force=True)
+    old = made.state.references[0].ref
+    made.on_session_start("another")
+    assert made.messages == []
+    assert made.state.count == 0
+    assert made.compression_count == 0
+    other = more(500, 8)
+    result = made.compress(other, force=True)
+    assert "Ask 1:" not in str(result)
+    with pytest.raises(UnknownReference):
+        made.recall(old)
+
+
+def test_the_contract_form_goes_on_from_its_own_result() -> None:
+    """A host that keeps the list: what comes back, with new turns, is known again."""
+    made = Compressor(context_length=8_000, policy=SMALL)
+    items = made.compress(ITEMS, force=True)
+    assert made.compression_count == 1
+    for start in (100, 200, 300):
+        items = made.compress([*items, *more(start)], force=True)
+        assert check(items) == []
+    assert made.compression_count == 4
+    for row in made.state.references:
+        assert made.recall(row.ref)
+
+
+def test_the_awaited_form_gives_the_same() -> None:
+    """`acompress` is `compress` for hosts that await."""
+    one, two = Compressor(context_length=8_000, policy=SMALL), Compressor(
+        context_length=8_000, policy=SMALL
+    )
+    assert asyncio.run(one.acompress(ITEMS, force=True)) == two.compress(ITEMS, force=True)
+
+
+def test_preflight_and_content_answer_without_changing_anything() -> None:
+    """Questions of a host before the first request."""
+    made = Compressor(context_length=8_000, policy=SMALL)
+    assert made.should_compress_preflight(ITEMS)
+    assert made.has_content_to_compress(ITEMS)
+    assert made.messages == ITEMS
+    assert not made.has_content_to_compress(ITEMS[:2])
+
+
+def test_the_given_count_of_a_host_decides() -> None:
+    """`current_tokens` above the threshold makes a compaction due, below it does not."""
+    made = Compressor(context_length=200_000, policy=SMALL)
+    assert made.compress(ITEMS, current_tokens=10) == ITEMS
+    assert made.compress(ITEMS, current_tokens=190_000) != ITEMS
+
+
+def test_a_status_has_what_a_line_shows() -> None:
+    """Tokens, source, pressure, urgency and the reason to wait."""
+    status = engine().get_status()
+    assert {"prompt_tokens", "prompt_tokens_source", "threshold_tokens", "context_length",
+            "compression_count", "pressure", "urgency", "reason"} <= set(status)  # fmt: skip
+    assert status["pressure"]
+
+
+def test_search_reaches_what_was_folded() -> None:
+    """Letter case aside, newest first; nothing for what is not there."""
+    made = engine()
+    made.compact(force=True)
+    [first, *_] = made.search("ask 2:")
+    assert "Ask 2:" in first[1]
+    assert ITEMS[first[0]]["content"].startswith("Ask 2:")
+    assert made.search("no such words") == []
+
+
+def test_the_tools_answer_in_sentences() -> None:
+    """A wrong reference, an unknown tool and an empty search are answered, never raised; the
+    schemas are constant."""
+    made = engine()
+    made.compact(force=True)
+    ref = made.state.references[0].ref
+    assert "Ask" in made.handle_tool_call("holdfast_recall", {"ref": ref})
+    assert "trying again cannot help" in made.handle_tool_call("holdfast_recall", {"ref": "hf-0"})
+    assert "Ask 2" in made.handle_tool_call("holdfast_search", {"text": "Ask 2"})
+    assert "nothing" in made.handle_tool_call("holdfast_search", {"text": "qqqq"})
+    assert "no tool" in made.handle_tool_call("other", {})
+    assert made.get_tool_schemas() == Compressor().get_tool_schemas()
+    made.get_tool_schemas()[0]["name"] = "spoiled"
+    assert made.get_tool_schemas()[0]["name"] == "holdfast_recall"
+
+
+def test_an_empty_engine_answers_everything() -> None:
+    """Before the first message nothing is due and nothing can be undone."""
+    made = Compressor()
+    assert made.messages == []
+    assert not made.should_compress()
+    assert not made.undo()
+    assert made.search("x") == []
+    assert made.compact(force=True).status == "unchanged"
+
+
+def test_messages_given_out_are_a_list_of_ones_own() -> None:
+    """A host that changes the list does not change the engine."""
+    made = engine()
+    made.messages.clear()
+    assert made.messages == ITEMS

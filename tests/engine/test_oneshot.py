@@ -1,0 +1,265 @@
+"""One-shot compression: what goes in, what comes out, and every odd transcript with a clear end."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from holdfast import check, load
+from holdfast.engine.oneshot import compress
+from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
+from holdfast.policy import Policy
+from holdfast.testing import assistant, call, media, result, system, talk, user
+from holdfast.testing.laws import broken_laws
+from holdfast.testing.long_lists import Exchange, written
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
+WORK = [Exchange(2, 2, 900)] * 6
+
+
+def assert_clear(items: Any, made: Any, provider: str = "openai-chat") -> None:
+    """Either a compaction that keeps every law, or the list as it was with a reason in words."""
+    if made.report.status == "unchanged":
+        assert made.report.reason
+        assert made.report.detail
+        assert made.messages is items
+    else:
+        laws = broken_laws(items, made.messages, made.report, made.recall, provider=provider)
+        assert laws == []
+
+
+def test_without_model_or_window_one_is_assumed_and_said() -> None:
+    """200,000 tokens, marked as assumed; a given one is marked as given."""
+    items = written("openai-chat", WORK)
+    report = compress(items).report
+    assert (report.context_length, report.context_length_source) == (200_000, "assumed")
+    report = compress(items, context_length=8_000).report
+    assert (report.context_length, report.context_length_source) == (8_000, "given")
+
+
+def test_a_run_by_hand_acts_below_the_threshold() -> None:
+    """A few thousand tokens in a window of 200,000 are compacted where that was asked for."""
+    items = written("openai-chat", WORK)
+    report = compress(items, target_tokens=1_500).report
+    assert report.status == "compacted"
+    assert report.tokens_before < report.threshold_tokens
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_whole_request_body_comes_back_as_one(provider: str) -> None:
+    """Every other field is untouched, in its place."""
+    key = {"openai-responses": "input", "gemini": "contents"}.get(provider, "messages")
+    tool: Any = {"name": "bash", "parameters": {"type": "object"}}
+    tools: Any = {
+        "anthropic": [{"name": "bash", "input_schema": {"type": "object"}}],
+        "gemini": [{"functionDeclarations": [tool]}],
+        "openai-responses": [{"type": "function", **tool}],
+    }.get(provider, [{"type": "function", "function": tool}])  # fmt: skip
+    body = {"model": "m", "max_tokens": 900, "tools": tools, key: written(provider, WORK)}
+    if provider == "gemini":
+        body = {"contents": body["contents"], "tools": tools}
+    before = deepcopy(body)
+    made = compress(body, provider=provider, target_tokens=1_500)
+    assert made.report.status == "compacted"
+    assert list(made.messages) == list(body)
+    assert {k: v for k, v in made.messages.items() if k != key} == {
+        k: v for k, v in body.items() if k != key
+    }
+    assert check(made.messages, provider=provider) == []
+    assert body == before
+
+
+def test_a_broken_list_is_repaired_first_and_that_is_said() -> None:
+    """What was mended stands in the report; the result is valid."""
+    items = written("openai-chat", WORK)
+    del items[2]
+    made = compress(items, target_tokens=1_500)
+    assert made.report.repaired
+    assert check(made.messages) == []
+
+
+def test_what_cannot_be_repaired_or_read_is_refused_by_name() -> None:
+    """An empty list, something that is no list, a request whose tools are missing."""
+    for odd in ([], {}, "text", 7, None):
+        with pytest.raises(NotReadable):
+            compress(odd)
+    blocks = written("anthropic", [Exchange(1, 1, 300)])
+    with pytest.raises(CannotRepair):
+        compress({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": blocks})
+
+
+def test_unknown_names_and_settings_are_refused() -> None:
+    """Provider, dialect, target and window."""
+    items = written("openai-chat", WORK)
+    with pytest.raises(UnknownName):
+        compress(items, provider="nobody")
+    with pytest.raises(UnknownName):
+        compress(items, dialect="nothing")
+    with pytest.raises(InvalidSetting):
+        compress(items, target_tokens=0)
+    with pytest.raises(InvalidSetting):
+        compress(items, context_length=-5)
+
+
+def test_recall_gives_the_very_objects_and_refuses_what_it_did_not_give_out() -> None:
+    """Identity for the one, `UnknownReference` for the other."""
+    items = written("openai-chat", WORK)
+    made = compress(items, target_tokens=1_500)
+    for row in made.report.references:
+        back = made.recall(row.ref)
+        assert all(one is was for one, was in zip(back, items[row.start : row.stop], strict=True))
+    with pytest.raises(UnknownReference):
+        made.recall("hf-0000000000")
+
+
+def test_arguments_nested_500_deep_are_compacted() -> None:
+    """A call whose arguments are a tower of lists or objects is no obstacle."""
+    for opening, closing in (("[", "]"), ('{"a":', "}")):
+        deep = json.loads(opening * 500 + f'"{"x" * 2_000}"' + closing * 500)
+        for provider in ("openai-chat", "anthropic", "gemini"):
+            items = talk(
+                *[step for n in range(8) for step in (
+                    user(f"Ask {n}."), assistant("Yes.", call("odd", deep=deep)),
+                    result("word " * 300))],
+                assistant("Done."), user("Go on."),
+            ).wire(provider)  # fmt: skip
+            made = compress(items, provider=provider, target_tokens=9_000, policy=SMALL)
+            assert_clear(items, made, provider)
+
+
+@pytest.mark.parametrize("size", [5_000_000, pytest.param(50_000_000, marks=pytest.mark.soak)])
+def test_one_enormous_message_is_compacted(size: int) -> None:
+    """A tool result, or an ask, of many megabytes: cut to an excerpt, folded, or said to be too
+    large; never a crash."""
+    text = ("word " * (size // 5))[:size]
+    for steps in (
+        (user("Run."), assistant(call("bash")), result(text), assistant("Done."), user("Go on.")),
+        (user("Run."), assistant(call("bash")), result(text)),
+        (user(text), assistant("Done."), user("Go on.")),
+        (user("Run."), assistant("Done."), user(text)),
+    ):
+        items = talk(*steps).as_openai_chat()
+        made = compress(items, context_length=200_000)
+        if made.report.status == "unchanged":
+            assert made.report.reason
+            assert made.messages is items
+        else:
+            assert made.report.tokens_after < made.report.tokens_before
+            assert check(made.messages) == []
+
+
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses"])
+def test_a_list_of_system_messages_has_nothing_to_compact(provider: str) -> None:
+    """All of it is the head."""
+    items = talk(*[system(f"Rule {n}. " * 50) for n in range(30)]).wire(provider)
+    made = compress(items, provider=provider, target_tokens=500)
+    assert made.messages is items
+    assert made.report.reason == "nothing to compact"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_single_message_has_nothing_to_compact(provider: str) -> None:
+    """However long it is."""
+    items = talk(user("word " * 20_000)).wire("openai-chat" if provider == "strict" else provider)
+    made = compress(items, provider=provider, context_length=8_000)
+    assert made.messages is items
+    assert made.report.reason == "nothing to compact"
+    assert not made.report.fits_window
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_one_ask_and_hundreds_of_steps_are_compacted(provider: str) -> None:
+    """A pure tool loop: the ask stays live, the old steps are folded, the newest stay."""
+    items = written(provider, [Exchange(300, 1, 900)], ending="step")
+    made = compress(items, provider=provider, context_length=64_000)
+    assert made.report.status == "compacted"
+    assert made.report.tokens_after < 0.5 * made.report.tokens_before
+    assert_clear(items, made, provider)
+
+
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic", "gemini"])
+def test_a_list_of_images_keeps_the_newest(provider: str) -> None:
+    """Older ones are placeholders or folded; the size shrinks by the flat cost of each."""
+    steps = [step for _ in range(30) for step in (user(media()), assistant("Seen."))]
+    items = talk(*steps, user("Which was best?", media())).wire(provider)
+    made = compress(items, provider=provider, context_length=64_000)
+    assert made.report.status == "compacted"
+    assert made.report.tokens_before > 30 * 1_600
+    assert_clear(items, made, provider)
+
+
+def test_a_floor_above_the_window_is_said() -> None:
+    """Where system prompt and newest ask alone do not fit, the report says so: it does not fit,
+    and why, instead of a run for each turn."""
+    items = talk(
+        system("rule " * 20_000), user("Ask."), assistant("Yes."), user("word " * 10_000)
+    ).as_openai_chat()
+    report = compress(items, context_length=8_000).report
+    assert not report.fits_window
+    assert report.floor_tokens > report.effective_window
+    assert report.reason in ("nothing to compact", "not smaller", "cannot")
+    assert "8,000" in report.detail
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_unanswered_calls_in_the_middle_do_not_switch_compaction_off(provider: str) -> None:
+    """They are mended first; the rest is compacted as ever."""
+    items = written(provider, WORK, with_system=True)
+    spot = next(
+        at for at, item in enumerate(items) if "call1x0" in json.dumps(item) and at > 0
+        and ("tool_call_id" in item or item.get("type") == "function_call_output"
+             or "tool_result" in json.dumps(item))
+    ) if provider != "gemini" else 8  # fmt: skip
+    del items[spot]
+    made = compress(items, provider=provider, target_tokens=2_000)
+    assert made.report.status == "compacted"
+    assert made.report.repaired
+    assert check(made.messages, provider=provider) == []
+
+
+def test_a_list_without_any_user_message_is_compacted() -> None:
+    """Only agents and tools: no placeholder takes the place of the history."""
+    items = talk(
+        *[step for n in range(40) for step in (
+            assistant(f"Step {n}.", call("bash", command=f"run {n}")), result("word " * 200))]
+    ).as_openai_chat()  # fmt: skip
+    made = compress(items, target_tokens=2_000)
+    assert made.report.status == "compacted"
+    assert_clear(items, made)
+
+
+def test_null_arguments_do_not_crash() -> None:
+    """`arguments: null` is mended, and the list compacted."""
+    items = written("openai-chat", WORK)
+    for item in items:
+        for one in item.get("tool_calls", ()):
+            one["function"]["arguments"] = None
+    made = compress(items, target_tokens=1_500)
+    assert made.report.status == "compacted"
+    assert check(made.messages) == []
+
+
+def test_a_foreign_summary_is_carried_on_and_never_an_ask() -> None:
+    """What another compressor left is folded into ours; the live ask is the user's own."""
+    foreign = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns.\n## Goal\n- Ship the parser.\n"
+    items = [{"role": "user", "content": foreign}, {"role": "assistant", "content": "Yes."},
+             *written("openai-chat", WORK)]  # fmt: skip
+    made = compress(items, target_tokens=2_000)
+    text = json.dumps(made.messages)
+    assert "Ship the parser." in text
+    assert "CONTEXT COMPACTION" not in text
+    assert made.messages[-1] == items[-1]
+
+
+def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:
+    """A tuple, a list and a body are all read; messages that stay are the same objects."""
+    items = written("openai-chat", WORK)
+    made = compress(items, target_tokens=3_000)
+    same = [item for item in made.messages if any(item is was for was in items)]
+    assert len(same) >= 3
+    assert compress(tuple(items), target_tokens=3_000).messages == made.messages
+    assert load(made.messages).dialect == "openai-chat"

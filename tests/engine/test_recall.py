@@ -1,0 +1,78 @@
+"""Originals by reference, and search over what was folded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast import load
+from holdfast.engine.recall import TOOLS, answer_tool, find, recall
+from holdfast.errors import UnknownReference
+from holdfast.report import Reference
+from holdfast.testing import assistant, call, result, talk, user
+
+WIRE = talk(
+    user("Find the Needle."), assistant("On it.", call("grep", q="straße")), result("nothing here"),
+    assistant("The needle is gone."),
+).as_openai_chat()  # fmt: skip
+LOG = load(WIRE).messages
+ROWS = (Reference("hf-0000000001", (0, 2), "fold"), Reference("hf-0000000002", (2, 3), "digest"))
+
+
+def test_a_reference_gives_the_payloads_it_stands_for() -> None:
+    """The very objects, in order."""
+    assert [id(one) for one in recall("hf-0000000001", ROWS, LOG)] == [id(WIRE[0]), id(WIRE[1])]
+
+
+def test_an_unknown_reference_is_a_terminal_error() -> None:
+    """It says that trying again cannot help, and how many there are."""
+    with pytest.raises(UnknownReference, match="trying again cannot help") as caught:
+        recall("hf-ffffffffff", ROWS, LOG)
+    assert caught.value.known == 2
+
+
+def test_search_looks_into_words_calls_and_results_newest_first() -> None:
+    """Letter case aside, in every script."""
+    assert [at for at, _ in find("NEEDLE", LOG, 10)] == [3, 0]
+    assert [at for at, _ in find("STRASSE", LOG, 10)] == [1]
+    assert [at for at, _ in find("nothing here", LOG, 10)] == [2]
+    assert find("", LOG, 10) == []
+    assert len(find("e", LOG, 2)) == 2
+
+
+def test_a_snippet_is_short_and_holds_the_text() -> None:
+    """Also in a message of many characters."""
+    log = load([{"role": "user", "content": "x" * 90_000 + " needle " + "y" * 90_000}]).messages
+    [(at, snippet)] = find("needle", log, 5)
+    assert at == 0
+    assert "needle" in snippet
+    assert len(snippet) <= 160
+
+
+def test_the_recall_tool_answers_with_the_originals() -> None:
+    """As JSON, without a character changed."""
+    text = answer_tool("holdfast_recall", {"ref": "hf-0000000001"}, ROWS, LOG, 4)
+    assert json.loads(text) == WIRE[:2]
+
+
+def test_the_recall_tool_says_what_it_left_out() -> None:
+    """A very long original is cut, and the answer says that it is."""
+    log = load([{"role": "user", "content": "x" * 200_000}]).messages
+    text = answer_tool("holdfast_recall", {"ref": "r"}, (Reference("r", (0, 1), "fold"),), log, 1)
+    assert len(text) < 70_000
+    assert "more" in text[-200:] or "cut" in text[-200:] or "left out" in text[-200:]
+
+
+def test_originals_that_no_utf8_can_hold_are_answered() -> None:
+    """A lone surrogate in an original does not make its recall fail."""
+    log = load([{"role": "user", "content": "a \ud800 b"}]).messages
+    text = answer_tool("holdfast_recall", {"ref": "r"}, (Reference("r", (0, 1), "fold"),), log, 1)
+    assert "a " in text
+
+
+def test_the_schemas_are_plain_json() -> None:
+    """Two tools with a required argument each."""
+    assert [tool["name"] for tool in TOOLS] == ["holdfast_recall", "holdfast_search"]
+    assert json.loads(json.dumps(TOOLS)) == list(TOOLS)
+    assert all(tool["parameters"]["required"] for tool in TOOLS)

@@ -1,0 +1,98 @@
+"""The words that stand around generated text, and how they are recognised again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from holdfast.pipeline.frame import (
+    SUMMARY_CLOSE,
+    SUMMARY_OPEN,
+    carried_summary,
+    digest_text,
+    duplicate_text,
+    origin_of,
+    placeholder_text,
+    recognise,
+    summary_body,
+    summary_text,
+    without_summary,
+)
+from holdfast.testing import call, logs, think
+from holdfast.testing.formats.words import words
+from holdfast.transcript import Message, Text, ToolResult, is_ask
+
+BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."
+
+
+@pytest.mark.parametrize("reference", ["", "hf-0123456789"])
+def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str) -> None:
+    """With and without a reference."""
+    text = summary_text(BODY, reference)
+    assert summary_body(text) == BODY
+    assert (reference in text) if reference else ("recall" not in text)
+    assert origin_of(text) == "summary"
+
+
+def test_the_frame_says_what_the_record_is_for() -> None:
+    """Reference only; the newest message wins, also where it says stop or undo; memory files keep
+    their authority; it has an end."""
+    text = summary_text(BODY, "hf-0123456789")
+    assert text.startswith(SUMMARY_OPEN)
+    assert text.endswith(SUMMARY_CLOSE)
+    for wanted in ("reference only", "not a request", "stop", "undo", "roll back", "Memory"):
+        assert wanted in text
+
+
+@given(text=words())
+def test_ordinary_words_are_real(text: str) -> None:
+    """Nothing that a person writes is taken for ours by chance."""
+    assert origin_of(text) == "real"
+    assert summary_body(text) is None
+
+
+@pytest.mark.parametrize(("text", "origin"), [
+    (digest_text("x", "hf-0123456789"), "digest"), (digest_text("x", ""), "digest"),
+    (duplicate_text("x", ""), "duplicate"), (placeholder_text("x", "hf-0123456789"), "placeholder"),
+])  # fmt: skip
+def test_each_mark_is_told(text: str, origin: str) -> None:
+    """A message of one such part, or a result that holds it, has that origin."""
+    assert origin_of(text) == origin
+    plain, held = recognise([
+        Message("user", (Text(text),), 0),
+        Message("tool", (ToolResult("c", (Text(text),)),), 1),
+    ])  # fmt: skip
+    assert (plain.origin, held.origin) == (origin, origin)
+    assert not is_ask(plain)
+
+
+@pytest.mark.parametrize("text", [
+    "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\n\n## Goal\n- Ship it.\n"
+    "\n--- END OF CONTEXT SUMMARY — respond to the message below ---\n",
+    "[CONTEXT SUMMARY]: earlier\n## Goal\n- Ship it.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.",
+])  # fmt: skip
+def test_summaries_of_other_compressors_are_recognised(text: str) -> None:
+    """They are generated, never an ask, and their body is read."""
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
+    assert not is_ask(message)
+    assert summary_body(text) == "## Goal\n- Ship it."
+
+
+@given(log=logs())
+def test_messages_that_nobody_generated_are_the_same_objects(log: tuple[Message, ...]) -> None:
+    """Recognising changes nothing else."""
+    assert all(one is was for one, was in zip(recognise(log), log, strict=True))
+
+
+@pytest.mark.parametrize("lead", [(), (think("Hm.", signature="s"),)])
+def test_a_merged_summary_is_found_and_taken_out_again(lead: tuple[object, ...]) -> None:
+    """Also behind thinking, which must stay first; the message stays real and keeps its words."""
+    rest = (Text("Go on."), call("bash", call_id="c1"))
+    message = Message("assistant", (*lead, Text(summary_text(BODY, "")), *rest), 4)  # pyright: ignore[reportArgumentType]
+    [found] = recognise([message])
+    assert found.origin == "real"
+    assert carried_summary(found) == BODY
+    assert without_summary(found).parts == (*lead, *rest)
