@@ -16,11 +16,13 @@ test: check
 
 check: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
-	@set -e; for part in bench/*.py; do echo "== $$part"; $(BIN)/python "$$part"; done
+	@set -e; for part in decode tokens compress; do \
+	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20

@@ -24,9 +24,9 @@ def test_a_report_as_json_has_what_is_promised(report: Report) -> None:
         "status", "reason", "tokens_before", "tokens_after", "prompt_tokens",
         "prompt_tokens_source", "effective_window", "threshold_tokens", "messages_before",
         "messages_after", "boundary", "kept", "rewritten", "folded", "compaction_count",
-        "recoverable", "references", "persistence", "summary",
+        "recoverable", "references", "persistence", "summary_source",
     } <= set(data)  # fmt: skip
-    assert {"source", "confidence", "failure", "retry_class"} == set(data["summary"])
+    assert {"source", "confidence", "failure", "retry_class"} == set(data["summary_source"])
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
 
 
@@ -63,5 +63,5 @@ def test_every_message_is_kept_rewritten_or_folded() -> None:
     assert COMPACTED.boundary is not None
     start, stop = COMPACTED.boundary
     assert 0 <= start < stop <= COMPACTED.messages_before
-    assert COMPACTED.summary.source == "ledger"
+    assert COMPACTED.summary_source.source == "ledger"
     assert COMPACTED.recoverable

@@ -175,3 +175,81 @@ def test_an_explicit_dialect_overrides_what_the_data_looks_like(holdfast: Any, p
     path = put("f.json", FINE)
     (report,) = holdfast("check", "--json", "--dialect", "anthropic", path).reports
     assert (report["dialect"], report["provider"]) == ("anthropic", "anthropic")
+
+
+ORPHANED: list[dict[str, Any]] = [
+    {"role": "user", "content": "hi"},
+    {"role": "tool", "tool_call_id": "q", "content": "orphan"},
+]
+
+
+def test_a_name_as_long_as_the_system_takes_is_written(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """The file that is written first and then renamed needs no longer a name than the output."""
+    output = tmp_path / ("長" * 80 + ".json")
+    assert holdfast("repair", put("a.json", ORPHANED), "-o", output).code == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert json.loads(output.read_bytes()) == ORPHANED[:1]
+
+
+@pytest.mark.parametrize("arguments", [("check", ""), ("repair", ""), ("repair", "FILE", "-o", "")])
+def test_an_empty_name_is_quoted(holdfast: Any, put: Any, arguments: tuple[str, ...]) -> None:
+    """The sentence begins with something that can be seen."""
+    file = str(put("a.json", ORPHANED))
+    seen = holdfast(*(file if each == "FILE" else each for each in arguments))
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.startswith("holdfast: '': is no name of a file; ")
+
+
+def test_the_marks_before_and_after_are_told_apart_without_colour(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """Broken and changed have a symbol each."""
+    path = put("a.json", [*ORPHANED, {"role": "human", "content": "a"}])
+    seen = holdfast("repair", path, "-o", tmp_path / "out.json")
+    assert "▲ was broken" in seen.text
+    assert "● changed or added" in seen.text
+
+
+def test_what_was_passed_to_a_tool_is_not_shown(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """Neither the picture nor the report of check and repair quotes arguments."""
+    function = {"name": "sh", "arguments": '{"command": "TOPSECRET'}
+    call = {"id": "a", "type": "function", "function": function}
+    path = put("a.json", [ORPHANED[0], {"role": "assistant", "content": None, "tool_calls": [call]}])
+    for command in (("check", path), ("repair", path, "-o", tmp_path / "out.json")):
+        for flags in ((), ("--json",)):
+            seen = holdfast(*command, *flags)
+            assert "TOPSECRET" not in seen.text + seen.err
+
+
+def test_a_lone_surrogate_in_a_changed_body_is_no_bug(holdfast: Any, put: Any) -> None:
+    """Too many cache markers and a half pair in one system prompt are mended together."""
+    blocks = [
+        {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+        for text in ("a", "b", "\ud800", "d", "e")
+    ]
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "system": blocks,
+            "metadata": {"user_id": "\udc00"}, "messages": [ORPHANED[0]]}  # fmt: skip
+    seen = holdfast("repair", put("a.json", body))
+    assert seen.code == 0
+    assert json.loads(seen.out)["metadata"] == body["metadata"]
+    assert json.loads(seen.out)["system"][2]["text"] == "\ufffd"
+
+
+def test_a_deep_value_inside_of_a_message_is_read(holdfast: Any, put: Any) -> None:
+    """Five hundred levels are odd, but a transcript."""
+    content = b'[{"type":"x","y":' + b"[" * 500 + b"]" * 500 + b"}]"
+    path = put("deep.json", b'[{"role":"user","content":' + content + b"}]")
+    assert holdfast("check", path).code in (0, 1)
+    assert holdfast("repair", path).code in (0, 1)
+
+
+def test_lines_of_two_objects_are_mended_where_they_are_broken(holdfast: Any, put: Any) -> None:
+    """What is dropped is the orphan, and nothing else."""
+    glued = json.dumps(ORPHANED[0]) + json.dumps({"role": "assistant", "content": "b"})
+    rows = [json.dumps({"role": "user", "content": word}) for word in ("c", "KEEP ME", "e")]
+    path = put("g.jsonl", "\n".join([glued, json.dumps(ORPHANED[1]), *rows]).encode())
+    seen = holdfast("repair", path)
+    said = [json.loads(line)["content"] for line in seen.out.splitlines()]
+    assert said == ["hi", "b", "c", "KEEP ME", "e"]

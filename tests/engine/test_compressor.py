@@ -112,7 +112,8 @@ def test_a_smaller_model_is_a_new_budget_before_the_next_request() -> None:
 def test_ineffective_runs_are_counted_and_then_wait() -> None:
     """A no-op counts; after two automatic compaction waits and says why; a forced one does not."""
     made = Compressor(context_length=8_000, policy=SMALL)
-    made.append({"role": "user", "content": "word " * 9_000}, {"role": "assistant", "content": "Hm."})
+    made.append({"role": "user", "content": "word " * 9_000})
+    made.append({"role": "assistant", "content": "Hm."})
     reasons = [made.compact().reason for _ in range(5)]
     assert "" not in reasons
     assert reasons[-1] in ("ineffective", "cannot")
@@ -167,9 +168,7 @@ def test_the_contract_form_goes_on_from_its_own_result() -> None:
 
 def test_the_awaited_form_gives_the_same() -> None:
     """`acompress` is `compress` for hosts that await."""
-    one, two = Compressor(context_length=8_000, policy=SMALL), Compressor(
-        context_length=8_000, policy=SMALL
-    )
+    one, two = (Compressor(context_length=8_000, policy=SMALL) for _ in range(2))
     assert asyncio.run(one.acompress(ITEMS, force=True)) == two.compress(ITEMS, force=True)
 
 

@@ -131,7 +131,7 @@ def test_arguments_nested_500_deep_are_compacted() -> None:
             assert_clear(items, made, provider)
 
 
-@pytest.mark.parametrize("size", [5_000_000, pytest.param(50_000_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("size", [5_000_000, 50_000_000])
 def test_one_enormous_message_is_compacted(size: int) -> None:
     """A tool result, or an ask, of many megabytes: cut to an excerpt, folded, or said to be too
     large; never a crash."""
@@ -253,6 +253,19 @@ def test_a_foreign_summary_is_carried_on_and_never_an_ask() -> None:
     assert "Ship the parser." in text
     assert "CONTEXT COMPACTION" not in text
     assert made.messages[-1] == items[-1]
+
+
+@pytest.mark.parametrize("words", [
+    "[holdfast digest: what does this mark mean? Please explain it.",
+    "[holdfast summary: reference only] what is this text?",
+])  # fmt: skip
+def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
+    """Only what has the whole form of a generated text is taken for one."""
+    items = [*written("openai-chat", WORK, ending="reply"), {"role": "user", "content": words},
+             *written("openai-chat", [Exchange(20, 1, 900)], start=50, ending="step")[1:]]  # fmt: skip
+    made = compress(items, target_tokens=2_000)
+    assert made.report.status == "compacted"
+    assert {"role": "user", "content": words} in made.messages
 
 
 def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import dump, load
+from holdfast import repair
 from holdfast.dialects.convert import convert
 from holdfast.engine.oneshot import compress
-from holdfast.errors import CannotConvert
 from holdfast.testing.laws import broken_laws
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -28,8 +27,46 @@ if not FILES:
     pytest.skip(f"no shared data at {SESSIONS}; set HOLDFAST_DATA", allow_module_level=True)
 
 
-def sessions(path: Path, every: int) -> Iterator[list[Any]]:
+NAMES = [path.name.split(".")[0] for path in FILES]
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_a_sample_of_the_sessions_keeps_every_law(path: Path) -> None:
+    """Every 21st session and the first of each file, at every window, to a fifth, and one of them
+    in each other dialect."""
+    for number, messages in _sessions(path):
+        if number % 21 == 0 and len(messages) < 600:
+            _assert_laws(messages, "openai-chat")
+            if number % 63 == 0:
+                _assert_laws_elsewhere(messages)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_every_session_keeps_every_law(path: Path) -> None:
+    """All of them, at every window, and every seventh in the other dialects."""
+    for number, messages in _sessions(path):
+        _assert_laws(messages, "openai-chat")
+        if number % 7 == 0:
+            _assert_laws_elsewhere(messages)
+
+
+def _sessions(path: Path) -> Iterator[tuple[int, list[Any]]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
-            if number % every == 0:
-                yield json.loads(line)["messages"]
+            yield number, json.loads(line)["messages"]
+
+
+def _assert_laws_elsewhere(messages: list[Any]) -> None:
+    for provider in ("anthropic", "openai-responses", "gemini"):
+        _assert_laws(convert(messages, provider, dialect="openai-chat").messages, provider)
+
+
+def _assert_laws(given: Any, provider: str) -> None:
+    value = repair(given, provider=provider).messages
+    for window in WINDOWS:
+        made = compress(value, context_length=window, provider=provider)
+        assert made.report.status == "compacted" or made.messages is value
+        assert made.report.status == "compacted" or made.report.reason
+        found = broken_laws(value, made.messages, made.report, made.recall, provider=provider)
+        assert found == []

@@ -89,7 +89,10 @@ def test_bound_thinking_is_stripped_from_the_kept_turns() -> None:
     bound = compress(items, provider="anthropic", model="claude-opus-5-5", target_tokens=2_000)
     free = compress(items, provider="anthropic", model="claude-3-5-sonnet", target_tokens=2_000)
     assert bound.report.boundary is not None
-    kept = [block for item in bound.messages[3:] for block in item["content"] if isinstance(block, dict)]
-    assert not any(block["type"] == "thinking" for block in kept)
-    assert any(block["type"] == "thinking" for item in free.messages[-4:] for block in item["content"]
-               if isinstance(block, dict))  # fmt: skip
+    assert not _thinks(bound.messages[3:])
+    assert _thinks(free.messages[-4:])
+
+
+def _thinks(items: list[Any]) -> bool:
+    blocks = [block for item in items for block in item["content"] if isinstance(block, dict)]
+    return any(block["type"] == "thinking" for block in blocks)

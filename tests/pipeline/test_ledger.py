@@ -77,7 +77,8 @@ def test_files_are_counted_by_what_was_done() -> None:
 def test_a_summary_quotes_asks_with_their_ids_and_leaves_out_the_live_one() -> None:
     """Every quote of the user carries the label of its message; what stands verbatim outside the
     summary is not quoted in it."""
-    ledger = update(Ledger(), facts(talk(user("One."), user("Two."), user("Three."), user("Four."))))
+    asked = talk(user("One."), user("Two."), user("Three."), user("Four."))
+    ledger = update(Ledger(), facts(asked))
     summary = summarise(ledger, str, live_asks=frozenset({"m3"}))
     quotes = [
         (entry.text, entry.source)

@@ -19,7 +19,8 @@ from holdfast.transcript import Text, Thinking, ToolResult
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("word " * 60),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
 PRUNING = Policy(protect_first=0, protect_last=2, min_tail=2, target_ratio=0.8)
@@ -80,7 +81,9 @@ def test_the_newest_messages_are_left_alone() -> None:
 
 def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
     """Keys, numbers and short strings stay, long strings are cut, nothing is escaped."""
-    arguments = {"path": "a.py", "line": 2**65, "content": "строка " * 500, "deep": [{"é": "x" * 9000}]}
+    arguments = {
+        "path": "a.py", "line": 2**65, "content": "строка " * 500, "deep": [{"é": "x" * 9000}],
+    }  # fmt: skip
     made = pruned(user("Write."), assistant(call("write_file", **arguments)), result("ok"))
     text = made.messages[1]["tool_calls"][0]["function"]["arguments"]
     value = json.loads(text)
@@ -94,7 +97,9 @@ def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
     ] == json.dumps(arguments, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("arguments", ["not json " * 200, '{"a": "' + "x" * 2_000, '"' + "x" * 900 + '"'])
+@pytest.mark.parametrize("arguments", [
+    "not json " * 200, '{"a": "' + "x" * 2_000, '"' + "x" * 900 + '"',
+])  # fmt: skip
 def test_arguments_that_are_no_json_object_are_never_torn(arguments: str) -> None:
     """What does not parse is mended or left alone, never cut in the middle."""
     items = talk(user("Do."), assistant(call("odd")), result(OUTPUT), user("More."),

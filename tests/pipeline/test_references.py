@@ -25,8 +25,8 @@ def test_a_reference_is_the_same_on_every_run_and_differs_by_place(
 def test_a_range_has_its_own_reference() -> None:
     """Other ends or other places give another."""
     log = [Message("user", (Text("same"),), at) for at in range(4)]
-    found = {reference_of_range(0, 2, log), reference_of_range(0, 3, log),
-             reference_of_range(1, 3, log), *(reference_of(message) for message in log)}  # fmt: skip
+    ranges = {reference_of_range(start, stop, log) for start, stop in ((0, 2), (0, 3), (1, 3))}
+    found = ranges | {reference_of(message) for message in log}
     assert len(found) == 7
 
 

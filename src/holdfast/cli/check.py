@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli import say
-from holdfast.cli.files import label
 from holdfast.cli.inputs import FILE, Input, read_input, reading_options, refuse_contradiction
-from holdfast.cli.report import CheckReport, Found, Unreadable, emit, found
+from holdfast.cli.report import CheckReport, Found, emit, found, unreadable
 from holdfast.dialects.check import check_transcript
 from holdfast.errors import NotReadable
 
-VALID, BROKEN, UNREADABLE = 0, 1, 2
+VALID, BROKEN = 0, 1
 
 
 @click.command()
@@ -49,12 +47,9 @@ def _check_file(
 ) -> int:
     try:
         given = read_input(name, provider, dialect)
+        violations = check_input(given)
     except NotReadable as error:
-        if as_json:
-            emit(Unreadable(file=name, error=str(error)))
-            return UNREADABLE
-        return say(f"{label(name)}: {error}", UNREADABLE)
-    violations = check_input(given)
+        return unreadable(name, error, as_json=as_json)
     if as_json:
         emit(_report(given, violations))
     else:

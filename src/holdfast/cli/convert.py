@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import click
 
-from holdfast.cli import say
-from holdfast.cli.files import STANDARD, check_writable, label, packed, write_bytes
+from holdfast.cli.files import STANDARD, check_writable, packed, write_bytes
 from holdfast.cli.inputs import (
     DIALECT,
     FILE,
@@ -17,7 +16,7 @@ from holdfast.cli.inputs import (
     output_option,
     read_input,
 )
-from holdfast.cli.report import ConvertReport, Lost, Unreadable, emit, lost
+from holdfast.cli.report import ConvertReport, Lost, emit, lost, unreadable
 from holdfast.dialects.convert import Converted, convert_transcript
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
@@ -47,12 +46,9 @@ def convert(
     to_stderr = output == STANDARD
     try:
         given = read_input(file, None, dialect)
+        converted = [convert_transcript(transcript, to) for transcript in given.transcripts]
     except NotReadable as error:
-        if as_json:
-            emit(Unreadable(file=file, error=str(error)), err=to_stderr)
-            return 2
-        return say(f"{label(file)}: {error}")
-    converted = [convert_transcript(transcript, to) for transcript in given.transcripts]
+        return unreadable(file, error, as_json=as_json, err=to_stderr)
     losses = _losses(given, converted)
     refused = bool(losses) and not allow_loss
     if not refused:

@@ -19,6 +19,8 @@ def read_bytes(name: str) -> bytes:
     try:
         if name == STANDARD:
             return _standard_input()
+        if not name:
+            raise NotReadable("is no name of a file", remedy="name a file, or - for standard input")
         return Path(name).read_bytes()
     except FileNotFoundError:
         raise NotReadable("does not exist", remedy="check the name") from None
@@ -57,9 +59,11 @@ def write_bytes(name: str, data: bytes, *, private: bool = False) -> None:
 
 def check_writable(name: str) -> None:
     """Raise `NotWritable` for an output of which it is plain beforehand that it cannot be."""
-    target = Path(os.path.realpath(name))
     if name == STANDARD:
         return
+    if not name:
+        raise NotWritable("''", "is no name of a file", remedy="name a file, or - for standard output")
+    target = Path(os.path.realpath(name))
     if target.is_dir():
         raise NotWritable(name, "is a directory", remedy="name a file in it")
     if not target.parent.is_dir():
@@ -75,6 +79,8 @@ def label(name: str) -> str:
     """Return a file's name as people see it, on one line and without control characters."""
     if name == STANDARD:
         return "standard input"
+    if not name:
+        return "''"
     return "".join(char if char.isprintable() else "�" for char in name)
 
 
@@ -85,7 +91,7 @@ def _standard_input() -> bytes:
 
 
 def _replace(target: Path, data: bytes, *, private: bool) -> None:
-    new = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    new = target.with_name(f".holdfast-{secrets.token_hex(6)}.tmp")
     handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 from msgspec import Struct
 
-from holdfast.cli import say
-from holdfast.cli.files import STANDARD, check_writable, label, packed, write_bytes
+from holdfast.cli.files import STANDARD, check_writable, packed, write_bytes
 from holdfast.cli.inputs import (
     FILE,
     Input,
@@ -15,7 +14,7 @@ from holdfast.cli.inputs import (
     reading_options,
     refuse_contradiction,
 )
-from holdfast.cli.report import Done, Found, RepairReport, Unreadable, done, emit, found
+from holdfast.cli.report import Done, Found, RepairReport, done, emit, found, unreadable
 from holdfast.dialects.document import write_document
 from holdfast.dialects.repair import repair_transcript
 from holdfast.errors import CannotRepair, NotReadable
@@ -43,12 +42,9 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     to_stderr = output == STANDARD
     try:
         given = read_input(file, provider, dialect)
+        outcome = _repair(given)
     except NotReadable as error:
-        if as_json:
-            emit(Unreadable(file=file, error=str(error)), err=to_stderr)
-            return 2
-        return say(f"{label(file)}: {error}")
-    outcome = _repair(given)
+        return unreadable(file, error, as_json=as_json, err=to_stderr)
     if not outcome.hopeless:
         write_bytes(output, _bytes(given, outcome, output))
     if as_json:

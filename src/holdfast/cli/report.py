@@ -7,10 +7,13 @@ from typing import Any
 import click
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
+from holdfast.cli import say
+from holdfast.cli.files import label
 from holdfast.cli.inputs import Input
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.loss import Loss
 from holdfast.dialects.rule import Action
+from holdfast.errors import NotReadable
 from holdfast.report import Report
 from holdfast.transcript import Violation
 
@@ -108,6 +111,14 @@ class ConvertReport(Struct, frozen=True, kw_only=True):
 def emit(report: Struct, *, err: bool = False) -> None:
     """Print a report as one line of JSON."""
     click.echo(dump(to_builtins(report)), err=err)
+
+
+def unreadable(name: str, error: NotReadable, *, as_json: bool, err: bool = False) -> int:
+    """Report a file that is no transcript, and return the exit code that goes with it."""
+    if as_json:
+        emit(Unreadable(file=name, error=str(error)), err=err)
+        return 2
+    return say(f"{label(name)}: {error}")
 
 
 def found(given: Input, record: int, violation: Violation) -> Found:

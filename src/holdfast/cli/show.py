@@ -143,7 +143,7 @@ def _mending_command(given: Input) -> str:
 
 
 def _map(console: Console, given: Input, violations: Sequence[Found]) -> None:
-    mark = _mark(console, "red", "broken here")
+    mark = _broken(console, "broken here")
     if given.holds_many:
         marked = {found.record for found in violations if not isinstance(found.record, UnsetType)}
         cells: list[Cell] = [
@@ -164,14 +164,18 @@ def _before_and_after(
     new = {index for index, message in enumerate(mended.messages) if not message.intact}
     before: list[Cell] = [cell_of(message) for message in old]
     after: list[Cell] = [cell_of(message) for message in mended.messages]
-    marks = [_mark(console, "red", "was broken"), _mark(console, "green", "changed or added")]
+    marks = [_broken(console, "was broken"), _changed(console)]
     print_strip(console, "before ", before, touched, marks[0])
     print_strip(console, "after  ", after, new, marks[1])
     print_legend(console, "before ", [*before, *after], marks, len(before))
 
 
-def _mark(console: Console, style: str, meaning: str) -> Mark:
-    return ("▲" if console.encoding.startswith("utf") else "^", f"bold {style}", meaning)
+def _broken(console: Console, meaning: str) -> Mark:
+    return ("▲" if console.encoding.startswith("utf") else "^", "bold red", meaning)
+
+
+def _changed(console: Console) -> Mark:
+    return ("●" if console.encoding.startswith("utf") else "*", "bold green", "changed or added")
 
 
 def _places(console: Console, rule: str, sentence: str, entries: Sequence[Found]) -> None:

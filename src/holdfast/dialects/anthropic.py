@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ _NONE: frozenset[str] = frozenset()
 _BLOCK = Places("content")
 _SYSTEM_BLOCK = Places("system")
 _LOOKED_AT = 64
+_MODEL = re.compile(r"claude|(?:[a-z]+\.)?anthropic\.")
 
 
 def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect, merge_fields
@@ -22,6 +23,7 @@ from holdfast.dialects.sharegpt_tags import (
 )
 from holdfast.errors import CannotEncode
 from holdfast.transcript import (
+    Flaw,
     Media,
     Message,
     Opaque,
@@ -63,42 +65,57 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
     messages: list[Message] = []
     for at, wire in enumerate(items, start):
         messages.append(_message(wire, at, pairs))
-    for at, parts in pairs.renamed.items():
-        messages[at - start] = replace(messages[at - start], parts=tuple(parts))
+    for at in pairs.renamed:
+        messages[at - start] = replace(messages[at - start], parts=tuple(pairs.calls[at]))
     return tuple(messages)
 
 
 def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
-    flaws = Flaws()
     if type(wire) is not dict:
+        flaws = Flaws()
         flaws.not_an_object(wire)
         return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
                        flaws.found)  # fmt: skip
     name = wire.get("from")
     role = _ROLES.get(name) if type(name) is str else None
-    if role is None:
-        role = _unknown_role(wire, flaws)
     value = wire.get("value")
-    if type(value) is not str:
-        parts: list[Part] = []
-        if value is None:
-            flaws.empty("value")
-        else:
-            parts = [flaws.text_instead_of(value, "value")]
+    found: tuple[Flaw, ...] = ()
+    if role is None or type(value) is not str or not value:
+        role, parts, found = _odd_turn(wire, role, value)
     elif role == "assistant":
         parts = read_call_turn(value) if name == "function_call" else read_speech(value)
     elif role == "tool":
         parts = read_results(value)
     else:
-        parts = [Text(value, "value")] if value else []
-    if value == "" and not parts:
-        flaws.empty("value")
-    parts = pairs.take(role, parts, position)
+        parts = [Text(value, "value")]
+    if role != "system":
+        pairs.take(role, parts, position)
     own_id = wire.get("id")
     return Message(
         role, tuple(parts), position, own_id if type(own_id) is str else "", "real", wire, True,
-        flaws.found,
+        found,
     )  # fmt: skip
+
+
+def _odd_turn(
+    wire: Payload, role: Role | None, value: Any
+) -> tuple[Role, list[Part], tuple[Flaw, ...]]:
+    """Return role, parts and flaws of a turn with an unknown speaker, or without words."""
+    flaws = Flaws()
+    if role is None:
+        role = _unknown_role(wire, flaws)
+    parts: list[Part] = []
+    if value is None:
+        flaws.empty("value")
+    elif type(value) is not str:
+        parts = [flaws.text_instead_of(value, "value")]
+    elif role == "tool":
+        parts = read_results(value)
+    elif value:
+        parts = [Text(value, "value")]
+    else:
+        flaws.empty("value")
+    return role, parts, flaws.found
 
 
 def _unknown_role(wire: Payload, flaws: Flaws) -> Role:
@@ -113,30 +130,32 @@ def _unknown_role(wire: Payload, flaws: Flaws) -> Role:
 class _Pairs:
     """Calls that wait for their results while a conversation is read."""
 
-    __slots__ = ("_answering", "_by_id", "_unnamed", "_waiting", "renamed")
+    __slots__ = ("_answering", "_by_id", "_unnamed", "_waiting", "calls", "renamed")
 
     def __init__(self) -> None:
         self._waiting: deque[_Waiting] = deque()
         self._unnamed: deque[_Waiting] = deque()
         self._by_id: dict[str, _Waiting] = {}
         self._answering = False
-        self.renamed: dict[int, list[Part]] = {}
+        self.calls: dict[int, list[Part]] = {}
         """By message, the parts whose calls may get their id from a later result."""
+        self.renamed: set[int] = set()
+        """The messages whose calls did."""
 
-    def take(self, role: Role, parts: list[Part], position: int) -> list[Part]:
-        """Return the parts of the next message with their ids."""
-        if role == "user" or (role == "assistant" and self._answering):
+    def take(self, role: Role, parts: list[Part], position: int) -> None:
+        """Give the calls and results among the parts of the next message their ids."""
+        if self._waiting and (role == "user" or (role == "assistant" and self._answering)):
             self._waiting.clear()
             self._unnamed.clear()
             self._by_id.clear()
         self._answering = role == "tool"
         for ordinal, part in enumerate(parts):
-            if isinstance(part, ToolCall):
-                parts[ordinal] = self._wait(part, position, ordinal)
-                self.renamed[position] = parts
-            elif isinstance(part, ToolResult):
-                parts[ordinal] = self._answer(part, f"~{position}.{ordinal}")
-        return parts
+            kind = type(part)
+            if kind is ToolCall:
+                parts[ordinal] = self._wait(part, position, ordinal)  # pyright: ignore[reportArgumentType]
+                self.calls[position] = parts
+            elif kind is ToolResult:
+                parts[ordinal] = self._answer(part, position, ordinal)  # pyright: ignore[reportArgumentType]
 
     def _wait(self, call: ToolCall, position: int, ordinal: int) -> ToolCall:
         waiting = _Waiting(position, ordinal)
@@ -145,32 +164,42 @@ class _Pairs:
             self._by_id[call.id] = waiting
             return call
         self._unnamed.append(waiting)
-        return replace(call, id=f"~{position}.{ordinal}")
+        return _with_id(call, f"~{position}.{ordinal}")
 
-    def _answer(self, result: ToolResult, own_id: str) -> ToolResult:
+    def _answer(self, result: ToolResult, position: int, ordinal: int) -> ToolResult:
         given = result.call_id
         found = self._by_id.pop(given, None) if given else None
         if found is None or found.answered:
             found = _next(self._unnamed if given else self._waiting)
         if found is None:
-            return result if given else replace(result, call_id=own_id)
+            return result if given else _of_call(result, f"~{position}.{ordinal}")
         found.answered = True
-        call = self.renamed[found.position][found.ordinal]
+        call = self.calls[found.position][found.ordinal]
         assert isinstance(call, ToolCall)
         if given and call.id != given:
-            self.renamed[found.position][found.ordinal] = replace(call, id=given)
-        return result if given else replace(result, call_id=call.id)
+            self.calls[found.position][found.ordinal] = _with_id(call, given)
+            self.renamed.add(found.position)
+        return result if given else _of_call(result, call.id)
 
 
-class _Waiting:
+def _with_id(call: ToolCall, own_id: str) -> ToolCall:
+    return ToolCall(
+        own_id, call.name, call.arguments, call.kind, call.signature, call.at, call.wire
+    )
+
+
+def _of_call(result: ToolResult, call_id: str) -> ToolResult:
+    return ToolResult(
+        call_id, result.parts, result.is_error, result.name, result.kind, result.at, result.wire
+    )
+
+
+class _Waiting(Struct, gc=False):
     """A call without a result so far, by its place."""
 
-    __slots__ = ("answered", "ordinal", "position")
-
-    def __init__(self, position: int, ordinal: int) -> None:
-        self.position = position
-        self.ordinal = ordinal
-        self.answered = False
+    position: int
+    ordinal: int
+    answered: bool = False
 
 
 def _next(queue: deque[_Waiting]) -> _Waiting | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import msgspec
@@ -31,6 +31,17 @@ _LONGEST_LITERAL_CHARS = 1_000_000
 """Python quoting beyond this stays text: `ast` takes some hundred bytes a character."""
 
 
+class _Call(msgspec.Struct, gc=False):
+    """A call as it is usually written; anything else is read loosely."""
+
+    name: str
+    arguments: Raw = Raw(b"{}")
+    id: str = ""
+
+
+_CALL = msgspec.json.Decoder(_Call)
+
+
 def read_speech(value: str) -> list[Part]:
     """Return the parts of an assistant turn: thoughts at the start, words and calls in order."""
     if "<" not in value:
@@ -43,28 +54,74 @@ def read_speech(value: str) -> list[Part]:
         close = value.find(f"</{tag}>", opening.end())
         if close >= 0:
             start = close + len(tag) + 3
-            body = _inner(value[opening.end() : close])
+            body = _inner(value, opening.end(), close)
             wire = {"source": value[:start], "tag": tag}
             parts.append(Thinking(body, "", False, _AT, wire))
-    segments = _Segments(value, start, parts)
-    for at, end, body in _tagged(value, "<tool_call>", "</tool_call>", start):
-        call = read_call(body)
-        if call is not None:
-            segments.add(at, end, call)
-    return segments.finish()
+    return _cut(value, start, parts, "<tool_call>", "</tool_call>", read_call)
 
 
 def read_results(value: str) -> list[Part]:
     """Return the results in a tool turn; one that holds the whole text where there are no tags."""
-    parts: list[Part] = []
     if "<tool_response>" in value:
-        segments = _Segments(value, 0, parts)
-        for at, end, body in _tagged(value, "<tool_response>", "</tool_response>", 0):
-            segments.add(at, end, _result(_inner(body)))
-        segments.finish()
-    if not any(isinstance(part, ToolResult) for part in parts):
-        return [_with_source(_result(value), value, bare=True)]
+        parts = _cut(value, 0, [], "<tool_response>", "</tool_response>", _result)
+        if any(type(part) is ToolResult for part in parts):
+            return parts
+    found = _result(value, value)
+    assert found.wire is not None
+    found.wire["untagged"] = True
+    return [found]
+
+
+def _cut(
+    value: str, start: int, parts: list[Part], opens: str, closes: str,
+    read: Callable[[str, str], ToolCall | ToolResult | None],
+) -> list[Part]:  # fmt: skip
+    """Cut a text at its tags, from `start` on; linear in the text.
+
+    What stands between two tags is text, or goes with the next one where it is blank. A tag that
+    `read` makes nothing of stays text.
+    """
+    done = start
+    at = value.find(opens, start)
+    while at >= 0:
+        inner = at + len(opens)
+        close = value.find(closes, inner)
+        if close < 0:
+            break
+        end = close + len(closes)
+        gap = value[done:at]
+        blank = not gap or gap.isspace()
+        part = read(_inner(value, inner, close), value[done if blank else at : end])
+        if part is not None:
+            if not blank:
+                parts.append(_words(gap, parts, value, last=False))
+            parts.append(part)
+            done = end
+        at = value.find(opens, end)
+    rest = value[done:]
+    if rest and not rest.isspace():
+        parts.append(_words(rest, parts, value, last=True))
+    elif rest and parts:
+        parts[-1] = _with_tail(parts[-1], rest)
+    elif rest:
+        parts.append(Text(rest, _AT))
     return parts
+
+
+def _words(gap: str, parts: list[Part], value: str, *, last: bool) -> Text:
+    """Return the text between two tags, without the line breaks that set it apart from them."""
+    text = gap
+    if parts:
+        after_thought = type(parts[-1]) is Thinking
+        text = text.lstrip("\n") if after_thought else text.removeprefix("\n")
+    if not last:
+        text = text.removesuffix("\n")
+    return Text(text, _AT, None if len(gap) == len(value) else {"source": gap})
+
+
+def _with_tail(part: Any, tail: str) -> Any:
+    source: str = part.wire["source"] if part.wire is not None else ""
+    return msgspec.structs.replace(part, wire={**(part.wire or {}), "source": source + tail})
 
 
 def read_call_turn(value: str) -> list[Part]:
@@ -84,10 +141,22 @@ def read_call_turn(value: str) -> list[Part]:
     return list[Part](found)
 
 
-def read_call(text: str) -> ToolCall | None:
+def read_call(text: str, source: str = "") -> ToolCall | None:
     """Return the call in the text of a tag, without an id unless it gives one; None where the
-    text is no call.
+    text is no call. `source` is the text with its tag.
     """
+    try:
+        call = _CALL.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return _loose_call(text, source or text)
+    if not call.name:
+        return None
+    wire = {"source": source or text, "has_id": bool(call.id)}
+    arguments = _arguments_text(call.arguments)
+    return ToolCall(call.id, call.name, arguments, "function", "", _AT, wire)
+
+
+def _loose_call(text: str, source: str) -> ToolCall | None:
     fields = _exact_fields(text)
     if fields is not None:
         name, arguments = _string(fields.get("name")), fields.get("arguments")
@@ -102,7 +171,7 @@ def read_call(text: str) -> ToolCall | None:
     if not isinstance(name, str) or not name:
         return None
     own_id = own_id if isinstance(own_id, str) else ""
-    return ToolCall(own_id, name, given, at=_AT, wire={"source": text, "has_id": bool(own_id)})
+    return ToolCall(own_id, name, given, at=_AT, wire={"source": source, "has_id": bool(own_id)})
 
 
 def write_call(call: ToolCall) -> str:
@@ -129,83 +198,29 @@ def write_result(result: ToolResult) -> str:
     return dump_text(fields).replace("</", "<\\/")
 
 
-def _tagged(value: str, opens: str, closes: str, start: int) -> Iterator[tuple[int, int, str]]:
-    """Yield where each tag begins and ends, and what is in it; linear in the text."""
-    while (at := value.find(opens, start)) >= 0:
-        inner = at + len(opens)
-        close = value.find(closes, inner)
-        if close < 0:
-            return
-        start = close + len(closes)
-        yield at, start, value[inner:close]
+def _inner(value: str, start: int, stop: int) -> str:
+    """Return what is in a tag, without the line breaks that set it apart; copied only once."""
+    if value.startswith("\n", start, stop):
+        start += 1
+    if value.endswith("\n", start, stop):
+        stop -= 1
+    return value[start:stop]
 
 
-class _Segments:
-    """Cuts a text at its tags; what stands between them is text, or goes with the next tag."""
-
-    __slots__ = ("_at", "_parts", "_value")
-
-    def __init__(self, value: str, at: int, parts: list[Part]) -> None:
-        self._value = value
-        self._at = at
-        self._parts = parts
-
-    def add(self, start: int, end: int, part: ToolCall | ToolResult) -> None:
-        """Take a tag from `start` to `end`."""
-        lead = self._between(start)
-        self._parts.append(_with_source(part, lead + self._value[start:end]))
-        self._at = end
-
-    def finish(self) -> list[Part]:
-        """Take what is left after the last tag."""
-        rest = self._between(len(self._value))
-        if rest and self._parts:
-            last = self._parts[-1]
-            assert isinstance(last, (Text, Thinking, ToolCall, ToolResult))
-            source = last.wire["source"] if last.wire is not None else ""
-            self._parts[-1] = _with_source(last, source + rest)
-        elif rest:
-            self._parts.append(Text(rest, _AT))
-        return self._parts
-
-    def _between(self, end: int) -> str:
-        """Add the words up to `end` as text; return them instead where they are blank."""
-        gap = self._value[self._at : end]
-        if not gap or gap.isspace():
-            return gap
-        text = gap
-        if self._parts:
-            after_thought = isinstance(self._parts[-1], Thinking)
-            text = text.lstrip("\n") if after_thought else text.removeprefix("\n")
-        if end < len(self._value):
-            text = text.removesuffix("\n")
-        whole = gap == self._value
-        self._parts.append(Text(text, _AT, None if whole else {"source": gap}))
-        return ""
-
-
-def _with_source(part: Any, source: str, *, bare: bool = False) -> Any:
-    wire: Payload = {**(part.wire or {}), "source": source}
-    if bare:
-        wire["untagged"] = True
-    return msgspec.structs.replace(part, wire=wire)
-
-
-def _inner(body: str) -> str:
-    return body.removeprefix("\n").removesuffix("\n")
-
-
-def _result(text: str) -> ToolResult:
+def _result(text: str, source: str) -> ToolResult:
     """Return a result without an id unless the text gives one."""
     found = _loose_json(text) if text.lstrip()[:1] == "{" else None
     if not isinstance(found, dict) or not _is_result(found):
-        return ToolResult("", (Text(text, _AT),) if text else (), at=_AT, wire={"plain": True})
+        wire: Payload = {"plain": True, "source": source}
+        parts = (Text(text, _AT),) if text else ()
+        return ToolResult("", parts, False, "", "function", _AT, wire)
     content = found["content"]
     words = content if isinstance(content, str) else dump_text(content)
     call, name = found.get("tool_call_id"), found.get("name")
     return ToolResult(
         call if isinstance(call, str) else "", (Text(words, _AT),) if words else (),
-        found.get("is_error") is True, name if isinstance(name, str) else "", "function", _AT, {},
+        found.get("is_error") is True, name if isinstance(name, str) else "", "function", _AT,
+        {"source": source},
     )  # fmt: skip
 
 

@@ -93,6 +93,7 @@ def compress(
         state=state, policy=settings, budget=budget, rules=wire_rules(transcript, profile, model),
         counter=counter or Estimator(), redact=redact,
         outside_tokens=_outside(transcript, counter or Estimator()),
+        note_tokens=_note_tokens(transcript, counter or Estimator()),
         wish=Wish(keep_last=keep_last, above=above, focus=focus, references=references),
     )  # fmt: skip
     todo = plan(work)
@@ -108,8 +109,6 @@ def compress(
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
     noted = _noted_frame(transcript, done.view)
-    added = work.outside_tokens - _outside(noted, work.counter)
-    report = replace(report, tokens_after=report.tokens_after - added)
     result = with_messages(noted, done.messages)
     return Compressed(dump(result), report, result, transcript.messages)
 
@@ -152,6 +151,13 @@ def _noted_frame(transcript: Transcript, view: View) -> Transcript:
     key = next((k for k in (dialect.system_key, "system_instruction") if k in frame.body), "")
     body = {**frame.body, key: dialect.encode_system(noted)}
     return replace(transcript, frame=replace(frame, body=body), system=noted)
+
+
+def _note_tokens(transcript: Transcript, counter: TokenCounter) -> int:
+    if transcript.system is None or transcript.frame.body is None:
+        return 0
+    noted = message_tokens(with_note(transcript.system), counter)
+    return noted - message_tokens(transcript.system, counter)
 
 
 def _outside(transcript: Transcript, counter: TokenCounter) -> int:

@@ -141,10 +141,11 @@ def _placed(
         for index, message in rewritten.items()
     }
     shown = by_category(view, work.log, work.costs, costs, work.counter)
+    note = work.note_tokens if folds else 0
     return Assembled(
         view=view,
         messages=messages,
-        tokens_after=work.outside_tokens + sum(shown.values()),
+        tokens_after=work.outside_tokens + note + sum(shown.values()),
         summary_tokens=work.counter.count(framed) if framed else 0,
         references=_references(work, partition, rewritten, reference, named),
         noted=bool(folds) and system_stop(work.log) > 0,
@@ -187,13 +188,12 @@ def _kept(
 def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int, Message]:
     """Return the messages outside the folds that are rendered otherwise than they were."""
     changes = dict(choice.rewritten)
-    if not partition.folds():
-        return changes
+    folds = partition.folds()
     stop = system_stop(work.log)
-    if stop > 0:
+    if folds and stop > 0:
         changes[stop - 1] = _noted(work, stop - 1)
-    if work.rules.strips_thinking:
-        for index in _after_first_fold(work, partition):
+    if work.rules.strips_thinking and (folds or changes):
+        for index in _outside_folds(work, partition):
             message = changes.get(index, work.log[index])
             stripped = strip_thinking(message)
             if stripped is not message and stripped.parts:
@@ -219,7 +219,9 @@ def with_note(message: Message) -> Message:
     return message.with_parts((*message.parts, Text(SYSTEM_NOTE)))
 
 
-def _after_first_fold(work: Work, partition: Partition) -> Iterator[int]:
+def _outside_folds(work: Work, partition: Partition) -> Iterator[int]:
+    """Yield every position that is kept: any change before it breaks what binds its thinking."""
+    yield from range(partition.head_stop)
     for start, stop in partition.islands:
         yield from range(start, stop)
     yield from range(partition.tail_start, len(work.log))

@@ -9,10 +9,9 @@ from msgspec import Struct
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cuts import allowed_cuts
 from holdfast.pipeline.frame import (
-    SUMMARY_AFTERWORD,
-    SUMMARY_PREAMBLE,
     SYSTEM_NOTE,
     carried_summary,
+    summary_text,
 )
 from holdfast.pipeline.measure import message_tokens, text_length
 from holdfast.pipeline.partition import (
@@ -47,11 +46,10 @@ from holdfast.transcript import (
     groups,
 )
 
-_FRAME_TOKENS = (len(SUMMARY_PREAMBLE) + len(SUMMARY_AFTERWORD) + len(SYSTEM_NOTE)) // 4 + 60
-"""What the frame of a summary and the note in the system prompt cost, on the safe side."""
-
-
 _LEAST_SQUEEZED_TOKENS = 200
+_FRAME_MARGIN_TOKENS = 24
+_SQUEEZES = 4
+"""A share of the characters is not the same share of the tokens; each round comes nearer."""
 _HEAD_SHARE = 0.15
 """How much of a size that was asked for the protected head may take."""
 _LOOK_BACK = 256
@@ -76,6 +74,8 @@ class Choice(Struct, frozen=True):
     floor_tokens: int
     shown: dict[str, int]
     """The tokens before, by category."""
+    is_new: bool = True
+    """Whether the folds hold more than what an earlier compaction wrote."""
     reason: Reason = ""
     detail: str = ""
 
@@ -98,12 +98,23 @@ def choose(work: Work) -> Choice:
         for index, message in pruner.pruned.items()
         if index >= partition.tail_start and message is not log[index]
     }
-    if not _folds_anything(work, partition) and not _prunes(work, rewritten):
+    is_new = _folds_anything(work, partition) or _prunes(work, rewritten)
+    if not is_new and not (work.budget.target_tokens and partition.folds()):
         detail = _why_nothing(work, before, floor)
-        return Choice(None, {}, {}, {}, 0, before, floor, shown, "nothing to compact", detail)
+        return Choice(
+            None, {}, {}, {}, 0, before, floor, shown, False, "nothing to compact", detail
+        )
     costs = {index: pruner.cost(index) for index in rewritten}
     return Choice(
-        partition, rewritten, costs, pruner.references, summary_tokens, before, floor, shown
+        partition,
+        rewritten,
+        costs,
+        pruner.references,
+        summary_tokens,
+        before,
+        floor,
+        shown,
+        is_new,
     )
 
 
@@ -126,30 +137,63 @@ def _partition(
     head: int,
     pruner: _Pruner,
     before: int,
-    wanted_positions: Sequence[int],
+    anchored: Sequence[int],
 ) -> tuple[Partition, int]:
-    log, budget, wish = work.log, work.budget, work.wish
     least = max(head, _after_old_summary(work))
     fixed = work.outside_tokens + work.costs.span(0, head)
+    found, summary_tokens, between = _tried(
+        work, parts, cuts, pruner, before, fixed, least, anchored
+    )
+    if work.budget.target_tokens is not None and between:
+        again = _tried(work, parts, cuts, pruner, before, fixed + between, least, anchored)
+        found, summary_tokens, _ = again
+    return found, summary_tokens
+
+
+def _tried(
+    work: Work,
+    parts: Sequence[Group],
+    cuts: Sequence[int],
+    pruner: _Pruner,
+    before: int,
+    fixed: int,
+    least: int,
+    anchored: Sequence[int],
+) -> tuple[Partition, int, int]:
+    """Return a partition, the room for its summary, and what its islands cost."""
+    head = _head(work, cuts)
     tail_budget, ceiling, summary_tokens = _budgets(work, before, fixed)
+    start, tail = _tail(work, parts, cuts, pruner, least, (tail_budget, ceiling))
+    if start > least and start not in cuts:
+        start = snapped_back(cuts, start)
+    kept = islands(anchored, parts, least=head, before=start)
+    between = sum(work.costs.span(first, stop) for first, stop in kept)
+    return Partition(head, max(start, head), kept, tail), summary_tokens, between
+
+
+def _tail(
+    work: Work,
+    parts: Sequence[Group],
+    cuts: Sequence[int],
+    pruner: _Pruner,
+    least: int,
+    room: tuple[int, int],
+) -> tuple[int, int]:
+    """Return where the tail starts, as the wish or the budget says, and its tokens."""
+    log, wish, (budget_tokens, ceiling_tokens) = work.log, work.wish, room
     if wish.above is not None or wish.keep_last is not None:
         wanted = wish.above if wish.above is not None else nth_last_ask(log, wish.keep_last or 1)
         start = max(snapped_back(cuts, max(wanted, 0)), least)
-        tail = sum(pruner.cost(index) for index in range(len(log) - 1, start - 1, -1))
-    else:
-        start, tail = tail_start(
-            parts, cuts, pruner.cost, least=least, budget_tokens=tail_budget,
+        return start, sum(pruner.cost(index) for index in range(len(log) - 1, start - 1, -1))
+
+    def walk(ceiling: int) -> tuple[int, int]:
+        return tail_start(
+            parts, cuts, pruner.cost, least=least, budget_tokens=budget_tokens,
             ceiling_tokens=ceiling, min_messages=work.policy.min_tail,
         )  # fmt: skip
-        if start <= least and budget.target_tokens is None:
-            start, tail = tail_start(
-                parts, cuts, pruner.cost, least=least, budget_tokens=tail_budget,
-                ceiling_tokens=tail_budget, min_messages=work.policy.min_tail,
-            )  # fmt: skip
-    if start > least and start not in cuts:
-        start = snapped_back(cuts, start)
-    kept = islands(wanted_positions, parts, least=head, before=start)
-    return Partition(head, max(start, head), kept, tail), summary_tokens
+
+    start, tokens = walk(ceiling_tokens)
+    return (start, tokens) if start > least else walk(budget_tokens)
 
 
 def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
@@ -158,8 +202,8 @@ def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
     limit = budget.target_tokens or budget.effective_window
     kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
     kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
-    summary = summary_tokens + _FRAME_TOKENS if partition.folds() else 0
-    return work.outside_tokens + kept + summary - limit
+    summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
+    return work.outside_tokens + work.note_tokens + kept + summary - limit
 
 
 def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
@@ -170,10 +214,16 @@ def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     summary = min(summary, budget.summary_max_tokens)
     if budget.target_tokens is None:
         return budget.tail_tokens, budget.ceiling_tokens, summary
-    room = max(budget.target_tokens - fixed - _FRAME_TOKENS, 1)
+    room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
     summary = max(min(summary, int(room * 0.4)), 1)
     tail = max(room - summary, 1)
     return tail, tail, summary
+
+
+def _frame_tokens(work: Work) -> int:
+    """Return what the frame of a summary and the note in the system prompt cost."""
+    frame = work.counter.count(summary_text("", "hf-0123456789"))
+    return frame + work.counter.count(SYSTEM_NOTE) + _FRAME_MARGIN_TOKENS
 
 
 def _after_old_summary(work: Work) -> int:
@@ -192,6 +242,7 @@ class _Pruner:
         self.work = work
         self.pruned: dict[int, Message] = {}
         self.references: dict[int, str] = {}
+        self._shares: dict[int, float] = {}
         self._costs: dict[int, int] = {}
         self._newer: Newer = nothing_newer()
         self._from = protected_from(work.policy, len(work.log))
@@ -247,19 +298,30 @@ class _Pruner:
 
     def squeeze(self, partition: Partition, excess: int) -> None:
         """Cut the largest results of the tail until `excess` tokens are gone, as far as it goes."""
+        for _ in range(_SQUEEZES):
+            if excess <= 0:
+                return
+            left = self._squeezed_once(partition, excess)
+            if left == excess:
+                return
+            excess = left
+
+    def _squeezed_once(self, partition: Partition, excess: int) -> int:
         work = self.work
         tail = range(partition.tail_start, len(work.log))
         for index in sorted(tail, key=self.cost, reverse=True):
-            cost = self.cost(index)
+            cost, original = self.cost(index), work.log[index]
             if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
-                return
-            share = max(cost - excess - 40, _LEAST_SQUEEZED_TOKENS // 2) / cost
-            message = self.pruned.get(index, work.log[index])
-            made = excerpt(message, share, self._reference(work.log[index]))
+                break
+            wanted = max(cost - excess - _FRAME_MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
+            share = self._shares.get(index, 1.0) * wanted / cost
+            made = excerpt(original, share, self._reference(original))
+            self._shares[index] = share
             tokens = message_tokens(made, work.counter)
-            if made is not message and tokens < cost:
+            if made is not original and tokens < cost:
                 self.pruned[index], self._costs[index] = made, tokens
                 excess -= cost - tokens
+        return excess
 
     def _reference(self, message: Message) -> str:
         if not self.work.wish.references:
@@ -282,9 +344,6 @@ def _floor(work: Work, parts: Sequence[Group], cuts: Sequence[int], fixed: Seque
 
 def _folds_anything(work: Work, partition: Partition) -> bool:
     """Return whether the folds hold more than what an earlier compaction wrote."""
-    target = work.budget.target_tokens
-    if target is not None and partition.folds():
-        return True
     return any(
         work.log[index].origin != "summary"
         for start, stop in partition.folds()

@@ -18,7 +18,7 @@ from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.prune import answered_calls
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.summary import Summary, focused, merged
-from holdfast.pipeline.verify import verify
+from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
 from holdfast.transcript import Message, View, is_ask
@@ -82,11 +82,20 @@ def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
     if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
         again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
         return again if isinstance(again, Unchanged) else finish(again, prose)
+    if problem is None and not todo.choice.is_new:
+        problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
         return Unchanged(
             problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
         )
     return _outcome(todo, made)
+
+
+def _worth_it(made: Assembled, before: int) -> Problem | None:
+    """Return why an old summary stays: to say the same again must save something."""
+    if made.tokens_after <= _CLEARLY_SMALLER * before:
+        return None
+    return Problem("nothing to compact", "only an earlier summary lies between head and tail")
 
 
 def _measured_one_by_one(work: Work) -> int:

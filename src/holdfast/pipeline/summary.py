@@ -51,6 +51,9 @@ _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _EMPTY = "None."
 _LEAST_ENTRY_TOKENS = 4
+_LEAST_CHARS = 40
+_HEADINGS_SHARE = 3
+"""All thirteen headings stand only where they take at most a third of the budget."""
 _FOCUS_WEIGHT = 6.0
 """Lifts an entry on the topic above open errors (5) and below the task itself (9)."""
 _MOST_CHARS_PER_TOKEN = 128
@@ -74,16 +77,35 @@ class Summary(Struct, frozen=True):
 
 
 def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
-    """Return the summary as Markdown within `budget_tokens`, every section with its heading.
+    """Return the summary as Markdown within `budget_tokens`.
 
-    Entries are left out by weight, lightest first, and a section says how many it left out. Where
-    the headings alone exceed the budget, empty sections go first.
+    Entries are left out by weight, lightest first, and a section says how many it left out. Every
+    section has its heading, unless the headings would take too much of the budget: then only
+    those that hold something. The heaviest entry is always there, cut where it must be.
     """
-    chosen = _within_budget(summary, counter, budget_tokens)
-    text = _rendered(summary, chosen, keep_empty=True)
-    if counter.count(text) > budget_tokens:
-        text = _rendered(summary, chosen, keep_empty=False)
+    headings = counter.count(_rendered(summary, {}, keep_empty=True))
+    keep_empty = headings * _HEADINGS_SHARE <= budget_tokens
+    room = budget_tokens - (headings if keep_empty else 0)
+    chosen = _within_budget(summary, counter, room, charge_headings=not keep_empty)
+    text = _rendered(summary, chosen, keep_empty=keep_empty)
+    while counter.count(text) > budget_tokens and sum(map(len, chosen.values())) > 1:
+        _drop_lightest(summary, chosen)
+        text = _rendered(summary, chosen, keep_empty=keep_empty)
+    while (tokens := counter.count(text)) > budget_tokens and len(text) > _LEAST_CHARS:
+        text = f"{text[: int(len(text) * min(budget_tokens / tokens, 0.95))]}…"
     return text
+
+
+def _drop_lightest(summary: Summary, chosen: dict[Section, list[int]]) -> None:
+    rows: list[tuple[float, Section, int]] = [
+        (summary.sections[name][index].weight, name, index)
+        for name, indices in chosen.items()
+        for index in indices
+    ]
+    _, section, index = min(rows, key=lambda row: (row[0], row[2]))
+    chosen[section].remove(index)
+    if not chosen[section]:
+        del chosen[section]
 
 
 def parse_summary(text: str) -> Summary:
@@ -138,10 +160,9 @@ def _section_of(heading: str) -> Section:
 
 
 def _within_budget(
-    summary: Summary, counter: TokenCounter, budget_tokens: int
+    summary: Summary, counter: TokenCounter, room: int, *, charge_headings: bool
 ) -> dict[Section, list[int]]:
     """Return which entries of each section fit, heaviest first, in their own order."""
-    room = budget_tokens - counter.count(_rendered(summary, {}, keep_empty=True))
     rows: list[tuple[Section, int, Entry]] = [
         (section, index, entry)
         for section in SECTIONS
@@ -150,12 +171,14 @@ def _within_budget(
     rows.sort(key=lambda row: (-row[2].weight, -row[1]))
     chosen: dict[Section, list[int]] = {}
     for section, index, entry in rows:
-        if room < _LEAST_ENTRY_TOKENS:
+        if chosen and room < _LEAST_ENTRY_TOKENS:
             break
-        if len(entry.text) > room * _MOST_CHARS_PER_TOKEN:
+        if chosen and len(entry.text) > room * _MOST_CHARS_PER_TOKEN:
             continue
         cost = counter.count(_line(section, 999, entry)) + 1
-        if cost <= room:
+        if charge_headings and section not in chosen:
+            cost += counter.count(f"## {HEADINGS[section]}\n\n")
+        if cost <= room or not chosen:
             room -= cost
             chosen.setdefault(section, []).append(index)
     for indices in chosen.values():

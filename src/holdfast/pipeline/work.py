@@ -48,4 +48,6 @@ class Work(Struct, frozen=True, kw_only=True):
     """What pruning needs, by position, where it was made ready on arrival."""
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
+    note_tokens: int = 0
+    """What the note adds to a system prompt that stands outside the message list."""
     wish: Wish = Wish()
