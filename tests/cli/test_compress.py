@@ -214,9 +214,7 @@ def test_every_transcript_of_a_file_is_compressed(holdfast: Any, put: Any, tmp_p
         json.dumps({"id": n, "messages": session(20 + n)}).encode() + b"\n" for n in range(3)
     )
     out = tmp_path / "out.jsonl.gz"
-    seen = holdfast(
-        "compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 3000
-    )
+    seen = holdfast("compress", "--json", put("s.jsonl", lines), "-o", out, "--target-tokens", 3000)
     assert [(row["record"], row["line"]) for row in seen.reports] == [(0, 1), (1, 2), (2, 3)]
     assert all(row["status"] == "compacted" for row in seen.reports)
     written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
@@ -326,9 +324,7 @@ def test_the_golden_budgets_reach_the_report(holdfast: Any, long: Path) -> None:
     assert (report["context_length"], report["context_length_source"]) == (200_000, "assumed")
     assert report["threshold_tokens"] == 100_000
     assert any("window assumed 200,000" in note for note in report["notes"])
-    (small,) = holdfast(
-        "compress", "--json", "--preview", long, "--context-length", 64_000
-    ).reports
+    (small,) = holdfast("compress", "--json", "--preview", long, "--context-length", 64_000).reports
     assert small["context_length_source"] == "given"
     assert small["threshold_tokens"] < 64_000
 

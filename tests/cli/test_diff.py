@@ -42,9 +42,7 @@ def test_a_compression_is_told_from_its_two_files(holdfast: Any, put: Any, tmp_p
             {"role": "assistant", "content": f"done {n}"},
         ]  # fmt: skip
     before, after = put("before.json", found), tmp_path / "after.json"
-    (report,) = holdfast(
-        "compress", "--json", before, "-o", after, "--target-tokens", 5000
-    ).reports
+    (report,) = holdfast("compress", "--json", before, "-o", after, "--target-tokens", 5000).reports
     (row,) = holdfast("diff", "--json", before, after).reports
     for key in ("kept", "rewritten", "folded", "messages_before", "messages_after"):
         assert row[key] == report[key], key

@@ -216,7 +216,9 @@ def test_what_was_passed_to_a_tool_is_not_shown(holdfast: Any, put: Any, tmp_pat
     """Neither the picture nor the report of check and repair quotes arguments."""
     function = {"name": "sh", "arguments": '{"command": "TOPSECRET'}
     call = {"id": "a", "type": "function", "function": function}
-    path = put("a.json", [ORPHANED[0], {"role": "assistant", "content": None, "tool_calls": [call]}])
+    path = put(
+        "a.json", [ORPHANED[0], {"role": "assistant", "content": None, "tool_calls": [call]}]
+    )
     for command in (("check", path), ("repair", path, "-o", tmp_path / "out.json")):
         for flags in ((), ("--json",)):
             seen = holdfast(*command, *flags)

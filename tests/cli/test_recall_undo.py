@@ -197,9 +197,7 @@ def test_the_same_run_twice_does_not_grow_the_originals(
     assert out.read_bytes() == source.read_bytes()
 
 
-def test_an_output_that_is_replaced_keeps_its_originals(
-    holdfast: Any, put: Any, out: Path
-) -> None:
+def test_an_output_that_is_replaced_keeps_its_originals(holdfast: Any, put: Any, out: Path) -> None:
     """A copy of what was overwritten can still be recalled from."""
     ref = references(out)[0]["ref"]
     other = put("other.json", listed(lines(100, 60)))

@@ -19,8 +19,14 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "NaN": (b'[\n\n{"role":"user","content":NaN}]', "line 3"),
     "Infinity": (b'{"messages":[{"role":"user","content":-Infinity}]}', "line 1"),
     "NaN in a line": (b'{"role":"user","content":"a"}\n{"role":"user","n":NaN}\n', "line 2"),
-    "NaN in the first line": (b'{"role":"user","n":NaN}\n{"role":"user","content":"a"}\n', "line 1"),
-    "NaN beside a lone surrogate": (b'[\n{"role":"user","content":"\\ud800","n":NaN}]', "line 2 col"),
+    "NaN in the first line": (
+        b'{"role":"user","n":NaN}\n{"role":"user","content":"a"}\n',
+        "line 1",
+    ),
+    "NaN beside a lone surrogate": (
+        b'[\n{"role":"user","content":"\\ud800","n":NaN}]',
+        "line 2 col",
+    ),
     "a number out of range": (b'[\n{"role":"user","content":"NaN","n":1e999}]', "line 2 column 36"),
     "an integer out of range": (b'[{"role":"user",\n"n":-%s}]' % (b"1" * 5_000), "line 2 column 5"),
     "out of range beside a surrogate": (b'[{"content":"\\ud800",\n"n":-1e999}]', "line 2 column 5"),
@@ -46,7 +52,10 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a number": (b"42", "line 1"),
     "null": (b"null", "line 1"),
     "lists a line": (b'{"role":"user","content":"a"}\n[1]\n', "line 2"),
-    "only lists a line": (b'[{"role":"user","content":"a"}]\n[{"role":"user"}]\n', "line 1: is a list"),
+    "only lists a line": (
+        b'[{"role":"user","content":"a"}]\n[{"role":"user"}]\n',
+        "line 1: is a list",
+    ),
     "NUL bytes": (b"\0\0\0\0", "not JSON"),
 }
 

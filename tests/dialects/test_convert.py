@@ -85,11 +85,15 @@ def _call_turns(draw: st.DrawFn, turn: int) -> list[Any]:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["role", "content", "tool_calls", "type", "text", "id", "from", "value"]),
-        inner | st.sampled_from(["user", "assistant", "tool", "text", "gpt", "message"]),
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["role", "content", "tool_calls", "type", "text", "id", "from", "value"]
+            ),
+            inner | st.sampled_from(["user", "assistant", "tool", "text", "gpt", "message"]),
+            max_size=4,
+        )
     ),
     max_leaves=10,
 )

@@ -169,7 +169,7 @@ def test_a_byte_order_mark_stays_where_something_changed() -> None:
 
 
 def test_a_key_that_stands_twice_keeps_the_rest_whole_beside_a_lone_surrogate() -> None:
-    """The slices of a body are found by its fields, in whatever order a repeated key leaves them."""
+    """The slices of a body are found by its fields, whatever order a repeated key leaves."""
     first = b'{"messages":[{"role":"user","content":"a"}],"b":2,'
     data = first + b'"messages":[{"role":"user","content":"\\ud800"}],"a":3}'
     document = read_document(data)

@@ -39,8 +39,10 @@ values = st.lists(pieces, min_size=1, max_size=6).map("".join)
 turns = st.fixed_dictionaries({"from": speakers, "value": values}, optional={"weight": st.just(1)})
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | values,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["from", "value", "id"]), inner | speakers, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["from", "value", "id"]), inner | speakers, max_size=3)
+    ),
     max_leaves=8,
 )
 

@@ -261,11 +261,12 @@ def test_a_foreign_summary_is_carried_on_and_never_an_ask() -> None:
 ])  # fmt: skip
 def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
     """Only what has the whole form of a generated text is taken for one."""
-    items = [*written("openai-chat", WORK, ending="reply"), {"role": "user", "content": words},
-             *written("openai-chat", [Exchange(20, 1, 900)], start=50, ending="step")[1:]]  # fmt: skip
+    steps = written("openai-chat", [Exchange(20, 1, 900)], start=50, ending="step")[1:]
+    ask = {"role": "user", "content": words}
+    items = [*written("openai-chat", WORK, ending="reply"), ask, *steps]
     made = compress(items, target_tokens=2_000)
     assert made.report.status == "compacted"
-    assert {"role": "user", "content": words} in made.messages
+    assert ask in made.messages
 
 
 def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:

@@ -12,7 +12,7 @@ from holdfast.engine.compressor import Compressor
 from holdfast.engine.plugins import GROUP, engine_named
 from holdfast.errors import UnknownName
 
-ENGINE = '''
+ENGINE = """
 from holdfast.engine.contract import ContextEngine
 
 class Quiet(ContextEngine):
@@ -26,7 +26,7 @@ class Quiet(ContextEngine):
         return False
     def compress(self, messages, current_tokens=None, focus_topic=None, *, force=False):
         return list(messages)
-'''
+"""
 
 
 def test_our_own_engine_takes_its_settings() -> None:

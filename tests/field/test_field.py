@@ -21,8 +21,7 @@ from holdfast.errors import CannotRepair
 from holdfast.transcript import groups
 
 FIXTURES = {
-    file.stem: json.loads(file.read_text())
-    for file in sorted(Path(__file__).parent.glob("*.json"))
+    file.stem: json.loads(file.read_text()) for file in sorted(Path(__file__).parent.glob("*.json"))
 }
 REFUSED = [name for name, fixture in FIXTURES.items() if "expect" in fixture]
 ACCEPTED = [name for name, fixture in FIXTURES.items() if "expect" not in fixture]

@@ -17,9 +17,7 @@ from holdfast.engine.oneshot import compress
 from holdfast.testing.laws import broken_laws
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SESSIONS = (
-    Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
-)
+SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 WINDOWS = (8_000, 64_000, 200_000)
 

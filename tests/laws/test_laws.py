@@ -35,11 +35,15 @@ EVERY_DIALECT = pytest.mark.parametrize("dialect", DIALECTS)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(("role", "content", "type", "text", "parts", "tool_calls", "from", "x")),
-        inner,
-        max_size=3,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ("role", "content", "type", "text", "parts", "tool_calls", "from", "x")
+            ),
+            inner,
+            max_size=3,
+        )
     ),
     max_leaves=8,
 )

@@ -17,9 +17,7 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.transcript import groups
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SESSIONS = (
-    Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
-)
+SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
 FILES = sorted(SESSIONS.glob("*.jsonl.gz"))
 
 if not FILES:

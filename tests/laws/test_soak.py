@@ -73,7 +73,9 @@ def _assert_groups_hold(transcript: Transcript) -> None:
     found = groups(transcript.messages, index)
     covered = [at for group in found for at in range(group.start, group.stop)]
     assert covered == list(range(len(transcript.messages)))
-    home = {at: number for number, group in enumerate(found) for at in range(group.start, group.stop)}
+    home = {
+        at: number for number, group in enumerate(found) for at in range(group.start, group.stop)
+    }
     for (at, _), answer in zip(index.calls, index.answer_of, strict=True):
         if answer >= 0:
             assert home[at] == home[index.results[answer][0]]

@@ -31,7 +31,8 @@ def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str) -> None:
     text = summary_text(BODY, reference)
     assert summary_body(text) == BODY
     assert (reference in text) if reference else ("recall" not in text)
-    assert origin_of(text) == "summary"
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
 
 
 def test_the_frame_says_what_the_record_is_for() -> None:
@@ -55,15 +56,27 @@ def test_ordinary_words_are_real(text: str) -> None:
     (digest_text("x", "hf-0123456789"), "digest"), (digest_text("x", ""), "digest"),
     (duplicate_text("x", ""), "duplicate"), (placeholder_text("x", "hf-0123456789"), "placeholder"),
 ])  # fmt: skip
-def test_each_mark_is_told(text: str, origin: str) -> None:
-    """A message of one such part, or a result that holds it, has that origin."""
+def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
+    """A result that holds a mark has its origin; as a user's own words only a placeholder is one,
+    because no compaction writes the others there."""
     assert origin_of(text) == origin
     plain, held = recognise([
         Message("user", (Text(text),), 0),
         Message("tool", (ToolResult("c", (Text(text),)),), 1),
     ])  # fmt: skip
-    assert (plain.origin, held.origin) == (origin, origin)
-    assert not is_ask(plain)
+    assert held.origin == origin
+    assert is_ask(plain) == (origin != "placeholder")
+
+
+@pytest.mark.parametrize("text", [
+    "[holdfast digest: what is this?", "[holdfast summary: reference only] what is this?",
+    "[holdfast digest: original at hf-01] x", "[CONTEXT is everything]",
+])  # fmt: skip
+def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
+    """A person who quotes a mark is still heard."""
+    message = Message("user", (Text(text),), 0)
+    assert recognise([message]) == (message,)
+    assert is_ask(recognise([message])[0])
 
 
 @pytest.mark.parametrize("text", [
@@ -96,3 +109,17 @@ def test_a_merged_summary_is_found_and_taken_out_again(lead: tuple[object, ...])
     assert found.origin == "real"
     assert carried_summary(found) == BODY
     assert without_summary(found).parts == (*lead, *rest)
+
+
+@pytest.mark.parametrize("text", [
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary "
+    "Request: ship it.",
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "conversation is summarized below:\nAnalysis:\nLet me see what was asked: ship it.",
+])  # fmt: skip
+def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
+    """As real sessions hold them, without headings."""
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
+    assert "ship it" in (summary_body(text) or "")

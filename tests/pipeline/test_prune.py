@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import check
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.pipeline.prune import excerpt, shrink_leaves, strip_thinking
 from holdfast.policy import Policy
@@ -19,8 +20,9 @@ from holdfast.transcript import Text, Thinking, ToolResult
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("word " * 60),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 PRUNING = Policy(protect_first=0, protect_last=2, min_tail=2, target_ratio=0.8)
@@ -186,3 +188,20 @@ def test_stripped_thinking_is_gone_whole() -> None:
     assert not any(isinstance(part, Thinking) for part in bare.parts)
     assert bare.parts == message.parts[1:]
     assert strip_thinking(bare) is bare
+
+
+def test_a_screenshot_of_a_computer_call_stays_one() -> None:
+    """A hosted result has one legal form; it is folded or kept, never turned into words."""
+    shot = {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+    items: list[Any] = [{"role": "user", "content": "Look."}]
+    for number in range(6):
+        items += [
+            {"type": "computer_call", "id": f"cu_{number}", "call_id": f"c{number}",
+             "action": {"type": "screenshot"}, "pending_safety_checks": [], "status": "completed"},
+            {"type": "computer_call_output", "call_id": f"c{number}", "output": shot},
+        ]  # fmt: skip
+    items += [{"role": "assistant", "content": "Seen."}, {"role": "user", "content": "Go on."}]
+    made = compress(items, provider="openai-responses", policy=PRUNING)
+    assert check(made.messages, provider="openai-responses") == []
+    small = compress(items, provider="openai-responses", target_tokens=4_000)
+    assert check(small.messages, provider="openai-responses") == []

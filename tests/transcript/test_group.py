@@ -40,9 +40,7 @@ def test_every_cut_that_parts_nothing_is_allowed(log: tuple[Message, ...]) -> No
         for (at, _), answer in zip(index.calls, index.answer_of, strict=True)
         if answer >= 0
     ]
-    bonds += [
-        (at, at + 1) for at, message in enumerate(log[:-1]) if _only_reasons(message)
-    ]
+    bonds += [(at, at + 1) for at, message in enumerate(log[:-1]) if _only_reasons(message)]
     free = [cut for cut in range(1, len(log)) if not any(a < cut <= b for a, b in bonds)]
     assert [group.start for group in groups(log)][1:] == free
 

@@ -279,9 +279,7 @@ def _refuse(given: Input, refused: _Refused, asked: _Asked) -> int:
     return 2
 
 
-def _write(
-    given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generation, ...]
-) -> None:
+def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generation, ...]) -> None:
     """Write the originals, then the output, then the report; the preview writes the report only."""
     if not asked.preview:
         text = write_document(given.document, [run.transcript for run in runs])

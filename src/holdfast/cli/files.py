@@ -62,7 +62,9 @@ def check_writable(name: str) -> None:
     if name == STANDARD:
         return
     if not name:
-        raise NotWritable("''", "is no name of a file", remedy="name a file, or - for standard output")
+        raise NotWritable(
+            "''", "is no name of a file", remedy="name a file, or - for standard output"
+        )
     target = Path(os.path.realpath(name))
     if target.is_dir():
         raise NotWritable(name, "is a directory", remedy="name a file in it")

@@ -69,10 +69,7 @@ def headline(reports: Sequence[Report], to: str) -> str:
     if all(report.status == "unchanged" for report in reports):
         return was
     left, now = _total(reports, "messages_after"), _total(reports, "tokens_after")
-    return (
-        f"{was} {to} {counted(left, 'message')}, {counted(now, 'token')} "
-        f"({saving(tokens, now)})"
-    )
+    return f"{was} {to} {counted(left, 'message')}, {counted(now, 'token')} ({saving(tokens, now)})"
 
 
 def saving(before: int, after: int) -> str:

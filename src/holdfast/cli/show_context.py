@@ -75,9 +75,13 @@ def _pressure(console: Console, found: Inspection) -> None:
     style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
     bar = Text(("█" if utf else "#") * filled, style[found.urgency])
     bar.append(("░" if utf else ".") * (BAR_COLUMNS - filled), "bright_black")
-    line = Text("\n  pressure  ").append_text(bar).append(
-        f"  {found.pressure:.0%} of the threshold of {found.threshold_tokens:,} "
-        f"(window {found.effective_window:,}): {_verdict(found)}"
+    line = (
+        Text("\n  pressure  ")
+        .append_text(bar)
+        .append(
+            f"  {found.pressure:.0%} of the threshold of {found.threshold_tokens:,} "
+            f"(window {found.effective_window:,}): {_verdict(found)}"
+        )
     )
     print_line(console, line)
 

@@ -193,9 +193,7 @@ def _framed(
     return Converted(body, tuple(losses.found), transcript)
 
 
-def _origins_kept(
-    messages: Sequence[Message], arranged: Sequence[Message]
-) -> tuple[Message, ...]:
+def _origins_kept(messages: Sequence[Message], arranged: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(
         message if was.origin == "real" else replace(message, origin=was.origin)
         for message, was in zip(messages, arranged, strict=True)

@@ -18,7 +18,6 @@ class Decode(Protocol):
         ...
 
 
-
 Encode: TypeAlias = Callable[[Message], Any]
 DecodeSystem: TypeAlias = Callable[[Payload], Message | None]
 EncodeSystem: TypeAlias = Callable[[Message], Any]

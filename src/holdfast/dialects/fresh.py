@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class FreshIds:
-    """Makes ids that are not among those taken, each only once; linear however many are asked for."""
+    """Makes ids that are not taken, each only once; linear however many are asked for."""
 
     __slots__ = ("_last", "_taken")
 

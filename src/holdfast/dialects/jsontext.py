@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import msgspec
 from msgspec import Raw
@@ -55,7 +55,7 @@ def dump(value: Any) -> bytes:
 def _dump_escaped(value: Any) -> bytes:
     """Return `value` in ASCII; the fields of an object may be slices of JSON."""
     if isinstance(value, dict) and any(isinstance(field, Raw) for field in value.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        fields: dict[str, Any] = value
+        fields = cast("dict[str, Any]", value)
         pairs = [
             dump(key) + b":" + (bytes(field) if isinstance(field, Raw) else dump(field))
             for key, field in fields.items()

@@ -324,4 +324,3 @@ DIALECT = Dialect(
     name="openai-chat", list_key="messages", decode=decode, encode=encode, arrange=arrange,
     likeness=likeness,
 )  # fmt: skip
-

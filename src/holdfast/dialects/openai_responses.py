@@ -155,9 +155,7 @@ def _joined(pieces: Any) -> str:
     if type(pieces) is not list:
         return ""
     found = [
-        piece["text"]
-        for piece in pieces
-        if type(piece) is dict and type(piece.get("text")) is str
+        piece["text"] for piece in pieces if type(piece) is dict and type(piece.get("text")) is str
     ]
     return "\n\n".join(found)
 

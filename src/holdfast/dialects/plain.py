@@ -1,4 +1,4 @@
-"""Values from Python as JSON would have given them: dicts, lists, texts and numbers, not too deep."""
+"""Values from Python as JSON would have given them: dicts, lists, texts and numbers."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false

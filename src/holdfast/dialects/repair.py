@@ -58,9 +58,7 @@ def repair_transcript(
         raise too_deep() from None
 
 
-def _repaired(
-    transcript: Transcript, profile: Profile
-) -> tuple[Transcript, tuple[Action, ...]]:
+def _repaired(transcript: Transcript, profile: Profile) -> tuple[Transcript, tuple[Action, ...]]:
     actions: list[Action] = []
     violations: list[Violation] = []
     for _ in range(_ROUNDS):

@@ -79,6 +79,7 @@ def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
     name = wire.get("from")
     role = _ROLES.get(name) if type(name) is str else None
     value = wire.get("value")
+    parts: list[Part]
     found: tuple[Flaw, ...] = ()
     if role is None or type(value) is not str or not value:
         role, parts, found = _odd_turn(wire, role, value)
@@ -300,9 +301,7 @@ def arrange(messages: Sequence[Message]) -> list[Message]:
     return turns if _ids_come_back(turns) else [_with_ids(turn) for turn in turns]
 
 
-def _add_results(
-    results: tuple[ToolResult, ...], message: Message, turns: list[Message]
-) -> None:
+def _add_results(results: tuple[ToolResult, ...], message: Message, turns: list[Message]) -> None:
     last = turns[-1] if turns else None
     if last is not None and last.role == "tool" and last.origin == message.origin:
         turns[-1] = replace(last, parts=(*last.parts, *results))

@@ -48,6 +48,8 @@ from holdfast.transcript import (
 
 _LEAST_SQUEEZED_TOKENS = 200
 _FRAME_MARGIN_TOKENS = 24
+_LEAST_SUMMARY_TOKENS = 80
+"""A summary that says less than this is not worth its frame."""
 _SQUEEZES = 4
 """A share of the characters is not the same share of the tokens; each round comes nearer."""
 _HEAD_SHARE = 0.15
@@ -215,7 +217,7 @@ def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     if budget.target_tokens is None:
         return budget.tail_tokens, budget.ceiling_tokens, summary
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
-    summary = max(min(summary, int(room * 0.4)), 1)
+    summary = max(min(summary, int(room * 0.4)), _LEAST_SUMMARY_TOKENS)
     tail = max(room - summary, 1)
     return tail, tail, summary
 

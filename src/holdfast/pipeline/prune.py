@@ -136,7 +136,7 @@ def excerpt(message: Message, share: float, reference: str) -> Message:
 
 def _squeezed(part: Part, share: float, reference: str, message: Message) -> Part:
     match part:
-        case ToolResult() if part.kind != "server":
+        case ToolResult() if part.kind not in ("server", "hosted"):
             return _excerpted(part, share, reference)
         case ToolCall(kind="function"):
             return _shrink_call(part, _SQUEEZED_LEAF_CHARS, lambda _: reference, message)
@@ -165,7 +165,7 @@ def strip_thinking(message: Message) -> Message:
 
 
 def _prepared(result: ToolResult, call: ToolCall | None, policy: Policy) -> Prepared | None:
-    if result.kind == "server":
+    if result.kind in ("server", "hosted"):
         return None
     text = _text_of(result)
     media = sum(isinstance(part, Media) for part in result.parts)

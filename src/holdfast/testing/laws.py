@@ -1,8 +1,8 @@
 """The laws of a compaction, held against one result from the outside.
 
 Nothing here asks the pipeline what it did: the lists before and after are read anew, measured anew
-and compared. What is long may be measured through a sample: tokens before are right within 3 %, tokens
-after within 1 %, and smaller is smaller by the exact sum.
+and compared. What is long may be measured through a sample: tokens before are right within 3 %,
+tokens after within 1 %, and smaller is smaller by the exact sum.
 """
 
 from __future__ import annotations

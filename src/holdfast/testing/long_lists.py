@@ -123,9 +123,7 @@ def _exchange(
     return steps
 
 
-def _round(
-    provider: str, serial: str, exchange: Exchange, signed: bool, waits: bool
-) -> list[Step]:
+def _round(provider: str, serial: str, exchange: Exchange, signed: bool, waits: bool) -> list[Step]:
     thoughts: list[Any] = []
     if (exchange.thinks and provider in _THINKERS) or (signed and provider == "gemini"):
         thoughts = [think(f"Thought {serial}.", signature=f"Eq{serial}+/sig==")]

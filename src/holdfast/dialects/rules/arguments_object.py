@@ -19,9 +19,7 @@ from holdfast.transcript import ToolCall, Violation
 
 NAME = "arguments-object"
 _flawed = flaws_of(NAME)
-_TRAILING_COMMA = re.compile(
-    r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL
-)
+_TRAILING_COMMA = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
 """Texts are matched whole, also one that is cut off, so that each character is read once."""
 _LITERAL_CHARS = 100_000
 """Longer texts are not read as Python: its parser needs some hundred bytes a character."""

@@ -60,9 +60,7 @@ def cured(message: Message, rules: set[str]) -> Message:
     """
     places = [flaw.at for flaw in message.flaws if flaw.rule in rules]
     left = tuple(flaw for flaw in message.flaws if flaw.rule not in rules)
-    parts = tuple(
-        _touched(part, places) for part in message.parts if not _is_sealed(part, places)
-    )
+    parts = tuple(_touched(part, places) for part in message.parts if not _is_sealed(part, places))
     return replace(message, parts=parts, intact=False, flaws=left)
 
 

@@ -52,11 +52,7 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
 
 
 def _foreign(wire: dict[Any, Any], foreign: frozenset[str]) -> list[str]:
-    return [
-        key
-        for key in wire
-        if isinstance(key, str) and (key.startswith("_") or key in foreign)
-    ]
+    return [key for key in wire if isinstance(key, str) and (key.startswith("_") or key in foreign)]
 
 
 def _is_content(key: str, value: Any) -> bool:

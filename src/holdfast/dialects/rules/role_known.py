@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from holdfast.dialects.rule import Case, Mended, Rule
 from holdfast.dialects.rules.flaws import encode_anew, flaws_of
 from holdfast.dialects.shape import shown
-from holdfast.transcript import Violation
+from holdfast.transcript import Payload, Violation
 
 NAME = "role-known"
 
@@ -25,8 +26,8 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
 
 
 def _was(case: Case, at: int) -> str:
-    wire = case.messages[at].wire
-    return shown(wire.get("role")) if isinstance(wire, dict) else "(none)"
+    wire: Any = case.messages[at].wire
+    return shown(cast("Payload", wire).get("role")) if isinstance(wire, dict) else "(none)"
 
 
 RULE = Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -99,7 +99,7 @@ def _places(message: Message, case: Case) -> list[str]:
     if not message.intact or type(wire) is not dict or "" in places:
         return places
     held = {re.split(r"[.\[]", place, maxsplit=1)[0] for place in places}
-    fields: Payload = wire
+    fields = cast("Payload", wire)
     return places + [
         key if _is_clean(key) else ""
         for key, value in fields.items()

@@ -43,9 +43,7 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
         moved += [Text(f"[{media[0].kind} from the result for {result.call_id}]"), *media]
         what = f"moved {len(media)} {media[0].kind} to a user message"
         actions.append(case.action(NAME, at, what))
-    notes = {
-        at: [Message("user", tuple(parts), origin="note")] for at, parts in after.items()
-    }
+    notes = {at: [Message("user", tuple(parts), origin="note")] for at, parts in after.items()}
     return Mended(inserted(edits.applied(case.messages), notes), tuple(actions))
 
 

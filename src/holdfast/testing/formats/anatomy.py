@@ -187,7 +187,5 @@ ANATOMY: Mapping[str, Anatomy] = {
     "anthropic": Anatomy(_anthropic_calls, _anthropic_results, "role", "content", False),
     "gemini": Anatomy(_gemini_calls, _gemini_results, "role", "parts", False),
     "openai-responses": Anatomy(_responses_calls, _responses_results, "role", "content"),
-    "sharegpt": Anatomy(
-        _from("function_call"), _from("observation", "tool"), "from", "value"
-    ),
+    "sharegpt": Anatomy(_from("function_call"), _from("observation", "tool"), "from", "value"),
 }

@@ -144,9 +144,7 @@ def _anthropic_block(part: Part) -> dict[str, Any]:
 
 def gemini(messages: Sequence[Message]) -> list[Any]:
     """Return Gemini contents; a thinking's signature stands on the first call after it."""
-    names = {
-        part.id: part.name for message in messages for part in _of(message.parts, ToolCall)
-    }
+    names = {part.id: part.name for message in messages for part in _of(message.parts, ToolCall)}
     return [
         {"role": "model" if message.role == "assistant" else "user",
          "parts": _gemini_parts(message, names)}
