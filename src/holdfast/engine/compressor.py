@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
@@ -92,7 +92,7 @@ class Compressor(ContextEngine):
         self._settings = Settings(
             model=model, context_length=window, output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
-            dialect=dialect or (profile_named(provider).dialect if provider else None),
+            dialect=dialect_for(provider, dialect),
             counter=counter or Estimator(), redact=redact, tools=tuple(tools),
         )  # fmt: skip
         self.context_length = window

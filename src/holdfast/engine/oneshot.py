@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.load import dump, load, with_messages
-from holdfast.dialects.profiles import profile_for, profile_named
+from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
@@ -73,9 +73,7 @@ def compress(
     provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated.
     """
     del force
-    if provider is not None and dialect is None:
-        dialect = profile_named(provider).dialect
-    given = load(messages, dialect=dialect)
+    given = load(messages, dialect=dialect_for(provider, dialect))
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(given, profile.without("call-pending"))
     window, source = window_of(model, context_length)
