@@ -102,11 +102,15 @@ def test_seventy_for_a_bug_and_the_traceback_only_on_request(debug: str) -> None
 
 
 def test_interrupted_gives_130_and_no_words(tmp_path: Path) -> None:
-    """Control-C ends it quietly."""
+    """Control-C ends it quietly, also where the tests run in the background, which ignores it."""
     fifo = tmp_path / "slow.json"
     os.mkfifo(fifo)
+    heard = (
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.argv[0] = 'holdfast'; runpy.run_module('holdfast', run_name='__main__')"
+    )
     child = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "check", str(fifo)], env=environment(),
+        [sys.executable, "-c", heard, "check", str(fifo)], env=environment(),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     with fifo.open("wb"):  # returns when the child has opened it too

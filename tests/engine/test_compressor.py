@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.contract import ContextEngine
+from holdfast.engine.oneshot import compress
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import Exchange, written
@@ -237,3 +240,26 @@ def test_messages_given_out_are_a_list_of_ones_own() -> None:
     made = engine()
     made.messages.clear()
     assert made.messages == ITEMS
+
+
+def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> None:
+    """What an earlier run merged into the first message of the tail is not lost when another
+    compressor takes the list over: its facts stand in the next summary."""
+    items = written("anthropic", [Exchange(2, 1, 900)] * 12, ending="step")
+    first = compress(items, provider="anthropic", target_tokens=2_500)
+    text = json.dumps(first.messages)
+    assert "[holdfast summary" in text
+    fact = re.search(r"src/file_[0-9x]+\.py: [a-z ]+", text)
+    assert fact is not None
+    engine = Compressor(
+        context_length=100_000,
+        provider="anthropic",
+        policy=Policy(floor_tokens=500, target_ratio=0.1, threshold=0.1),
+    )
+    engine.append(*first.messages)
+    more = written("anthropic", [Exchange(2, 1, 900)] * 12, start=40, ending="step")
+    engine.append(*more)
+    assert engine.compact(force=True).status == "compacted"
+    again = json.dumps(engine.messages)
+    assert fact.group(0) in again
+    assert again.count("[end of holdfast summary]") == 1

@@ -13,7 +13,7 @@ from holdfast.dialects.rule import Profile, is_model
 from holdfast.dialects.rules import roles_alternate, user_first
 from holdfast.errors import CannotEncode
 from holdfast.ports import WireRules
-from holdfast.transcript import Message, Transcript, Violation
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript, Violation
 
 
 def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> WireRules:
@@ -24,7 +24,9 @@ def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> Wir
         unwritable = [
             found
             for index, message in enumerate(messages)
-            if not message.intact and (found := _unwritable(encode, message, index))
+            if not message.intact
+            and not _is_plain(message)
+            and (found := _unwritable(encode, message, index))
         ]
         if unwritable:
             return unwritable
@@ -38,6 +40,15 @@ def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> Wir
         alternates=profile.prefers_alternation or profile.has(roles_alternate.NAME),
         user_first=profile.has(user_first.NAME),
         strips_thinking=bool(bound) and (not named or is_model(named, bound)),
+    )
+
+
+def _is_plain(message: Message) -> bool:
+    """Return whether a message holds only what every dialect can write: words and functions."""
+    return all(
+        isinstance(part, Text)
+        or (isinstance(part, (ToolCall, ToolResult)) and part.kind == "function")
+        for part in message.parts
     )
 
 

@@ -341,7 +341,7 @@ class Compressor(ContextEngine):
         return Work(
             log=log.messages, costs=log.costs, facts=log.facts, prepared=log.prepared,
             view=log.view,
-            state=rehydrated(self._state, log.messages), policy=settings.policy,
+            state=rehydrated(self._state, log.carried), policy=settings.policy,
             budget=settings.budget, rules=wire_rules(frame, profile, settings.model),
             counter=settings.counter, redact=settings.redact, outside_tokens=self._outside(),
             wish=wish,

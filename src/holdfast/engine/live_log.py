@@ -31,6 +31,8 @@ class LiveLog:
         self.facts: list[tuple[Fact, ...]] = []
         self.prepared: list[Prepared | None] = []
         self.view_tokens = 0
+        self.carried: list[str] = []
+        """Summaries that earlier compactions left in what was appended."""
         self._view: View = whole(0)
         self._counter = counter
         self._policy = policy
@@ -40,10 +42,13 @@ class LiveLog:
         """Take new wire messages: all of them, or none where one cannot be measured."""
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
+        carried: list[str] = []
         taken: list[tuple[Message, int, tuple[Fact, ...], Prepared | None]] = []
         for message in recognise(self._decoded(items)):
-            if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
-                message = without_summary(message)
+            body = carried_summary(message)
+            if body is not None:
+                carried.append(body)
+                message = message if message.origin == "summary" else without_summary(message)
             for part in message.parts:
                 if isinstance(part, ToolCall):
                     calls[part.id] = part
@@ -51,6 +56,7 @@ class LiveLog:
             facts = facts_of(message, known)
             taken.append((message, tokens, facts, prepare(message, known, self._policy)))
         self._calls.update(calls)
+        self.carried.extend(carried)
         for message, tokens, facts, prepared in taken:
             self.messages.append(message)
             self.tokens.append(tokens)

@@ -20,7 +20,7 @@ from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Unchanged, finish, plan
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.measure import Costs, Estimator, message_tokens, tools_tokens
-from holdfast.pipeline.state import CompactionState, rehydrated
+from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
@@ -85,7 +85,7 @@ def compress(
         target_tokens=target_tokens,
     )
     log = _log(transcript.messages)
-    state = rehydrated(CompactionState(), transcript.messages)
+    state = rehydrated(CompactionState(), carried_in(transcript.messages))
     work = Work(
         log=log, costs=Costs(log, counter or Estimator()), view=_view(transcript.messages, log),
         state=state, policy=settings, budget=budget, rules=wire_rules(transcript, profile, model),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,18 +33,17 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     references: tuple[Reference, ...] = ()
 
 
-def rehydrated(state: CompactionState, log: Sequence[Message]) -> CompactionState:
-    """Return the state with what an earlier compaction left in the transcript itself.
+def rehydrated(state: CompactionState, carried: Sequence[str]) -> CompactionState:
+    """Return the state with the summaries that an earlier compaction left in the transcript.
 
     Only where the state knows of no compaction: a session never inherits another's summary.
     """
-    if state.count:
+    if state.count or not carried:
         return state
-    carried: Summary | None = None
-    for message in log:
-        if message.role == "user" or message.role == "assistant":
-            body = carried_summary(message)
-            if body is not None:
-                found = parse_summary(body)
-                carried = found if carried is None else merged(carried, found)
-    return state if carried is None else replace(state, count=1, carried=carried)
+    found = reduce(merged, map(parse_summary, carried))
+    return replace(state, count=1, carried=found)
+
+
+def carried_in(log: Sequence[Message]) -> list[str]:
+    """Return the bodies of the summaries that messages are or carry, in order."""
+    return [body for message in log if (body := carried_summary(message)) is not None]

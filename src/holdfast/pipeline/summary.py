@@ -50,6 +50,11 @@ _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _EMPTY = "None."
+_CARRIED_WEIGHTS: dict[Section, float] = {
+    "goal": 8.0, "constraints": 7.0, "pending": 5.5, "blocked": 4.5, "critical": 4.5,
+    "decisions": 4.0, "files": 3.0, "task": 3.0, "in_progress": 2.0,
+}  # fmt: skip
+"""What is carried over counts a little less than the same found anew."""
 _LEAST_ENTRY_TOKENS = 4
 _LEAST_CHARS = 40
 _HEADINGS_SHARE = 3
@@ -134,19 +139,20 @@ def parse_summary(text: str) -> Summary:
         else:
             entries[-1] = Entry(f"{entries[-1].text}\n{line.strip()}")
     return Summary(
-        {section: tuple(map(_sourced, entries)) for section, entries in found.items() if entries},
+        {name: tuple(_sourced(row, name) for row in rows) for name, rows in found.items() if rows},
         "parsed", len(found["completed"]),
     )  # fmt: skip
 
 
-def _sourced(entry: Entry) -> Entry:
-    """Return a carried entry with its source marked as one of an earlier list."""
+def _sourced(entry: Entry, section: Section) -> Entry:
+    """Return a carried entry with its source marked as one of an earlier list, and its weight."""
+    weight = _CARRIED_WEIGHTS.get(section, 1.0)
     found = _SOURCE.search(entry.text)
     if found is None:
-        return entry
+        return Entry(entry.text, weight=weight)
     source = found.group(1)
     label = source if source.startswith("earlier ") else f"earlier {source}"
-    return Entry(entry.text[: found.start()], label)
+    return Entry(entry.text[: found.start()], label, weight)
 
 
 def _section_of(heading: str) -> Section:
