@@ -13,7 +13,6 @@ from holdfast.pipeline.summary import (
     Entry,
     Section,
     Summary,
-    entries,
     merged,
     parse_summary,
     render_summary,
@@ -65,7 +64,7 @@ def test_every_section_has_its_heading_and_says_what_it_left_out() -> None:
 
 def test_completed_actions_keep_their_numbers() -> None:
     """The number of an action is its place among all, also among those that were left out."""
-    actions = entries([f"`run {n}`" for n in range(3)])
+    actions = tuple(Entry(f"`run {n}`") for n in range(3))
     text = render_summary(Summary({"completed": actions}, numbered=10), COUNTER, 1_000)
     assert "8. `run 0`" in text
     assert "10. `run 2`" in text
@@ -81,7 +80,7 @@ def test_an_entry_names_its_message_at_its_end() -> None:
 
 def test_merging_keeps_the_older_first_and_each_entry_once() -> None:
     """What stands in both stands once; numbers add up."""
-    older, newer = entries(["a", "b"]), entries(["b", "c"])
+    older, newer = (Entry("a"), Entry("b")), (Entry("b"), Entry("c"))
     both = merged(Summary({"goal": older}, numbered=2), Summary({"goal": newer}, numbered=3))
     assert [entry.text for entry in both.sections["goal"]] == ["a", "b", "c"]
     assert both.numbered == 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -242,8 +241,3 @@ def merged(older: Summary, newer: Summary) -> Summary:
         if kept:
             sections[section] = tuple(kept)
     return Summary(sections, newer.made_by, older.numbered + newer.numbered)
-
-
-def entries(lines: Sequence[str], *, weight: float = 1.0) -> tuple[Entry, ...]:
-    """Return plain lines as entries."""
-    return tuple(Entry(line, weight=weight) for line in lines)
