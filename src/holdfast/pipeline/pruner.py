@@ -89,7 +89,7 @@ class Pruner:
         return prepare(alone, calls, self.work.policy)
 
     def squeeze(self, start: int, excess: int) -> None:
-        """Cut the largest results from `start` on until `excess` tokens are gone, or none is left."""
+        """Cut the largest results from `start` on until `excess` tokens are gone, if they can."""
         for _ in range(_SQUEEZES):
             if excess <= 0:
                 return
