@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -36,11 +35,11 @@ _READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
 class Newer(Struct):
     """What stands further on in the log, so that an older copy may point there.
 
-    `outputs` are hashes of tool results, `reads` what was read of which file, `media` whether a
+    `outputs` are texts of tool results, `reads` what was read of which file, `media` whether a
     newer user message bears media. Filled from the end of the log towards its start.
     """
 
-    outputs: set[bytes]
+    outputs: set[str]
     reads: set[str]
     media: bool = False
 
@@ -53,8 +52,8 @@ def nothing_newer() -> Newer:
 class Prepared(Struct, frozen=True, gc=False):
     """What pruning needs to know of a message with one tool result, made ready once."""
 
-    mark: bytes
-    """Tells identical outputs."""
+    output: str
+    """The text of the result: tells identical ones."""
     read: str
     """The file and range that was read, "" where none was."""
     line: str
@@ -174,8 +173,7 @@ def _prepared(result: ToolResult, call: ToolCall | None, policy: Policy) -> Prep
     if text[:1] == "[" and origin_of(text) != "real":
         return None
     line = digest_of(call, text) + (f" and {media} media" if media else "")
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return Prepared(mark, _what_was_read(call) if call is not None else "", line)
+    return Prepared(text, _what_was_read(call) if call is not None else "", line)
 
 
 def _pruned_result(
@@ -197,8 +195,8 @@ def _pruned_result(
 
 def _seen(ready: Prepared, newer: Newer) -> bool:
     """Return whether a newer result makes this one superfluous, and remember this one."""
-    seen = ready.mark in newer.outputs or (bool(ready.read) and ready.read in newer.reads)
-    newer.outputs.add(ready.mark)
+    seen = ready.output in newer.outputs or (bool(ready.read) and ready.read in newer.reads)
+    newer.outputs.add(ready.output)
     if ready.read:
         newer.reads.add(ready.read)
     return seen
