@@ -263,3 +263,13 @@ def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> No
     again = json.dumps(engine.messages)
     assert fact.group(0) in again
     assert again.count("[end of holdfast summary]") == 1
+
+
+def test_the_second_report_counts_the_messages_that_were_seen() -> None:
+    """Before and after are what the model saw, not the whole log."""
+    made = engine()
+    first = made.compact(force=True)
+    made.append(*more(40))
+    second = made.compact(force=True)
+    assert second.messages_before == first.messages_after + len(more(40))
+    assert second.messages_after == len(made.messages)

@@ -278,3 +278,12 @@ def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:
     assert len(same) >= 3
     assert compress(tuple(items), target_tokens=3_000).messages == made.messages
     assert load(made.messages).dialect == "openai-chat"
+
+
+def test_what_is_pinned_stays_as_it_is() -> None:
+    """A pinned message in the middle is an island: the same object, between what was folded."""
+    items = written("openai-chat", WORK, with_system=True)
+    at = next(index for index, item in enumerate(items) if index > 6 and item["role"] == "user")
+    made = compress(items, target_tokens=3_000, pinned=[at])
+    assert made.report.status == "compacted"
+    assert any(item is items[at] for item in made.messages)

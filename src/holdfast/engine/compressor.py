@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -36,6 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     model: str = ""
     context_length: int
+    window_source: Literal["given", "model", "assumed"] = "given"
     output_tokens: int = 0
     policy: Policy
     provider: str | None = None
@@ -88,9 +89,10 @@ class Compressor(ContextEngine):
         tools: Sequence[Payload] = (),
     ) -> None:
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens."""
-        window, _ = window_of(model, context_length)
+        window, source = window_of(model, context_length)
         self._settings = Settings(
-            model=model, context_length=window, output_tokens=output_tokens,
+            model=model, context_length=window, window_source=source,
+            output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
             dialect=dialect_for(provider, dialect),
             counter=counter or Estimator(), redact=redact, tools=tuple(tools),
@@ -136,11 +138,19 @@ class Compressor(ContextEngine):
         return decide(moment, settings.policy, settings.budget)
 
     def compact(
-        self, *, focus: str = "", force: bool = False, keep_last: int | None = None
+        self,
+        *,
+        focus: str = "",
+        force: bool = False,
+        keep_last: int | None = None,
+        pinned: Iterable[int] = (),
     ) -> Report:
-        """Fold what is due and return what was done; without `force` only where it is due."""
+        """Fold what is due and return what was done; without `force` only where it is due.
+
+        `pinned` are log positions that stay as they are.
+        """
         decision = self.decide()
-        work = self._work(Wish(focus=focus, keep_last=keep_last))
+        work = self._work(Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned)))
         if not force and not decision.due:
             stays = Unchanged(decision.reason, decision.detail, self._estimate())
             return self._reported(work, stays, decision)
@@ -279,7 +289,11 @@ class Compressor(ContextEngine):
         """Take another model: the next `decide` already uses its window."""
         output = details.get("output_tokens", self._settings.output_tokens)
         self._settings = replace(
-            self._settings, model=model, context_length=context_length, output_tokens=int(output)
+            self._settings,
+            model=model,
+            context_length=context_length,
+            window_source="given",
+            output_tokens=int(output),
         )
         self.context_length = context_length
         self.threshold_tokens = self._settings.budget.threshold_tokens
@@ -370,7 +384,7 @@ class Compressor(ContextEngine):
             urgency=decision.urgency,
             prompt_tokens=decision.prompt_tokens,
             prompt_tokens_source=decision.source,
-            context_length_source="given",
+            context_length_source=self._settings.window_source,
         )
         self._last = report
         return report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -63,13 +63,15 @@ def compress(
     dialect: str | None = None,
     keep_last: int | None = None,
     above: int | None = None,
+    pinned: Iterable[int] = (),
     references: bool = True,
     counter: TokenCounter | None = None,
     redact: Redact = str,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
-    A run by hand acts also below the threshold. The list is repaired first where it breaks its
+    A run by hand acts also below the threshold; `pinned` are positions that stay as they are, and
+    `force` is for engines that would wait. The list is repaired first where it breaks its
     provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated.
     """
     del force
@@ -92,7 +94,10 @@ def compress(
         counter=counter or Estimator(), redact=redact,
         outside_tokens=_outside(transcript, counter or Estimator()),
         note_tokens=_note_tokens(transcript, counter or Estimator()),
-        wish=Wish(keep_last=keep_last, above=above, focus=focus, references=references),
+        wish=Wish(
+            keep_last=keep_last, above=above, focus=focus, references=references,
+            pinned=frozenset(pinned),
+        ),
     )  # fmt: skip
     todo = plan(work)
     done = todo if isinstance(todo, Unchanged) else finish(todo)

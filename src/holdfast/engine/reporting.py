@@ -14,6 +14,7 @@ from holdfast.transcript import Folded, Kept, Rewritten, Transcript, View
 def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> Report:
     """Return the report of one run; `transcript` gives the frame for the breakdown."""
     budget, before = work.budget, done.tokens_before
+    shown = _messages_in(work.view)
     stays = Report(
         status="unchanged",
         tokens_before=before,
@@ -26,8 +27,8 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         target_tokens=budget.target_tokens,
         floor_tokens=done.floor_tokens,
         fits_window=before <= budget.effective_window,
-        messages_before=len(work.log),
-        messages_after=len(work.log),
+        messages_before=shown,
+        messages_after=shown,
         kept=len(work.log),
         rewritten=0,
         folded=0,
@@ -65,6 +66,13 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         notes=tuple(notes),
         categories=(*fixed_categories(transcript, work.counter), *done.categories),
     )
+
+
+def _messages_in(view: View) -> int:
+    """Return how many messages a view shows."""
+    kept, rewritten, _ = _counts(view)
+    folded = (item for item in view.items if isinstance(item, Folded))
+    return kept + rewritten + sum(len(item.messages) for item in folded)
 
 
 def _counts(view: View) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.summary import Summary, focused, merged
 from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
+from holdfast.ports import Redact
 from holdfast.report import Category, Reason, Reference
 from holdfast.transcript import Message, View, is_ask
 
@@ -123,9 +124,18 @@ def _summary(todo: Plan, prose: Summary | None) -> Summary:
     )
     summary = summarise(todo.ledger, work.redact, live_asks=live)
     if work.state.carried is not None:
-        summary = merged(work.state.carried, summary)
+        summary = merged(_redacted(work.state.carried, work.redact), summary)
     summary = summary if prose is None else merged(prose, summary)
     return focused(summary, work.wish.focus) if work.wish.focus else summary
+
+
+def _redacted(summary: Summary, redact: Redact) -> Summary:
+    """Return a summary that comes back from a transcript without the secrets it may hold."""
+    sections = {
+        name: tuple(replace(entry, text=redact(entry.text)) for entry in rows)
+        for name, rows in summary.sections.items()
+    }
+    return replace(summary, sections=sections)
 
 
 def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
