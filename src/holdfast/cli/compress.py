@@ -77,11 +77,12 @@ def compress(file: str, **options: Any) -> int:
     """Make a transcript smaller, so that nothing is lost.
 
     What every provider accepts comes out: the newest messages as they were (results that do not
-    fit by themselves are cut in the middle), older tool results as one-line digests, the rest folded into a summary, made without a model. Each of these carries a
-    reference, and the originals are in OUT.originals.jsonl (for its owner alone), written before
-    OUT: `holdfast recall` gives one back, `holdfast undo` all. On standard output there are
-    references only with --originals. What breaks the provider's rules is mended first, or refused
-    with exit code 2. Where nothing can be saved, OUT is FILE, and the reason is said.
+    fit by themselves are cut in the middle), older tool results as one-line digests, the rest
+    folded into a summary, made without a model. Each of these carries a reference, and the
+    originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
+    recall` gives one back, `holdfast undo` all. On standard output there are references only with
+    --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
+    Where nothing can be saved, OUT is FILE, and the reason is said.
 
     \b
     holdfast compress session.json -o small.json

@@ -58,7 +58,7 @@ def _part_tokens(part: Part, counter: TokenCounter) -> int:
         case Text(text=text):
             return counter.count(text)
         case ToolCall(name=name, arguments=arguments):
-            return TOOL_CALL_OVERHEAD_TOKENS + counter.count(name) + counter.count(arguments)
+            return TOOL_CALL_OVERHEAD_TOKENS + counter.count(f"{name} {arguments}")
         case ToolResult(parts=parts):
             return sum(_part_tokens(inner, counter) for inner in parts)
         case Thinking(text=text, signature=signature, redacted=redacted):
