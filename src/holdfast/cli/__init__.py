@@ -129,7 +129,7 @@ def holdfast(context: click.Context) -> int:
     holdfast check session.json              is it a list that the provider accepts?
     holdfast repair session.json -o out.json mend it without inventing content
     holdfast convert session.json --to anthropic -o out.json
-    """  # noqa: D301
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
     return 0

@@ -26,7 +26,7 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     holdfast check session.json
     holdfast check --provider strict sessions/*.jsonl.gz
     holdfast check --json - < request.json
-    """  # noqa: D301
+    """
     refuse_contradiction(provider, dialect)
     return max(_check_file(name, provider, dialect, as_json, len(files) == 1) for name in files)
 

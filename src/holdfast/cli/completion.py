@@ -17,7 +17,7 @@ def completion(shell: str) -> int:
     eval "$(holdfast completion bash)"          in ~/.bashrc
     eval "$(holdfast completion zsh)"           in ~/.zshrc
     holdfast completion fish | source           in ~/.config/fish/config.fish
-    """  # noqa: D301
+    """
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"No completion for {shell!r}")

@@ -88,7 +88,7 @@ def compress(file: str, **options: Any) -> int:
     holdfast compress session.json -o small.json
     holdfast compress session.json -o small.json --target-tokens 8000
     holdfast compress session.json --preview --model claude-sonnet-4-5
-    """  # noqa: D301
+    """
     asked = _Asked(file=file, options=options)
     _refuse_contradictions(asked)
     settings = settings_from(options)

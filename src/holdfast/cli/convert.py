@@ -41,7 +41,7 @@ def convert(
     \b
     holdfast convert session.json --to anthropic -o out.json
     holdfast convert sessions.jsonl --to openai-responses --allow-loss -o out.jsonl.gz
-    """  # noqa: D301
+    """
     check_writable(output)
     to_stderr = output == STANDARD
     try:

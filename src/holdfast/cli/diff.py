@@ -49,7 +49,7 @@ def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
 
     \b
     holdfast diff session.json small.json
-    """  # noqa: D301
+    """
     if before == after == STANDARD:
         raise click.UsageError("Only one of the two can be standard input")
     sides: list[Input] = []

@@ -41,7 +41,7 @@ def inspect(file: str, **options: Any) -> int:
     \b
     holdfast inspect session.json
     holdfast inspect session.json --model claude-sonnet-4-5 --top 20
-    """  # noqa: D301
+    """
     refuse_contradiction(options["provider"], options["dialect"])
     settings = settings_from(options)
     try:

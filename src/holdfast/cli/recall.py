@@ -21,7 +21,7 @@ def recall(reference: str, originals: str) -> int:
 
     \b
     holdfast recall hf-0123456789 --originals small.json.originals.jsonl
-    """  # noqa: D301
+    """
     found = recall_from(reference, load_originals(originals))
     write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
     return 0

@@ -36,7 +36,7 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     holdfast repair session.json -o mended.json
     holdfast repair --provider strict session.jsonl.gz -o mended.jsonl.gz
     holdfast repair - < request.json > mended.json
-    """  # noqa: D301
+    """
     refuse_contradiction(provider, dialect)
     check_writable(output)
     to_stderr = output == STANDARD

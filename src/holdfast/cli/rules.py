@@ -38,7 +38,7 @@ def rules(provider: str | None, as_json: bool) -> int:
     \b
     holdfast rules
     holdfast rules anthropic
-    """  # noqa: D301
+    """
     for profile in [PROFILES[provider]] if provider else PROFILES.values():
         if as_json:
             emit(_report(profile))

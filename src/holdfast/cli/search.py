@@ -24,7 +24,7 @@ def search(text: str, originals: str, most: int, as_json: bool) -> int:
 
     \b
     holdfast search "connection refused" --originals small.json.originals.jsonl
-    """  # noqa: D301
+    """
     hits = search_in(text, load_originals(originals), most)
     for hit in hits:
         if as_json:

@@ -39,7 +39,7 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
     \b
     holdfast undo small.json
     holdfast undo small.json -o session.json
-    """  # noqa: D301
+    """
     held = originals or f"{out}{SUFFIX}"
     target = output or out
     check_writable(target)

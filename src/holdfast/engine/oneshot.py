@@ -17,7 +17,7 @@ from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.assemble import with_note
-from holdfast.pipeline.compact import Unchanged, finish, plan
+from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.measure import Costs, Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
@@ -80,20 +80,22 @@ def compress(
     transcript, actions = repair_transcript(given, profile.without("call-pending"))
     window, source = window_of(model, context_length)
     settings = policy or Policy()
-    budget = budget_for(
-        settings,
-        window,
-        output_tokens=output_tokens,
-        target_tokens=target_tokens,
-    )
     log = _log(transcript.messages)
-    state = rehydrated(CompactionState(), carried_in(transcript.messages))
+    counts = counter or Estimator()
     work = Work(
-        log=log, costs=Costs(log, counter or Estimator()), view=_view(transcript.messages, log),
-        state=state, policy=settings, budget=budget, rules=wire_rules(transcript, profile, model),
-        counter=counter or Estimator(), redact=redact,
-        outside_tokens=_outside(transcript, counter or Estimator()),
-        note_tokens=_note_tokens(transcript, counter or Estimator()),
+        log=log,
+        costs=Costs(log, counts),
+        view=_view(transcript.messages, log),
+        state=rehydrated(CompactionState(), carried_in(transcript.messages)),
+        policy=settings,
+        budget=budget_for(
+            settings, window, output_tokens=output_tokens, target_tokens=target_tokens
+        ),
+        rules=wire_rules(transcript, profile, model),
+        counter=counts,
+        redact=redact,
+        outside_tokens=_outside(transcript, counts),
+        note_tokens=_note_tokens(transcript, counts),
         wish=Wish(
             keep_last=keep_last, above=above, focus=focus, references=references,
             pinned=frozenset(pinned),
@@ -101,18 +103,29 @@ def compress(
     )  # fmt: skip
     todo = plan(work)
     done = todo if isinstance(todo, Unchanged) else finish(todo)
-    report = report_of(work, done, transcript)
-    assumed = f"no window is known for the model, so {window:,} tokens are assumed"
     report = replace(
-        report, context_length_source=source,
-        notes=(*report.notes, assumed) if source == "assumed" else report.notes,
+        report_of(work, done, transcript),
+        context_length_source=source,
         repaired=tuple(action.what for action in actions),
-    )  # fmt: skip
+    )
+    return _compressed(messages, given, transcript, done, report)
+
+
+def _compressed(
+    messages: Any,
+    given: Transcript,
+    transcript: Transcript,
+    done: Outcome | Unchanged,
+    report: Report,
+) -> Compressed:
+    """Return the result in the frame that was given; the very object where nothing changed."""
+    if report.context_length_source == "assumed":
+        note = f"no window is known for the model: {report.context_length:,} tokens are assumed"
+        report = replace(report, notes=(*report.notes, note))
     if isinstance(done, Unchanged):
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
-    noted = _noted_frame(transcript, done.view)
-    result = with_messages(noted, done.messages)
+    result = with_messages(_noted_frame(transcript, done.view), done.messages)
     return Compressed(dump(result), report, result, transcript.messages)
 
 
