@@ -273,3 +273,14 @@ def test_the_second_report_counts_the_messages_that_were_seen() -> None:
     second = made.compact(force=True)
     assert second.messages_before == first.messages_after + len(more(40))
     assert second.messages_after == len(made.messages)
+
+
+def test_a_huge_newest_message_does_not_switch_compaction_off_for_ever() -> None:
+    """While the newest messages alone are over the threshold nothing can help; once they are old
+    it can again."""
+    made = Compressor(context_length=64_000)
+    made.append(*ITEMS, {"role": "user", "content": "word " * 60_000})
+    assert (made.decide().due, made.decide().reason) == (False, "cannot")
+    made.append(*more(60))
+    assert made.decide().due
+    assert made.compact().status == "compacted"

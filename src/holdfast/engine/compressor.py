@@ -43,7 +43,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
     counter: TokenCounter
     redact: Redact
-    tools: tuple[Payload, ...] = ()
+    outside_tokens: int = 0
+    """The tool definitions, which stand outside the message list."""
 
     @property
     def budget(self) -> Budget:
@@ -90,12 +91,13 @@ class Compressor(ContextEngine):
     ) -> None:
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens."""
         window, source = window_of(model, context_length)
+        counts = counter or Estimator()
         self._settings = Settings(
             model=model, context_length=window, window_source=source,
             output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
             dialect=dialect_for(provider, dialect),
-            counter=counter or Estimator(), redact=redact, tools=tuple(tools),
+            counter=counts, redact=redact, outside_tokens=tools_tokens(tools, counts),
         )  # fmt: skip
         self.context_length = window
         self.threshold_tokens = self._settings.budget.threshold_tokens
@@ -132,7 +134,7 @@ class Compressor(ContextEngine):
         tokens, source = self._prompt_tokens(prompt_tokens)
         moment = Moment(
             prompt_tokens=tokens, source=source, ineffective=self._state.ineffective,
-            floor_tokens=self._last.floor_tokens if self._last else 0,
+            floor_tokens=self._outside() + self._live().floor_tokens(settings.policy.min_tail),
             is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
         )  # fmt: skip
         return decide(moment, settings.policy, settings.budget)
@@ -335,7 +337,7 @@ class Compressor(ContextEngine):
         return self._outside() + (self._log.view_tokens if self._log else 0)
 
     def _outside(self) -> int:
-        return tools_tokens(self._settings.tools, self._settings.counter)
+        return self._settings.outside_tokens
 
     def _is_unconfirmed(self) -> bool:
         """Return whether only our own estimate says what the last compaction left."""

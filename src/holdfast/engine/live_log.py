@@ -13,7 +13,7 @@ from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.prune import Prepared, prepare
 from holdfast.policy import Policy
 from holdfast.ports import TokenCounter
-from holdfast.transcript import Message, ToolCall, View, extend, render, whole
+from holdfast.transcript import Message, ToolCall, View, extend, is_ask, render, whole
 
 
 class LiveLog:
@@ -31,6 +31,7 @@ class LiveLog:
         self.facts: list[tuple[Fact, ...]] = []
         self.prepared: list[Prepared | None] = []
         self.view_tokens = 0
+        self.latest_ask = -1
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
         self._view: View = whole(0)
@@ -58,6 +59,8 @@ class LiveLog:
         self._calls.update(calls)
         self.carried.extend(carried)
         for message, tokens, facts, prepared in taken:
+            if is_ask(message):
+                self.latest_ask = len(self.messages)
             self.messages.append(message)
             self.tokens.append(tokens)
             self.facts.append(facts)
@@ -77,6 +80,19 @@ class LiveLog:
         step = [message.wire for message in self.messages[first:start]]
         decode = dialect_named(self.dialect).decode
         return decode([*step, *items], first)[len(step) :]
+
+    def floor_tokens(self, min_tail: int) -> int:
+        """Return about what no compaction can remove: system prompt, latest ask, newest messages.
+
+        Looks at a few messages only, however long the log is.
+        """
+        length = len(self.tokens)
+        tail = max(length - min_tail, 0)
+        stop = 0
+        while stop < tail and self.messages[stop].role in ("system", "developer"):
+            stop += 1
+        ask = self.tokens[self.latest_ask] if stop <= self.latest_ask < tail else 0
+        return sum(self.tokens[:stop]) + ask + sum(self.tokens[tail:])
 
     @property
     def view(self) -> View:
