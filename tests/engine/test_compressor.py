@@ -13,7 +13,7 @@ from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.oneshot import compress
-from holdfast.errors import InvalidSetting, UnknownReference
+from holdfast.errors import CannotRepair, InvalidSetting, UnknownReference
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import Exchange, written
 
@@ -284,3 +284,84 @@ def test_a_huge_newest_message_does_not_switch_compaction_off_for_ever() -> None
     made.append(*more(60))
     assert made.decide().due
     assert made.compact().status == "compacted"
+
+
+def pending_call(name: str) -> dict[str, Any]:
+    function = {"name": "shell", "arguments": "{}"}
+    calls = [{"id": name, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def test_an_interrupted_call_does_not_switch_compaction_off() -> None:
+    """What the host's list already breaks is not held against the result."""
+    made = engine()
+    made.append(pending_call("zz"), {"role": "user", "content": "stop"})
+    made.append({"role": "assistant", "content": "sure"})
+    assert made.compact().status == "compacted"
+
+
+def test_runs_by_hand_that_find_nothing_do_not_switch_compaction_off() -> None:
+    """Only an automatic run that was due and in vain counts."""
+    made = Compressor(context_length=8_000, policy=SMALL)
+    made.append(*ITEMS[:5])
+    for _ in range(3):
+        assert made.compact(force=True).status == "unchanged"
+    made.append(*more(10, 8))
+    assert made.decide().due
+
+
+def test_a_list_that_cannot_be_taken_leaves_the_session_as_it_was() -> None:
+    """Nothing is forgotten before the new list has been read."""
+    made = engine()
+    report = made.compact(force=True)
+    before, state = made.messages, made.state
+    with pytest.raises(CannotRepair):
+        made.compress([{"role": "user"}])
+    assert (made.messages, made.state) == (before, state)
+    assert made.recall(report.references[0].ref)
+
+
+def test_a_host_that_edits_its_list_keeps_its_originals() -> None:
+    """References that the list still shows resolve, whatever the host did to the rest."""
+    made = engine()
+    report = made.compact(force=True)
+    fold = report.references[0]
+    shown = made.messages
+    made.compress([*shown[:-1], {"role": "user", "content": "Try again."}])
+    assert made.recall(fold.ref) == ITEMS[fold.start : fold.stop]
+
+
+def test_a_size_that_the_host_names_is_believed() -> None:
+    """Also right after a compaction, before the provider reported anything else."""
+    made = engine()
+    made.compact(force=True)
+    grown = [*made.messages, *more(40)]
+    assert made.compress(grown, current_tokens=7_500) != grown
+
+
+def test_reports_on_messages_that_were_not_seen_yet_do_not_spoil_the_calibration() -> None:
+    """A host that hands its list over only now and then reports every turn all the same."""
+    made = engine(context_length=200_000)
+    true = made.decide().prompt_tokens
+    for turn in range(8):
+        made.update_from_response({"prompt_tokens": true + 500 * turn})
+    assert made.decide().prompt_tokens == true + 3_500
+    made.on_session_reset()
+    made.append(*ITEMS)
+    assert made.decide().prompt_tokens == pytest.approx(true, rel=0.05)
+
+
+def test_a_window_that_cannot_be_is_refused_and_nothing_changes() -> None:
+    """The compressor goes on with the window that it had."""
+    made = engine(output_tokens=1_000)
+    with pytest.raises(InvalidSetting):
+        made.update_model("small", 500)
+    assert made.context_length == 8_000
+    assert made.decide().due
+
+
+def test_an_empty_focus_forces_nothing() -> None:
+    """Hosts pass an empty topic where the user named none."""
+    made = Compressor(context_length=200_000)
+    made.append(*ITEMS)
+    assert made.compress(ITEMS, focus_topic="") == ITEMS

@@ -19,6 +19,7 @@ from holdfast.engine.live_log import LiveLog
 from holdfast.engine.recall import TOOLS, answer_tool, find, recall
 from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
+from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
@@ -26,9 +27,9 @@ from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
-from holdfast.report import Report
+from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Payload, Transcript, View, extend, render
+from holdfast.transcript import Message, Payload, Transcript, View, extend, render
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -58,8 +59,12 @@ class Usage(Struct, frozen=True, kw_only=True):
     prompt_tokens: int = 0
     at_estimate: int = 0
     """Our own estimate of the same prompt."""
+    at_length: int = 0
+    """How many messages the log had."""
     confirmed: bool = True
     """Whether a report came since the last compaction."""
+    runs_ahead: bool = False
+    """Whether the report is about messages that the log does not hold yet."""
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -102,6 +107,7 @@ class Compressor(ContextEngine):
         self.context_length = window
         self.threshold_tokens = self._settings.budget.threshold_tokens
         self._calibration = Calibration()
+        self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
 
     def _begin(self) -> None:
@@ -111,6 +117,7 @@ class Compressor(ContextEngine):
         self._seen: list[Any] = []
         self._last: Report | None = None
         self._undone: list[tuple[View, int, CompactionState]] = []
+        self._tried_at = 0
 
     @property
     def name(self) -> str:
@@ -133,7 +140,7 @@ class Compressor(ContextEngine):
         settings = self._settings
         tokens, source = self._prompt_tokens(prompt_tokens)
         moment = Moment(
-            prompt_tokens=tokens, source=source, ineffective=self._state.ineffective,
+            prompt_tokens=tokens, source=source, ineffective=self._strikes(),
             floor_tokens=self._outside() + self._live().floor_tokens(settings.policy.min_tail),
             is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
         )  # fmt: skip
@@ -160,8 +167,9 @@ class Compressor(ContextEngine):
         done = todo if isinstance(todo, Unchanged) else finish(todo)
         if isinstance(done, Outcome):
             self._adopt(done)
-        else:
+        elif decision.due and done.reason != "cannot":
             self._state = replace(self._state, ineffective=self._state.ineffective + 1)
+        self._tried_at = self._estimate()
         return self._reported(work, done, decision)
 
     @property
@@ -181,7 +189,10 @@ class Compressor(ContextEngine):
 
     def recall(self, reference: str) -> list[Any]:
         """Return the originals that a reference stands for; raises `UnknownReference`."""
-        return recall(reference, self._state.references, self._live().messages)
+        for references, messages in ((self._state.references, self._live().messages), *self._past):
+            if any(row.ref == reference for row in references):
+                return recall(reference, references, messages)
+        raise UnknownReference(reference, len(self._state.references))
 
     def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
         """Return positions and snippets of folded messages that hold `text`."""
@@ -220,11 +231,14 @@ class Compressor(ContextEngine):
         prompt = _prompt_tokens_of(usage)
         if prompt <= 0:
             return
-        estimate = self._estimate()
         if self._last is not None and not self._usage.confirmed:
             self._last = self._last.confirmed_by(prompt)
-        self._calibration = self._calibration.observe(self._settings.model, estimate, prompt)
-        self._usage = Usage(prompt_tokens=prompt, at_estimate=estimate)
+        reported = self._reported_usage(prompt)
+        if not reported.runs_ahead:
+            self._calibration = self._calibration.observe(
+                self._settings.model, reported.at_estimate, prompt
+            )
+        self._usage = reported
         self.last_prompt_tokens = prompt
         self.last_completion_tokens = _first_int(usage, "completion_tokens", "output_tokens")
         self.last_total_tokens = prompt + self.last_completion_tokens
@@ -254,10 +268,8 @@ class Compressor(ContextEngine):
         """Return the host's list made smaller; the same messages where nothing is due."""
         self._absorb(messages)
         if current_tokens:
-            self._usage = replace(
-                self._usage, prompt_tokens=current_tokens, at_estimate=self._estimate()
-            )
-        report = self.compact(focus=focus_topic or "", force=force or focus_topic is not None)
+            self._usage = self._reported_usage(current_tokens)
+        report = self.compact(focus=focus_topic or "", force=force or bool(focus_topic))
         return list(messages) if report.status == "unchanged" else self.messages
 
     async def acompress(
@@ -274,6 +286,7 @@ class Compressor(ContextEngine):
     def on_session_reset(self) -> None:
         """Forget the session; the calibration belongs to the model and stays."""
         super().on_session_reset()
+        self._past = []
         self._begin()
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
@@ -290,15 +303,17 @@ class Compressor(ContextEngine):
     def update_model(self, model: str, context_length: int, **details: Any) -> None:
         """Take another model: the next `decide` already uses its window."""
         output = details.get("output_tokens", self._settings.output_tokens)
-        self._settings = replace(
+        settings = replace(
             self._settings,
             model=model,
             context_length=context_length,
             window_source="given",
             output_tokens=int(output),
         )
+        threshold = settings.budget.threshold_tokens
+        self._settings = settings
         self.context_length = context_length
-        self.threshold_tokens = self._settings.budget.threshold_tokens
+        self.threshold_tokens = threshold
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows, with the pressure and the reason to wait."""
@@ -313,6 +328,21 @@ class Compressor(ContextEngine):
         }
 
     # Helpers, in order of use
+
+    def _reported_usage(self, prompt: int) -> Usage:
+        """Return a report with what we know of the same prompt.
+
+        A host that hands its list over only now and then reports on messages that have not been
+        seen yet: such a report runs ahead, and says nothing about the estimate.
+        """
+        was, length = self._usage, len(self._live().messages)
+        same = was.confirmed and was.prompt_tokens > 0 and was.at_length == length
+        return Usage(
+            prompt_tokens=prompt,
+            at_estimate=self._estimate(),
+            at_length=length,
+            runs_ahead=same and prompt > was.prompt_tokens,
+        )
 
     def _live(self) -> LiveLog:
         if self._log is None:
@@ -338,6 +368,11 @@ class Compressor(ContextEngine):
 
     def _outside(self) -> int:
         return self._settings.outside_tokens
+
+    def _strikes(self) -> int:
+        """Return how often compaction was in vain; new material is a reason to try again."""
+        grown = self._estimate() - self._tried_at
+        return self._state.ineffective if grown < self._settings.budget.tail_tokens else 0
 
     def _is_unconfirmed(self) -> bool:
         """Return whether only our own estimate says what the last compaction left."""
@@ -397,16 +432,28 @@ class Compressor(ContextEngine):
         if known and len(messages) >= known and list(messages[:known]) == self._seen:
             if len(messages) > known:
                 self.append(*messages[known:])
+            if self._usage.runs_ahead:
+                self._usage = replace(self._usage, at_estimate=self._estimate(), runs_ahead=False)
             return
-        state = self._state
-        self._begin()
-        if not known:
-            self._state = state
-        found = load(list(messages), dialect=self._settings.dialect)
-        profile = profile_for(found.dialect, self._settings.provider)
+        self._replace_log(messages)
+
+    def _replace_log(self, messages: Sequence[Any]) -> None:
+        """Begin a log anew with another list; originals of the one before stay recallable."""
+        settings = self._settings
+        found = load(list(messages), dialect=settings.dialect)
+        profile = profile_for(found.dialect, settings.provider)
         mended, _ = repair_transcript(found, profile.without("call-pending"))
-        self.append(*[dialect_named(found.dialect).encode(message) for message in mended.messages])
-        self._seen = list(messages) if mended is found else self._seen
+        encode = dialect_named(found.dialect).encode
+        log = LiveLog(found.dialect, settings.counter, settings.policy)
+        seen = [encode(message) for message in mended.messages]
+        log.append(seen)
+        past, state = self._log, self._state
+        if past is not None and past.messages:
+            self._past.append((state.references, past.messages))
+            state = CompactionState()
+        self._begin()
+        self._log, self._state = log, state
+        self._seen = list(messages) if mended is found else seen
 
 
 def _prompt_tokens_of(usage: Mapping[str, Any]) -> int:

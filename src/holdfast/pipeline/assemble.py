@@ -64,12 +64,25 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     best: Assembled | None = None
     for place in _places(work, folds):
         made = _placed(work, choice, rewritten, framed, reference, place)
-        made = replace(made, violations=tuple(work.rules.check(made.messages)))
+        made = replace(made, violations=_new_violations(work, made.messages))
         best = best or made
         if not made.violations:
             return made
     assert best is not None
     return best
+
+
+def _new_violations(work: Work, messages: Sequence[Message]) -> tuple[Violation, ...]:
+    """Return the rules that a candidate breaks and what the model sees now does not.
+
+    A host may hand in a call that was interrupted; that must not switch compaction off.
+    """
+    found = work.rules.check(messages)
+    if not found:
+        return ()
+    now = tuple(render(work.view, work.log))
+    known = {(one.rule, now[one.index].position) for one in work.rules.check(now) if one.index >= 0}
+    return tuple(one for one in found if (one.rule, messages[one.index].position) not in known)
 
 
 class Place(Struct, frozen=True):
