@@ -365,3 +365,32 @@ def test_an_empty_focus_forces_nothing() -> None:
     made = Compressor(context_length=200_000)
     made.append(*ITEMS)
     assert made.compress(ITEMS, focus_topic="") == ITEMS
+
+
+def test_undo_gives_back_a_summary_that_was_merged_into_a_message() -> None:
+    """What the host handed in is what it gets back, and what was measured."""
+    items = written("anthropic", [Exchange(2, 1, 900)] * 12, ending="step")
+    shown = compress(items, provider="anthropic", target_tokens=2_500).messages
+    made = Compressor(context_length=8_000, provider="anthropic", policy=SMALL)
+    made.append(*shown)
+    alone = compress(shown, provider="anthropic", context_length=8_000).report.tokens_before
+    assert made.decide().prompt_tokens == pytest.approx(alone, rel=0.02)
+    made.append(*written("anthropic", [Exchange(2, 1, 900)] * 6, start=40, ending="step"))
+    before = made.messages
+    assert made.compact(force=True).status == "compacted"
+    assert made.undo()
+    assert made.messages == before
+
+
+def test_a_restored_ledger_is_of_an_earlier_list() -> None:
+    """Its labels never mean messages of the new log, and nothing is counted twice."""
+    made = engine()
+    made.compact(force=True)
+    fresh = Compressor(context_length=8_000, policy=SMALL)
+    fresh.restore(made.snapshot())
+    fresh.append(*made.messages, *more(40))
+    report = fresh.compact(force=True)
+    assert report.status == "compacted"
+    text = json.dumps(fresh.messages)
+    assert "[earlier m" in text
+    assert text.count("[end of holdfast summary]") == 1

@@ -287,3 +287,43 @@ def test_what_is_pinned_stays_as_it_is() -> None:
     made = compress(items, target_tokens=3_000, pinned=[at])
     assert made.report.status == "compacted"
     assert any(item is items[at] for item in made.messages)
+
+
+def test_a_size_that_is_reached_already_changes_nothing() -> None:
+    """Asked for less than there is, a run acts; asked for more, it does not."""
+    items = written("openai-chat", WORK)
+    assert compress(items, target_tokens=10**9).messages is items
+
+
+def test_a_tail_that_is_named_is_left_as_it_is() -> None:
+    """Neither `above` nor `keep_last` shortens what it keeps; nothing to keep is a mistake."""
+    items = written("openai-chat", WORK)
+    assert compress(items, above=0).messages is items
+    assert compress(items, keep_last=100).messages is items
+    with pytest.raises(InvalidSetting, match="keep_last"):
+        compress(items, keep_last=0)
+
+
+def test_a_pinned_result_in_the_tail_is_not_shortened() -> None:
+    """Pinned means as it is, wherever it stands."""
+    items = written("openai-chat", [Exchange(2, 1, 1_500)] * 12)
+    at = next(index for index, item in enumerate(items) if index > 20 and item["role"] == "tool")
+    roomy = Policy(protect_first=0, protect_last=4, target_ratio=0.8, threshold=0.2)
+    made = compress(items, context_length=100_000, policy=roomy, pinned=[at])
+    assert any(item is items[at] for item in made.messages)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "strict"])
+def test_an_ask_that_is_only_an_image_stays_live(provider: str) -> None:
+    """Also where the summary has to be merged into it."""
+    items = written(provider, WORK, ending="reply")
+    picture = (
+        {"type": "image", "source": {"type": "url", "url": "https://example.test/a.png"}}
+        if provider == "anthropic"
+        else {"type": "image_url", "image_url": {"url": "https://example.test/a.png"}}
+    )
+    items += [{"role": "user", "content": [picture]}, {"role": "assistant", "content": "Seen."}]
+    policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0, min_tail=1)
+    made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
+    assert made.report.status == "compacted"
+    assert "https://example.test/a.png" in json.dumps(made.messages)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast import check
 from holdfast.engine.oneshot import Compressed, compress
@@ -39,29 +40,37 @@ def contents(made: Compressed) -> list[str]:
 
 
 def test_an_older_identical_result_points_at_the_newest() -> None:
-    """All copies but the newest become markers; the newest becomes its digest like any other."""
-    made = pruned(
+    """An older copy becomes a marker where the newest one stays whole; where that is shortened
+    too, each is a digest, because a marker would promise what is not there."""
+    steps = (
         user("Run it twice."),
         assistant(call("bash", command="ls")), result(OUTPUT),
         assistant(call("bash", command="ls -a")), result(OUTPUT),
     )  # fmt: skip
-    first, second = contents(made)
+    first, second = contents(pruned(*steps, policy=replace(PRUNING, protect_last=4)))
     assert first.startswith("[holdfast duplicate: original at hf-")
-    assert second.startswith("[holdfast digest: original at hf-")
+    assert second == OUTPUT
+    made = pruned(*steps)
+    assert all(text.startswith("[holdfast digest: original at hf-") for text in contents(made))
     assert made.report.folded == 0
 
 
 def test_a_superseded_read_of_the_same_file_is_a_marker() -> None:
     """The same file and range read again makes the older reading superfluous, also where the
-    content changed in between."""
-    made = pruned(
-        user("Read it."),
-        assistant(call("read_file", path="a.py")), result(OUTPUT),
-        assistant(call("read_file", path="a.py")), result(OUTPUT + "\nchanged"),
-        assistant(call("read_file", path="b.py")), result(OUTPUT + "\nother"),
-    )  # fmt: skip
-    kinds = [text.split(":")[0] for text in contents(made)]
-    assert kinds == ["[holdfast duplicate", "[holdfast digest", "[holdfast digest"]
+    content changed in between; a reading that failed does not."""
+
+    def kinds(newest: str) -> list[str]:
+        made = pruned(
+            user("Read it."),
+            assistant(call("read_file", path="a.py")), result(OUTPUT),
+            assistant(call("read_file", path="b.py")), result(OUTPUT + "\nother"),
+            assistant(call("read_file", path="a.py")), result(newest),
+            policy=replace(PRUNING, protect_last=4),
+        )  # fmt: skip
+        return [text.split(":")[0] for text in contents(made)[:2]]
+
+    assert kinds(OUTPUT + "\nchanged") == ["[holdfast duplicate", "[holdfast digest"]
+    assert kinds("Error: permission denied\n" + OUTPUT) == ["[holdfast digest"] * 2
 
 
 def test_a_short_result_stays() -> None:

@@ -21,8 +21,10 @@ from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
+from holdfast.pipeline.ledger import Ledger, summarise
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
+from holdfast.pipeline.summary import carried_over, merged
 from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for
@@ -219,10 +221,20 @@ class Compressor(ContextEngine):
         return msgspec.json.encode(Snapshot(state=self._state, calibration=self._calibration))
 
     def restore(self, data: bytes) -> None:
-        """Take a snapshot; the transcript itself is appended by the host."""
+        """Take a snapshot; the transcript itself is appended by the host.
+
+        The log begins anew then, so what the ledger knows is carried over as a summary of its own.
+        """
         found = msgspec.json.decode(data, type=Snapshot)
+        state = found.state
+        carried = state.carried
+        if not state.ledger.is_empty:
+            known = carried_over(summarise(state.ledger, self._settings.redact))
+            carried = known if carried is None else merged(carried, known)
         self._calibration = found.calibration
-        self._state = replace(found.state, folded_to=0, ledgered=0, references=())
+        self._state = replace(
+            state, ledger=Ledger(), carried=carried, folded_to=0, ledgered=0, references=()
+        )
 
     # The contract of engines
 

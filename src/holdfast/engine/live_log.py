@@ -13,7 +13,7 @@ from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.prune import Prepared, prepare
 from holdfast.policy import Policy
 from holdfast.ports import TokenCounter
-from holdfast.transcript import Message, ToolCall, View, extend, is_ask, render, whole
+from holdfast.transcript import Message, ToolCall, View, extend, is_ask, render, rewrite, whole
 
 
 class LiveLog:
@@ -35,6 +35,8 @@ class LiveLog:
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
         self._view: View = whole(0)
+        self._given: dict[int, Message] = {}
+        """Messages that came with a summary merged into them, as they came, by position."""
         self._counter = counter
         self._policy = policy
         self._calls: dict[str, ToolCall] = {}
@@ -45,11 +47,14 @@ class LiveLog:
         known = ChainMap(calls, self._calls)
         carried: list[str] = []
         taken: list[tuple[Message, int, tuple[Fact, ...], Prepared | None]] = []
+        shown: dict[int, tuple[Message, int]] = {}
         for message in recognise(self._decoded(items)):
             body = carried_summary(message)
             if body is not None:
                 carried.append(body)
-                message = message if message.origin == "summary" else without_summary(message)
+                if message.origin != "summary":
+                    shown[message.position] = (message, message_tokens(message, self._counter))
+                    message = without_summary(message)
             for part in message.parts:
                 if isinstance(part, ToolCall):
                     calls[part.id] = part
@@ -65,7 +70,8 @@ class LiveLog:
             self.tokens.append(tokens)
             self.facts.append(facts)
             self.prepared.append(prepared)
-            self.view_tokens += tokens
+            self.view_tokens += shown[message.position][1] if message.position in shown else tokens
+        self._given.update((at, given) for at, (given, _) in shown.items())
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages; they are read after the step that they may belong to, because
@@ -97,7 +103,12 @@ class LiveLog:
     @property
     def view(self) -> View:
         """The view on the whole log: what was appended since the last one is kept."""
-        self._view = extend(self._view, len(self.messages))
+        start, length = self._view.length, len(self.messages)
+        if length > start:
+            view = extend(self._view, length)
+            for at in sorted(at for at in self._given if at >= start):
+                view = rewrite(view, at, self._given[at])
+            self._view = view
         return self._view
 
     def replace_view(self, view: View, tokens: int) -> None:

@@ -15,7 +15,7 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
-from holdfast.errors import UnknownReference
+from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
@@ -25,7 +25,7 @@ from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Report
-from holdfast.transcript import Folded, Item, Kept, Message, Rewritten, Transcript, View
+from holdfast.transcript import Folded, Message, Transcript, View, rewrite, whole
 
 
 class Compressed(Struct, frozen=True):
@@ -75,6 +75,8 @@ def compress(
     provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated.
     """
     del force
+    if keep_last is not None and keep_last < 1:
+        raise InvalidSetting("keep_last", keep_last, "at least 1")
     given = load(messages, dialect=dialect_for(provider, dialect))
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(given, profile.without("call-pending"))
@@ -141,17 +143,11 @@ def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
     """Return the view that shows what was given, also where the log leaves a summary out."""
-    items: list[Item] = []
-    at = 0
+    view = whole(len(log))
     for index, message in enumerate(log):
         if message.parts is not given[index].parts:
-            if index > at:
-                items.append(Kept(at, index))
-            items.append(Rewritten(index, given[index]))
-            at = index + 1
-    if len(log) > at:
-        items.append(Kept(at, len(log)))
-    return View(tuple(items), len(log))
+            view = rewrite(view, index, given[index])
+    return view
 
 
 def _noted_frame(transcript: Transcript, view: View) -> Transcript:

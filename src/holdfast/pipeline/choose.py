@@ -73,6 +73,12 @@ def choose(work: Work) -> Choice:
     shown = by_category(work.view, work.log, work.costs, {}, work.counter)
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
     floor = _floor(ground)
+    target = work.budget.target_tokens
+    if target is not None and ground.before <= target:
+        detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
+        return Choice(
+            None, {}, {}, {}, 0, ground.before, floor, shown, False, "nothing to compact", detail
+        )
     partition, summary_tokens = _partition(ground)
     pruner = ground.pruner
     pruner.squeeze(partition.tail_start, _excess(work, partition, summary_tokens))
@@ -146,7 +152,7 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
     if wish.above is not None or wish.keep_last is not None:
         wanted = wish.above if wish.above is not None else nth_last_ask(log, wish.keep_last or 1)
         start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
-        return start, sum(cost(index) for index in range(len(log) - 1, start - 1, -1))
+        return start, ground.work.costs.span(start, len(log))
 
     def walk(ceiling: int) -> tuple[int, int]:
         return tail_start(

@@ -35,8 +35,8 @@ _READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
 class Newer(Struct):
     """What stands further on in the log, so that an older copy may point there.
 
-    `outputs` are texts of tool results, `reads` what was read of which file, `media` whether a
-    newer user message bears media. Filled from the end of the log towards its start.
+    `outputs` are texts of results that stay whole, `reads` what those read of which file, `media`
+    whether a newer user message bears media. Filled from the end of the log towards its start.
     """
 
     outputs: set[str]
@@ -58,6 +58,8 @@ class Prepared(Struct, frozen=True, gc=False):
     """The file and range that was read, "" where none was."""
     line: str
     """The digest of the output."""
+    failed: bool = False
+    """Whether the tool reported a failure: such a read supersedes none."""
 
 
 def prepare(message: Message, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
@@ -115,7 +117,9 @@ def note_newer(
         if isinstance(part, ToolResult):
             ready = prepared(part)
             if ready is not None:
-                _seen(ready, newer)
+                newer.outputs.add(ready.output)
+                if ready.read and not ready.failed:
+                    newer.reads.add(ready.read)
         elif isinstance(part, Media) and message.role == "user":
             newer.media = True
 
@@ -173,7 +177,8 @@ def _prepared(result: ToolResult, call: ToolCall | None, policy: Policy) -> Prep
     if text[:1] == "[" and origin_of(text) != "real":
         return None
     line = digest_of(call, text) + (f" and {media} media" if media else "")
-    return Prepared(text, _what_was_read(call) if call is not None else "", line)
+    failed = result.is_error or text[:40].lower().startswith(("error", "<error", "<tool_use_error"))
+    return Prepared(text, _what_was_read(call) if call is not None else "", line, failed)
 
 
 def _pruned_result(
@@ -183,8 +188,8 @@ def _pruned_result(
     message: Message,
     reference: Callable[[Message], str],
 ) -> tuple[ToolResult, Origin]:
-    if _seen(ready, newer):
-        words = "the same content stands in a newer result below"
+    words = _superseded_by(ready, newer)
+    if words:
         return _with_text(result, duplicate_text(words, reference(message))), "duplicate"
     line = digest_text(ready.line, reference(message))
     has_media = any(isinstance(part, Media) for part in result.parts)
@@ -193,13 +198,13 @@ def _pruned_result(
     return _with_text(result, line), "digest"
 
 
-def _seen(ready: Prepared, newer: Newer) -> bool:
-    """Return whether a newer result makes this one superfluous, and remember this one."""
-    seen = ready.output in newer.outputs or (bool(ready.read) and ready.read in newer.reads)
-    newer.outputs.add(ready.output)
-    if ready.read:
-        newer.reads.add(ready.read)
-    return seen
+def _superseded_by(ready: Prepared, newer: Newer) -> str:
+    """Return why a newer result that stays whole makes this one superfluous, "" where none does."""
+    if ready.output in newer.outputs:
+        return "the same content stands in a newer result below"
+    if ready.read and ready.read in newer.reads:
+        return "the same file was read again in a newer result below"
+    return ""
 
 
 def _text_of(result: ToolResult) -> str:

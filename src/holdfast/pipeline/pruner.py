@@ -62,7 +62,7 @@ class Pruner:
             self.pruned[index] = self._was[index]
             note_newer(message, ready, self._newer)
             return message_tokens(self._was[index], work.counter)
-        if index >= self._from:
+        if index >= self._from or index in work.wish.pinned:
             note_newer(message, ready, self._newer)
             return work.costs[index]
         made = prune_message(message, ready, self._newer, work.policy, self._reference)
@@ -105,6 +105,8 @@ class Pruner:
             cost, original = self.cost(index), work.log[index]
             if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
                 break
+            if index in work.wish.pinned:
+                continue
             wanted = max(cost - excess - _MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
             share = self._shares.get(index, 1.0) * wanted / cost
             made = excerpt(original, share, self._reference(original))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from holdfast.pipeline.assemble import Assembled
 from holdfast.pipeline.work import Work
 from holdfast.report import Reason
-from holdfast.transcript import Text, Violation, is_ask
+from holdfast.transcript import Media, Message, Text, Violation, is_ask
 
 
 class Problem(Struct, frozen=True):
@@ -44,10 +44,18 @@ def _ask_is_live(work: Work, made: Assembled) -> bool:
     ask = next((message for message in reversed(work.log) if is_ask(message)), None)
     if ask is None:
         return True
-    wanted = [part.text for part in ask.parts if isinstance(part, Text)]
+    wanted = _words_and_media(ask)
     return any(
         message.position == ask.position
         and message.role == "user"
-        and [p.text for p in message.parts if isinstance(p, Text)][-len(wanted) :] == wanted
+        and _words_and_media(message)[-len(wanted) :] == wanted
         for message in made.messages
     )
+
+
+def _words_and_media(message: Message) -> list[str]:
+    return [
+        part.text if isinstance(part, Text) else f"{part.kind} {part.url}{part.data}"
+        for part in message.parts
+        if isinstance(part, (Text, Media))
+    ]

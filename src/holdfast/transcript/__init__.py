@@ -22,7 +22,17 @@ from holdfast.transcript.message import (
 )
 from holdfast.transcript.survey import Survey, survey
 from holdfast.transcript.transcript import Frame, Transcript
-from holdfast.transcript.view import Folded, Item, Kept, Rewritten, View, extend, render, whole
+from holdfast.transcript.view import (
+    Folded,
+    Item,
+    Kept,
+    Rewritten,
+    View,
+    extend,
+    render,
+    rewrite,
+    whole,
+)
 from holdfast.transcript.violation import Violation
 
 __all__ = [
@@ -30,5 +40,5 @@ __all__ = [
     "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
     "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
     "bare_message", "extend", "groups",
-    "is_ask", "render", "survey", "texts", "whole",
+    "is_ask", "render", "rewrite", "survey", "texts", "whole",
 ]  # fmt: skip

@@ -86,6 +86,21 @@ def extend(view: View, length: int) -> View:
     return View(items, length)
 
 
+def rewrite(view: View, position: int, message: Message) -> View:
+    """Return the view with a kept position shown as `message` instead."""
+    items: list[Item] = []
+    for item in view.items:
+        if not (isinstance(item, Kept) and item.start <= position < item.stop):
+            items.append(item)
+            continue
+        if item.start < position:
+            items.append(Kept(item.start, position))
+        items.append(Rewritten(position, message))
+        if position + 1 < item.stop:
+            items.append(Kept(position + 1, item.stop))
+    return View(tuple(items), view.length)
+
+
 def render(view: View, log: Sequence[Message]) -> Iterator[Message]:
     """Yield the messages that the model sees: the same log and view give the same messages."""
     if len(log) != view.length:
