@@ -278,8 +278,8 @@ def test_the_second_report_counts_the_messages_that_were_seen() -> None:
 def test_a_huge_newest_message_does_not_switch_compaction_off_for_ever() -> None:
     """While the newest messages alone are over the threshold nothing can help; once they are old
     it can again."""
-    made = Compressor(context_length=64_000)
-    made.append(*ITEMS, {"role": "user", "content": "word " * 60_000})
+    made = Compressor(context_length=100_000)
+    made.append(*ITEMS[:3], {"role": "user", "content": "word " * 70_000})
     assert (made.decide().due, made.decide().reason) == (False, "cannot")
     made.append(*more(60))
     assert made.decide().due
@@ -394,3 +394,55 @@ def test_a_restored_ledger_is_of_an_earlier_list() -> None:
     text = json.dumps(fresh.messages)
     assert "[earlier m" in text
     assert text.count("[end of holdfast summary]") == 1
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses", "gemini"])
+def test_the_dialect_is_told_by_the_first_message_that_shows_it(provider: str) -> None:
+    """Plain words could be anyone's; appended one by one, a conversation is still read rightly."""
+    made = Compressor(context_length=8_000, policy=SMALL)
+    made.decide()
+    for item in written(provider, [Exchange(2, 1, 900)] * 10, ending="reply"):
+        made.append(item)
+    assert made.compact(force=True).status == "compacted"
+    assert check(made.messages, provider=provider) == []
+
+
+def test_a_result_that_was_shortened_is_found() -> None:
+    """Search reaches everything that is not shown any more, folded or not."""
+    made = Compressor(
+        context_length=100_000, policy=Policy(protect_first=0, protect_last=2, target_ratio=0.8)
+    )
+    made.append(*ITEMS[:4])
+    shell = [
+        pending_call("nn"),
+        {"role": "tool", "tool_call_id": "nn", "content": "needle42 " * 80},
+    ]
+    made.append(*shell, *more(30, 1))
+    assert made.compact(force=True).rewritten > 0
+    assert made.search("needle42")
+    assert "needle42" in made.handle_tool_call("holdfast_search", {"text": "needle42"})
+
+
+def test_references_survive_an_undo() -> None:
+    """An agent may have noted one; its original is still there."""
+    made = engine()
+    fold = made.compact(force=True).references[0]
+    made.undo()
+    assert made.recall(fold.ref) == ITEMS[fold.start : fold.stop]
+
+
+def test_no_messages_are_nothing_to_do() -> None:
+    """Hosts ask before their first message."""
+    made = Compressor()
+    made.append()
+    assert made.compress([]) == []
+    assert not made.should_compress_preflight([])
+    assert not made.has_content_to_compress([])
+
+
+def test_what_was_broken_before_is_said() -> None:
+    """The report names the rules that the given list breaks, so that the host can repair it."""
+    made = engine()
+    made.append(pending_call("zz"), {"role": "user", "content": "stop"})
+    made.append({"role": "assistant", "content": "sure"})
+    assert any("call-answered" in note for note in made.compact().notes)

@@ -327,3 +327,13 @@ def test_an_ask_that_is_only_an_image_stays_live(provider: str) -> None:
     made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
     assert made.report.status == "compacted"
     assert "https://example.test/a.png" in json.dumps(made.messages)
+
+
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses"])
+def test_a_list_without_a_system_message_still_starts_with_a_user(provider: str) -> None:
+    """Also where the tail starts at a user's message and the provider would not mind."""
+    items = written(provider, [Exchange(1, 1, 900)] * 12, ending="reply")
+    policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0)
+    made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
+    assert made.report.status == "compacted"
+    assert made.messages[0]["role"] == "user"

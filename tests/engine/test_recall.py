@@ -52,14 +52,19 @@ def test_a_snippet_is_short_and_holds_the_text() -> None:
 
 def test_the_recall_tool_answers_with_the_originals() -> None:
     """As JSON, without a character changed."""
-    text = answer_tool("holdfast_recall", {"ref": "hf-0000000001"}, ROWS, LOG, 4)
+    text = answer_tool(
+        "holdfast_recall", {"ref": "hf-0000000001"}, ROWS, lambda ref: recall(ref, ROWS, LOG), LOG
+    )
     assert json.loads(text) == WIRE[:2]
 
 
 def test_the_recall_tool_says_what_it_left_out() -> None:
     """A very long original is cut, and the answer says that it is."""
     log = load([{"role": "user", "content": "x" * 200_000}]).messages
-    text = answer_tool("holdfast_recall", {"ref": "r"}, (Reference("r", (0, 1), "fold"),), log, 1)
+    rows = (Reference("r", (0, 1), "fold"),)
+    text = answer_tool(
+        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log
+    )
     assert len(text) < 70_000
     assert "more" in text[-200:] or "cut" in text[-200:] or "left out" in text[-200:]
 
@@ -67,7 +72,10 @@ def test_the_recall_tool_says_what_it_left_out() -> None:
 def test_originals_that_no_utf8_can_hold_are_answered() -> None:
     """A lone surrogate in an original does not make its recall fail."""
     log = load([{"role": "user", "content": "a \ud800 b"}]).messages
-    text = answer_tool("holdfast_recall", {"ref": "r"}, (Reference("r", (0, 1), "fold"),), log, 1)
+    rows = (Reference("r", (0, 1), "fold"),)
+    text = answer_tool(
+        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log
+    )
     assert "a " in text
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.load import load
 from holdfast.dialects.profiles import dialect_for, profile_for
-from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.contract import ContextEngine
@@ -31,7 +31,7 @@ from holdfast.policy import Budget, Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Payload, Transcript, View, extend, render
+from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, extend, render
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -130,11 +130,17 @@ class Compressor(ContextEngine):
 
     def append(self, *messages: Any) -> None:
         """Take new messages at the end of the conversation; costs the same at any length."""
+        if not messages:
+            return
         log = self._log
-        if log is None:
-            found = load(list(messages), dialect=self._settings.dialect)
-            log = self._log = LiveLog(found.dialect, self._settings.counter, self._settings.policy)
-        log.append(messages)
+        told = self._settings.dialect or _told_dialect(messages)
+        if log is None or (told and told != log.dialect and not self._state.count):
+            name = told or load(list(messages)).dialect
+            log = LiveLog(name, self._settings.counter, self._settings.policy)
+            log.append([*self._seen, *messages])
+            self._log = log
+        else:
+            log.append(messages)
         self._seen.extend(messages)
 
     def decide(self, prompt_tokens: int | None = None) -> Decision:
@@ -143,7 +149,7 @@ class Compressor(ContextEngine):
         tokens, source = self._prompt_tokens(prompt_tokens)
         moment = Moment(
             prompt_tokens=tokens, source=source, ineffective=self._strikes(),
-            floor_tokens=self._outside() + self._live().floor_tokens(settings.policy.min_tail),
+            floor_tokens=self._floor(),
             is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
         )  # fmt: skip
         return decide(moment, settings.policy, settings.budget)
@@ -197,8 +203,8 @@ class Compressor(ContextEngine):
         raise UnknownReference(reference, len(self._state.references))
 
     def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
-        """Return positions and snippets of folded messages that hold `text`."""
-        return find(text, self._live().messages[: self._state.folded_to], most)
+        """Return positions and snippets of messages that hold `text` and are shown no more."""
+        return find(text, self._dropped(), most)
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False where there is none."""
@@ -213,7 +219,7 @@ class Compressor(ContextEngine):
         estimate = tokens + self._outside()
         self._undone.pop()
         log.replace_view(whole_view, tokens)
-        self._show(seen, state, estimate)
+        self._show(seen, replace(state, references=self._state.references), estimate)
         return True
 
     def snapshot(self) -> bytes:
@@ -252,7 +258,9 @@ class Compressor(ContextEngine):
             )
         self._usage = reported
         self.last_prompt_tokens = prompt
-        self.last_completion_tokens = _first_int(usage, "completion_tokens", "output_tokens")
+        self.last_completion_tokens = _first_int(
+            usage, "completion_tokens", "output_tokens", "candidatesTokenCount"
+        )
         self.last_total_tokens = prompt + self.last_completion_tokens
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
@@ -261,11 +269,15 @@ class Compressor(ContextEngine):
 
     def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
         """Return whether `messages` are over the threshold by estimate."""
+        if not messages:
+            return False
         self._absorb(messages)
         return self.decide().due
 
     def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
         """Return whether a run by hand would fold anything."""
+        if not messages:
+            return False
         self._absorb(messages)
         return not isinstance(plan(self._work(Wish())), Unchanged)
 
@@ -278,6 +290,8 @@ class Compressor(ContextEngine):
         force: bool = False,
     ) -> list[Any]:
         """Return the host's list made smaller; the same messages where nothing is due."""
+        if not messages:
+            return []
         self._absorb(messages)
         if current_tokens:
             self._usage = self._reported_usage(current_tokens)
@@ -307,10 +321,8 @@ class Compressor(ContextEngine):
 
     def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        log = self._live()
-        return answer_tool(
-            name, arguments, self._state.references, log.messages, self._state.folded_to
-        )
+        references = [*self._state.references, *(row for rows, _ in self._past for row in rows)]
+        return answer_tool(name, arguments, references, self.recall, self._dropped())
 
     def update_model(self, model: str, context_length: int, **details: Any) -> None:
         """Take another model: the next `decide` already uses its window."""
@@ -380,6 +392,21 @@ class Compressor(ContextEngine):
 
     def _outside(self) -> int:
         return self._settings.outside_tokens
+
+    def _dropped(self) -> list[Message]:
+        """Return what was folded or rewritten, in order, also of a list that the host replaced."""
+        log, folded_to = self._live(), self._state.folded_to
+        rewritten = [
+            log.messages[item.start]
+            for item in log.view.items
+            if isinstance(item, Rewritten) and item.start >= folded_to
+        ]
+        past = [message for _, messages in self._past for message in messages]
+        return [*past, *log.messages[:folded_to], *rewritten]
+
+    def _floor(self) -> int:
+        log, least = self._log, self._settings.policy.min_tail
+        return self._outside() + (log.floor_tokens(least) if log else 0)
 
     def _strikes(self) -> int:
         """Return how often compaction was in vain; new material is a reason to try again."""
@@ -468,9 +495,15 @@ class Compressor(ContextEngine):
         self._seen = list(messages) if mended is found else seen
 
 
+def _told_dialect(messages: Sequence[Any]) -> str | None:
+    """Return the dialect that messages show by marks of their own, None where they could be any."""
+    found = detect(messages)
+    return found.name if found.likeness(messages, {}) > 1 else None
+
+
 def _prompt_tokens_of(usage: Mapping[str, Any]) -> int:
     """Return the whole prompt of a usage report: Anthropic counts cached tokens apart."""
-    if "prompt_tokens" in usage:
+    if _first_int(usage, "prompt_tokens"):
         return _first_int(usage, "prompt_tokens")
     cached = _first_int(usage, "cache_read_input_tokens") + _first_int(
         usage, "cache_creation_input_tokens"
@@ -481,6 +514,6 @@ def _prompt_tokens_of(usage: Mapping[str, Any]) -> int:
 def _first_int(usage: Mapping[str, Any], *names: str) -> int:
     for name in names:
         found = usage.get(name)
-        if isinstance(found, int) and found > 0:
+        if isinstance(found, int) and not isinstance(found, bool) and found > 0:
             return found
     return 0

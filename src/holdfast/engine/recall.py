@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.dialects.jsontext import dump_text
@@ -67,20 +67,19 @@ def answer_tool(
     name: str,
     arguments: Mapping[str, Any],
     references: Sequence[Reference],
-    log: Sequence[Message],
-    folded_to: int,
+    recalled: Callable[[str], list[Any]],
+    dropped: Sequence[Message],
 ) -> str:
     """Return the answer to one of the tools; what cannot be found is said in a sentence."""
     if name == "holdfast_recall":
-        try:
-            found = recall(str(arguments.get("ref", "")), references, log)
-        except UnknownReference as error:
-            return str(error)
-        return _bounded(dump_text(found))
+        wanted = str(arguments.get("ref", ""))
+        if not any(row.ref == wanted for row in references):
+            return str(UnknownReference(wanted, len(references)))
+        return _bounded(dump_text(recalled(wanted)))
     if name == "holdfast_search":
-        rows = find(str(arguments.get("text", "")), log[:folded_to], 10)
+        rows = find(str(arguments.get("text", "")), dropped, 10)
         if not rows:
-            return "nothing in the folded part holds that text"
+            return "nothing that was folded or shortened holds that text"
         return "\n".join(f"message {position}: {snippet}" for position, snippet in rows)
     return f"no tool {name!r}; there are holdfast_recall and holdfast_search"
 

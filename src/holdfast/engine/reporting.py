@@ -43,6 +43,11 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
             f"{budget.target_tokens:,} tokens were asked for and {done.tokens_after:,} are left: "
             f"the newest messages, anchors and the summary's frame need them"
         )
+    if done.known_faults:
+        notes.append(
+            f"what was given breaks {', '.join(done.known_faults)} already, and so does the "
+            f"result: repair the list before it is sent"
+        )
     if done.tokens_after > budget.effective_window:
         notes.append(
             f"the result still exceeds the window of {budget.effective_window:,} tokens; "

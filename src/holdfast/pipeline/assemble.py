@@ -50,6 +50,8 @@ class Assembled(Struct, frozen=True):
     shown: dict[str, int]
     """The tokens of what the model sees, by category."""
     violations: tuple[Violation, ...] = ()
+    known_faults: tuple[str, ...] = ()
+    """Rules that what was given breaks already, and the result too."""
 
 
 def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
@@ -64,7 +66,8 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     best: Assembled | None = None
     for place in _places(work, folds):
         made = _placed(work, choice, rewritten, framed, reference, place)
-        made = replace(made, violations=_new_violations(work, made.messages))
+        fresh, known = _violations(work, made.messages)
+        made = replace(made, violations=fresh, known_faults=known)
         best = best or made
         if not made.violations:
             return made
@@ -72,17 +75,20 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     return best
 
 
-def _new_violations(work: Work, messages: Sequence[Message]) -> tuple[Violation, ...]:
-    """Return the rules that a candidate breaks and what the model sees now does not.
+def _violations(
+    work: Work, messages: Sequence[Message]
+) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
+    """Return what a candidate breaks anew, and the rules that what the model sees now breaks too.
 
     A host may hand in a call that was interrupted; that must not switch compaction off.
     """
     found = work.rules.check(messages)
     if not found:
-        return ()
+        return (), ()
     now = tuple(render(work.view, work.log))
     known = {(one.rule, now[one.index].position) for one in work.rules.check(now) if one.index >= 0}
-    return tuple(one for one in found if (one.rule, messages[one.index].position) not in known)
+    fresh = [one for one in found if (one.rule, messages[one.index].position) not in known]
+    return tuple(fresh), tuple({one.rule: None for one in found if one not in fresh})
 
 
 class Place(Struct, frozen=True):
@@ -116,7 +122,7 @@ def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:
     before = _role(log[start - 1]) if start > 0 else ""
     after = _role(log[stop]) if stop < len(log) else ""
     is_first = start <= system_stop(log)
-    roles: tuple[Placing, ...] = ("user",) if work.rules.user_first and is_first else _ROLES
+    roles: tuple[Placing, ...] = ("user",) if is_first else _ROLES
     return [role for role in roles if role not in (before, after)]
 
 

@@ -60,6 +60,8 @@ class Outcome(Struct, frozen=True):
     merged_summary: bool
     floor_tokens: int
     categories: tuple[Category, ...]
+    known_faults: tuple[str, ...]
+    """Rules that what was given breaks already, and the result too."""
 
 
 def plan(work: Work) -> Plan | Unchanged:
@@ -172,4 +174,5 @@ def _outcome(todo: Plan, made: Assembled) -> Outcome:
         merged_summary=made.merged,
         floor_tokens=todo.choice.floor_tokens,
         categories=compared(todo.choice.shown, made.shown),
+        known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),
     )

@@ -66,9 +66,9 @@ def summary_body(text: str) -> str | None:
     Only the whole form counts: a user who quotes the opening words is still a user.
     """
     if text.startswith(SUMMARY_OPEN):
-        inner, closed, _ = text[len(SUMMARY_OPEN) :].partition(SUMMARY_CLOSE)
-        if not closed:
+        if not text.rstrip().endswith(SUMMARY_CLOSE):
             return None
+        inner = text.rstrip()[len(SUMMARY_OPEN) : -len(SUMMARY_CLOSE)]
         _, _, body = inner.partition("\n\n")
         return body.rpartition(SUMMARY_AFTERWORD)[0].strip("\n") or body.strip("\n")
     if _FOREIGN_OPEN.match(text):

@@ -189,14 +189,16 @@ def summarise(
         if found:
             sections[section] = found
 
-    last = asks[-1:]
+    first = [fact for fact in ledger.asks[:1] if fact.source not in live_asks]
+    last = [fact for fact in asks[-1:] if fact not in first]
+    others = [fact for fact in asks if fact not in (*first, *last)]
     put("task", [(f"The user wrote: {fact.text}", fact.source, 9.0) for fact in last])
-    put("goal", [(f"First request: {fact.text}", fact.source, 8.0) for fact in asks[:1]])
+    put("goal", [(f"First request: {fact.text}", fact.source, 8.0) for fact in first])
     put("completed", [(fact.text, fact.source, 1.0 + rank / 1000 - 0.5 * fact.failed)
                       for rank, fact in enumerate(ledger.commands)])  # fmt: skip
     put("blocked", [(fact.text, fact.source, 5.0) for fact in ledger.errors.values()])
     put("pending", [(f"The user wrote: {fact.text}", fact.source, 6.0 + rank / 1000)
-                    for rank, fact in enumerate(asks[1:-1])])  # fmt: skip
+                    for rank, fact in enumerate(others)])  # fmt: skip
     put("files", [(_file_line(path, state), state.last, 4.0 if state.changed else 2.0)
                   for path, state in ledger.files.items()])  # fmt: skip
     put("in_progress", [(f"The agent wrote: {fact.text}", fact.source, 3.0 + rank / 1000)

@@ -64,7 +64,8 @@ def _objection(
         return "below threshold", f"{tokens:,} of {threshold:,} tokens"
     if not policy.enabled:
         return "disabled", "automatic compaction is switched off (compression.enabled)"
-    if moment.floor_tokens >= threshold:
+    foldable = tokens - moment.floor_tokens
+    if moment.floor_tokens >= threshold and foldable < policy.ineffective_saving * tokens:
         return "cannot", (
             f"{moment.floor_tokens:,} tokens cannot be folded (system prompt, tools, pins, the "
             f"newest messages) and the threshold is {threshold:,}; use a larger window, fewer "
