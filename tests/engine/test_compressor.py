@@ -446,3 +446,25 @@ def test_what_was_broken_before_is_said() -> None:
     made.append(pending_call("zz"), {"role": "user", "content": "stop"})
     made.append({"role": "assistant", "content": "sure"})
     assert any("call-answered" in note for note in made.compact().notes)
+
+
+def test_what_is_folded_shortened_or_kept_in_the_state_is_redacted() -> None:
+    """A secret in a command reaches neither the summary, nor a digest, nor a snapshot."""
+    made = Compressor(
+        context_length=8_000, policy=SMALL, redact=lambda text: text.replace("SECRET", "[hidden]")
+    )
+    for number in range(20):
+        function = {"name": "bash", "arguments": json.dumps({"command": "curl -H SECRET"})}
+        call = [{"id": f"c{number}", "type": "function", "function": function}]
+        made.append({"role": "user", "content": f"Run it again, {number}."})
+        made.append({"role": "assistant", "content": None, "tool_calls": call})
+        made.append({"role": "tool", "tool_call_id": f"c{number}", "content": "row\n" * 300})
+        made.append({"role": "assistant", "content": "Done."})
+    report = made.compact(force=True)
+    assert report.status == "compacted"
+    written_by_us = [
+        item["content"] for item in made.messages if "[holdfast" in str(item.get("content"))
+    ]
+    assert written_by_us
+    assert not any("SECRET" in text for text in written_by_us)
+    assert b"SECRET" not in made.snapshot()

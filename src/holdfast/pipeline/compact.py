@@ -110,10 +110,16 @@ def _measured_one_by_one(work: Work) -> int:
 
 
 def _facts(work: Work, start: int, stop: int) -> list[Fact]:
+    """Return the facts of a stretch of the log, without secrets: a ledger is kept and written."""
     if work.facts is not None:
-        return [fact for found in work.facts[start:stop] for fact in found]
-    calls = answered_calls(work.log[start:stop])
-    return [fact for message in work.log[start:stop] for fact in facts_of(message, calls)]
+        found = [fact for row in work.facts[start:stop] for fact in row]
+    else:
+        calls = answered_calls(work.log[start:stop])
+        found = [fact for message in work.log[start:stop] for fact in facts_of(message, calls)]
+    redact = work.redact
+    if redact is str:
+        return found
+    return [replace(fact, key=redact(fact.key), text=redact(fact.text)) for fact in found]
 
 
 def _summary(todo: Plan, prose: Summary | None) -> Summary:

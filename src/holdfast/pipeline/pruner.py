@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from holdfast.pipeline.frame import carried_summary
 from holdfast.pipeline.measure import message_tokens, text_length
 from holdfast.pipeline.partition import protected_from
@@ -75,7 +77,15 @@ class Pruner:
         return tokens
 
     def _prepared(self, index: int, result: ToolResult) -> Prepared | None:
-        """Return what pruning needs of a result, from its arrival where it was made ready then."""
+        """Return what pruning needs of a result, without the secrets that a digest would show."""
+        found = self._made_ready(index, result)
+        if found is None:
+            return None
+        line = self.work.redact(found.line)
+        return found if line == found.line else replace(found, line=line)
+
+    def _made_ready(self, index: int, result: ToolResult) -> Prepared | None:
+        """Return it from its arrival where it was made ready then, otherwise now."""
         log, ready = self.work.log, self.work.prepared
         if ready is not None and len(log[index].parts) == 1:
             return ready[index]
