@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import load
 from holdfast.pipeline.ledger import Fact, FactKind, Ledger, facts_of, summarise, update
 from holdfast.pipeline.prune import answered_calls
 from holdfast.testing import Talk, assistant, call, result, talk, user
@@ -109,3 +110,14 @@ def test_everything_in_a_summary_goes_through_the_redactor() -> None:
     summary = summarise(update(Ledger(), facts(made)), lambda text: text.replace("sk-1", "***"))
     assert "sk-1" not in repr(summary.sections)
     assert repr(summary.sections).count("***") >= 5
+
+
+def test_a_summary_beside_the_users_words_is_not_quoted_as_theirs() -> None:
+    """Another compressor's summary and the next ask may stand in one message."""
+    foreign = (
+        "This session is being continued from a previous conversation that ran out of context. "
+        "The summary below covers the earlier portion of the conversation.\n\nIt is long."
+    )
+    blocks = [{"type": "text", "text": foreign}, {"type": "text", "text": "Now ship it."}]
+    (message,) = load([{"role": "user", "content": blocks}], dialect="anthropic").messages
+    assert [fact.text for fact in facts_of(message, {})] == ["Now ship it."]

@@ -12,7 +12,7 @@ from holdfast.pipeline.digests import arguments_of
 from holdfast.pipeline.digests.files import EDIT_TOOLS, READ_TOOLS, WRITE_TOOLS
 from holdfast.pipeline.digests.line import clip, error_line, exit_code, first_of
 from holdfast.pipeline.digests.shell import TOOLS as SHELL_TOOLS
-from holdfast.pipeline.frame import origin_of
+from holdfast.pipeline.frame import origin_of, summary_body
 from holdfast.pipeline.summary import Entry, Section, Summary
 from holdfast.ports import Redact
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
@@ -82,10 +82,10 @@ def facts_of(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...
         return ()
     found: list[Fact] = []
     if is_ask(message):
-        own = (text for text in texts(message) if origin_of(text) == "real")
+        own = (text for text in texts(message) if _is_own(text))
         words = "\n".join(own).strip()
         if words:
-            found.append(Fact("ask", message.label, words[:_ASK_CHARS], message.label))
+            found.append(Fact("ask", message.label, words[:_ASK_CHARS].rstrip(), message.label))
         return tuple(found)
     for part in message.parts:
         if isinstance(part, ToolResult):
@@ -95,6 +95,11 @@ def facts_of(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...
         elif isinstance(part, Text) and message.role == "assistant" and part.text.strip():
             found.append(Fact("said", message.label, clip(part.text, _SAID_CHARS), message.label))
     return tuple(found)
+
+
+def _is_own(text: str) -> bool:
+    """Return whether these are the user's words, and no mark or summary that stands beside them."""
+    return text[:1] not in ("[", "T") or (origin_of(text) == "real" and summary_body(text) is None)
 
 
 def _facts_of_call(call: ToolCall, result: ToolResult, source: str) -> Iterable[Fact]:
