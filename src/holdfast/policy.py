@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting
 
@@ -120,6 +121,15 @@ def budget_for(
         summary_max_tokens=max(most, 1),
         target_tokens=target_tokens,
     )
+
+
+def scaled(budget: Budget, ratio: float) -> Budget:
+    """Return the budget in tokens of which the provider counts `ratio` for each of ours."""
+    if ratio == 1.0:
+        return budget
+    sizes = ("context_length", "output_tokens", "effective_window", "threshold_tokens",
+             "hard_tokens", "pressure_tokens", "tail_tokens", "ceiling_tokens")  # fmt: skip
+    return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
 
 
 def _within(name: str, value: float, least: float, most: float) -> None:

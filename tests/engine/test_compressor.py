@@ -15,6 +15,7 @@ from holdfast.engine.contract import ContextEngine
 from holdfast.engine.oneshot import compress
 from holdfast.errors import CannotRepair, InvalidSetting, UnknownReference
 from holdfast.policy import Policy
+from holdfast.report import Report
 from holdfast.testing.long_lists import Exchange, written
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
@@ -468,3 +469,21 @@ def test_what_is_folded_shortened_or_kept_in_the_state_is_redacted() -> None:
     assert written_by_us
     assert not any("SECRET" in text for text in written_by_us)
     assert b"SECRET" not in made.snapshot()
+
+
+def test_the_budgets_are_in_the_providers_tokens() -> None:
+    """Where the provider counts twice what we estimate, half as much is kept, and what is said to
+    fit does fit."""
+
+    def kept(ratio: int) -> Report:
+        made = engine(context_length=24_000, model="dense")
+        for _ in range(3):
+            made.update_from_response({"prompt_tokens": ratio * made.decide().prompt_tokens})
+            made.on_session_reset()
+            made.append(*ITEMS, *more(20, 12))
+        return made.compact(force=True)
+
+    plain, dense = kept(1), kept(2)
+    assert (plain.status, dense.status) == ("compacted", "compacted")
+    assert dense.tokens_after < plain.tokens_after
+    assert (dense.context_length, dense.effective_window) == (24_000, 24_000)

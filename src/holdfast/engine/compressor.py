@@ -27,11 +27,13 @@ from holdfast.pipeline.state import CompactionState, rehydrated
 from holdfast.pipeline.summary import carried_over, merged
 from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
-from holdfast.policy import Budget, Policy, budget_for
+from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
 from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, extend, render
+
+_MILLION = 1_000_000
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -404,6 +406,10 @@ class Compressor(ContextEngine):
         past = [message for _, messages in self._past for message in messages]
         return [*past, *log.messages[:folded_to], *rewritten]
 
+    def _ratio(self) -> float:
+        """Return how many tokens the provider counts for each that we estimate."""
+        return self._calibration.apply(self._settings.model, _MILLION) / _MILLION
+
     def _floor(self) -> int:
         log, least = self._log, self._settings.policy.min_tail
         return self._outside() + (log.floor_tokens(least) if log else 0)
@@ -429,13 +435,20 @@ class Compressor(ContextEngine):
         profile = profile_for(log.dialect, settings.provider)
         frame = Transcript(log.dialect, ())
         return Work(
-            log=log.messages, costs=log.costs, facts=log.facts, prepared=log.prepared,
+            log=log.messages,
+            costs=log.costs,
+            facts=log.facts,
+            prepared=log.prepared,
             view=log.view,
-            state=rehydrated(self._state, log.carried), policy=settings.policy,
-            budget=settings.budget, rules=wire_rules(frame, profile, settings.model),
-            counter=settings.counter, redact=settings.redact, outside_tokens=self._outside(),
+            state=rehydrated(self._state, log.carried),
+            policy=settings.policy,
+            budget=scaled(settings.budget, self._ratio()),
+            rules=wire_rules(frame, profile, settings.model),
+            counter=settings.counter,
+            redact=settings.redact,
+            outside_tokens=self._outside(),
             wish=wish,
-        )  # fmt: skip
+        )
 
     def _adopt(self, done: Outcome) -> None:
         """Take what a compaction made; everything that may fail comes before the first change."""
@@ -455,8 +468,12 @@ class Compressor(ContextEngine):
         self.compression_count = state.count
 
     def _reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
+        budget = self._settings.budget
         report = replace(
             report_of(work, done, Transcript(self._live().dialect, ())),
+            context_length=budget.context_length,
+            effective_window=budget.effective_window,
+            threshold_tokens=budget.threshold_tokens,
             urgency=decision.urgency,
             prompt_tokens=decision.prompt_tokens,
             prompt_tokens_source=decision.source,
