@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from holdfast import load
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.live_log import LiveLog
+from holdfast.pipeline.index import Readings
 from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import long_lists
@@ -23,16 +24,18 @@ def test_one_at_a_time_is_all_at_once(provider: str, data: st.DataObject) -> Non
     and the messages are those that a reader of the whole list sees."""
     items = data.draw(long_lists(provider, most=6))
     dialect = profile_named(provider).dialect
-    whole = LiveLog(dialect, Estimator(), Policy())
+    whole = LiveLog(dialect, Readings(Estimator(), Policy()))
     whole.append(items)
-    grown = LiveLog(dialect, Estimator(), Policy())
+    grown = LiveLog(dialect, Readings(Estimator(), Policy()))
     at = 0
     while at < len(items):
         size = data.draw(st.integers(1, 4))
         grown.append(items[at : at + size])
         at += size
     assert grown.messages == whole.messages
-    assert grown.facts == whole.facts
+    everything = (0, len(items))
+    assert grown.facts(*everything) == whole.facts(*everything)
+    assert list(grown.groups) == list(whole.groups)
     assert grown.view_tokens == whole.view_tokens
     assert grown.view == whole.view
     read = load(items, dialect=dialect).messages
@@ -44,7 +47,7 @@ def test_one_at_a_time_is_all_at_once(provider: str, data: st.DataObject) -> Non
 @given(data=st.data())
 def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> None:
     """What is kept incrementally equals what a new count finds."""
-    log = LiveLog(profile_named(provider).dialect, Estimator(), Policy())
+    log = LiveLog(profile_named(provider).dialect, Readings(Estimator(), Policy()))
     log.append(data.draw(long_lists(provider, most=6)))
     counted = sum(message_tokens(message, Estimator()) for message in log.render())
     assert log.view_tokens == counted

@@ -172,14 +172,19 @@ def test_headroom_1776_an_unknown_reference_is_a_terminal_error() -> None:
 def test_an_interrupt_in_the_middle_leaves_the_session_as_it_was(name: str) -> None:
     """Whatever is raised while the summary is made, also an interrupt from the keyboard."""
 
+    armed = False
+
     def interrupt(text: str) -> str:
-        raise KeyboardInterrupt
+        if armed:
+            raise KeyboardInterrupt
+        return text
 
     items = grown(name)
     engine = Compressor(
         context_length=8_000, provider=provider(name), policy=SMALL, redact=interrupt
     )
     engine.append(*items)
+    armed = True
     with pytest.raises(KeyboardInterrupt):
         engine.compact(force=True)
     assert engine.messages == items

@@ -70,7 +70,7 @@ def test_every_law_of_a_list_that_its_provider_refuses(provider: str, data: st.D
 
 def _assert_groups_hold(transcript: Transcript) -> None:
     index = survey(transcript.messages)
-    found = groups(transcript.messages, index)
+    found = groups(transcript.messages)
     covered = [at for group in found for at in range(group.start, group.stop)]
     assert covered == list(range(len(transcript.messages)))
     home = {

@@ -22,7 +22,11 @@ FACTS = st.lists(
 
 def facts(made: Talk) -> list[Fact]:
     calls = answered_calls(made.messages)
-    return [fact for message in made.messages for fact in facts_of(message, calls)]
+    return [
+        fact
+        for at, message in enumerate(made.messages)
+        for fact in facts_of(message, calls.get(at, {}))
+    ]
 
 
 @given(first=FACTS, second=FACTS)

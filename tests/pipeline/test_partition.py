@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from holdfast.engine.oneshot import compress
 from holdfast.pipeline.cuts import allowed_cuts
 from holdfast.pipeline.partition import (
+    Anchors,
     Partition,
-    anchors,
     head_stop,
     islands,
     nth_last_ask,
@@ -30,14 +30,14 @@ def test_head_folds_islands_and_tail_are_the_whole(
 ) -> None:
     """Each position of the log is in exactly one of them, in order; no group is split."""
     parts = groups(log)
-    cuts = allowed_cuts(log, parts)
+    cuts = allowed_cuts(parts)
     head = head_stop(log, cuts, first=data.draw(st.integers(0, 5)))
     start, _ = tail_start(
         parts, cuts, lambda _: 10, least=head, budget_tokens=data.draw(st.integers(0, 100)),
         ceiling_tokens=data.draw(st.integers(0, 150)), min_messages=3,
     )  # fmt: skip
     start = max(start, head)
-    found = islands(anchors(log, frozenset()), parts, least=head, before=start)
+    found = islands(Anchors(log).positions(frozenset(), len(log)), parts, least=head, before=start)
     partition = Partition(head, start, found, 0)
     ranges = sorted([(0, head), *partition.folds(), *partition.islands, (start, len(log))])
     covered = [index for begin, end in ranges for index in range(begin, end)]
@@ -51,7 +51,7 @@ def test_a_cut_never_parts_a_call_from_its_result(log: tuple[Message, ...]) -> N
     """Allowed cuts are edges of groups, 0 is always among them, and none is behind a pending
     call."""
     parts = groups(log)
-    cuts = allowed_cuts(log, parts)
+    cuts = allowed_cuts(parts)
     assert cuts == sorted(set(cuts))
     assert cuts[:1] == [0]
     assert set(cuts) <= {0, len(log), *(group.start for group in parts)}
@@ -65,7 +65,7 @@ def test_a_tail_is_as_long_as_its_budget_allows(costs: list[int], data: st.DataO
     above it; and one more message would pass the ceiling or the budget was reached."""
     log = tuple(Message("user", (), at) for at in range(len(costs)))
     parts = groups(log)
-    cuts = allowed_cuts(log, parts)
+    cuts = allowed_cuts(parts)
     budget = data.draw(st.integers(0, 2_000))
     ceiling = data.draw(st.integers(budget, 3_000))
     least = data.draw(st.integers(0, len(costs)))
@@ -87,7 +87,7 @@ def test_the_head_is_the_system_prompt_and_the_first_messages() -> None:
     log = talk(
         system("Rules."), user("Ask."), assistant(call("bash")), result("ok"), assistant("Done."),
     ).messages  # fmt: skip
-    cuts = allowed_cuts(log, groups(log))
+    cuts = allowed_cuts(groups(log))
     assert system_stop(log) == 1
     assert [head_stop(log, cuts, first=n) for n in range(5)] == [1, 2, 4, 4, 5]
 
@@ -99,7 +99,7 @@ def test_what_is_never_folded() -> None:
               assistant(call("bash")), result("y")).messages,
         Message("user", (Opaque("compaction"),), 7),
     ]  # fmt: skip
-    assert anchors(log, frozenset({0, 99})) == (0, 1, 2, 7)
+    assert Anchors(log).positions(frozenset({0, 99}), len(log)) == (0, 1, 2, 7)
     parts = groups(log)
     assert islands((0, 3), parts, least=0, before=7) == ((0, 1), (3, 5))
     assert islands((0, 3), parts, least=1, before=3) == ()

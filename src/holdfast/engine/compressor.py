@@ -15,12 +15,13 @@ from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.contract import ContextEngine
-from holdfast.engine.live_log import LiveLog
+from holdfast.engine.live_log import LiveLog, Standing
 from holdfast.engine.recall import TOOLS, answer_tool, find, recall
 from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
+from holdfast.pipeline.index import Readings
 from holdfast.pipeline.ledger import Ledger, summarise
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
@@ -31,7 +32,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, extend, render
+from holdfast.transcript import Message, Payload, Rewritten, Transcript, extend, render
 
 _MILLION = 1_000_000
 
@@ -120,7 +121,7 @@ class Compressor(ContextEngine):
         self._usage = Usage()
         self._seen: list[Any] = []
         self._last: Report | None = None
-        self._undone: list[tuple[View, int, CompactionState]] = []
+        self._undone: list[tuple[Standing, CompactionState]] = []
         self._tried_at = 0
 
     @property
@@ -138,7 +139,7 @@ class Compressor(ContextEngine):
         told = self._settings.dialect or _told_dialect(messages)
         if log is None or (told and told != log.dialect and not self._state.count):
             name = told or load(list(messages)).dialect
-            log = LiveLog(name, self._settings.counter, self._settings.policy)
+            log = LiveLog(name, self._readings())
             log.append([*self._seen, *messages])
             self._log = log
         else:
@@ -213,15 +214,13 @@ class Compressor(ContextEngine):
         if not self._undone:
             return False
         log = self._live()
-        view, tokens, state = self._undone[-1]
-        tokens += sum(log.tokens[view.length :])
-        whole_view = extend(view, len(log.messages))
+        was, state = self._undone[-1]
+        view = extend(was.view, len(log.messages))
         encode = dialect_named(log.dialect).encode
-        seen = [encode(message) for message in render(whole_view, log.messages)]
-        estimate = tokens + self._outside()
+        seen = [encode(message) for message in render(view, log.messages)]
         self._undone.pop()
-        log.replace_view(whole_view, tokens)
-        self._show(seen, replace(state, references=self._state.references), estimate)
+        log.come_back(was)
+        self._show(seen, replace(state, references=self._state.references), self._estimate())
         return True
 
     def snapshot(self) -> bytes:
@@ -372,12 +371,12 @@ class Compressor(ContextEngine):
 
     def _live(self) -> LiveLog:
         if self._log is None:
-            self._log = LiveLog(
-                self._settings.dialect or "openai-chat",
-                self._settings.counter,
-                self._settings.policy,
-            )
+            self._log = LiveLog(self._settings.dialect or "openai-chat", self._readings())
         return self._log
+
+    def _readings(self) -> Readings:
+        settings = self._settings
+        return Readings(settings.counter, settings.policy, settings.redact)
 
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
         if given is not None:
@@ -436,9 +435,7 @@ class Compressor(ContextEngine):
         frame = Transcript(log.dialect, ())
         return Work(
             log=log.messages,
-            costs=log.costs,
-            facts=log.facts,
-            prepared=log.prepared,
+            index=log,
             view=log.view,
             state=rehydrated(self._state, log.carried),
             policy=settings.policy,
@@ -453,11 +450,10 @@ class Compressor(ContextEngine):
     def _adopt(self, done: Outcome) -> None:
         """Take what a compaction made; everything that may fail comes before the first change."""
         log = self._live()
-        outside = self._outside()
         encode = dialect_named(log.dialect).encode
         seen = [encode(message) for message in done.messages]
-        before = (log.view, log.view_tokens, self._state)
-        log.replace_view(done.view, done.tokens_after - outside)
+        before = (log.standing(), self._state)
+        log.replace_view(done.view, {one.name: one.tokens_after for one in done.categories})
         self._show(seen, done.state, done.tokens_after)
         self._undone.append(before)
 
@@ -500,7 +496,7 @@ class Compressor(ContextEngine):
         profile = profile_for(found.dialect, settings.provider)
         mended, _ = repair_transcript(found, profile.without("call-pending"))
         encode = dialect_named(found.dialect).encode
-        log = LiveLog(found.dialect, settings.counter, settings.policy)
+        log = LiveLog(found.dialect, self._readings())
         seen = [encode(message) for message in mended.messages]
         log.append(seen)
         past, state = self._log, self._state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +17,9 @@ from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
 from holdfast.report import Urgency
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript, whole
+
+_Calls: TypeAlias = Mapping[int, Mapping[str, ToolCall]]
+"""For each position with results the calls that they answer, by id."""
 
 
 class Share(Struct, frozen=True):
@@ -110,32 +114,30 @@ def _shares(
 
 
 def _longest(
-    log: Sequence[Message], tokens: Sequence[int], calls: Mapping[str, ToolCall], most: int
+    log: Sequence[Message], tokens: Sequence[int], calls: _Calls, most: int
 ) -> tuple[Long, ...]:
     order = sorted(range(len(log)), key=lambda at: (-tokens[at], at))[:most]
     return tuple(
-        Long(at, log[at].id, log[at].role, _tools(log[at], calls), tokens[at]) for at in order
+        Long(at, log[at].id, log[at].role, _tools(at, log[at], calls), tokens[at]) for at in order
     )
 
 
-def _tools(message: Message, calls: Mapping[str, ToolCall]) -> tuple[str, ...]:
+def _tools(at: int, message: Message, calls: _Calls) -> tuple[str, ...]:
     names: list[str] = []
     for part in message.parts:
         if isinstance(part, ToolCall):
             names.append(part.name)
         elif isinstance(part, ToolResult):
-            names.append(_tool(part, calls))
+            names.append(_tool(at, part, calls))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _tool(result: ToolResult, calls: Mapping[str, ToolCall]) -> str:
-    call = calls.get(result.call_id)
+def _tool(at: int, result: ToolResult, calls: _Calls) -> str:
+    call = calls.get(at, {}).get(result.call_id)
     return call.name if call is not None else result.name
 
 
-def _duplicates(
-    log: Sequence[Message], calls: Mapping[str, ToolCall], counter: TokenCounter
-) -> list[Copies]:
+def _duplicates(log: Sequence[Message], calls: _Calls, counter: TokenCounter) -> list[Copies]:
     places: dict[bytes, list[tuple[int, ToolResult]]] = {}
     for at, message in enumerate(log):
         for part in message.parts:
@@ -146,7 +148,7 @@ def _duplicates(
                     places.setdefault(mark, []).append((at, part))
     found = [
         Copies(
-            tuple(at for at, _ in copies), _tool(copies[0][1], calls),
+            tuple(at for at, _ in copies), _tool(*copies[0], calls),
             (len(copies) - 1) * message_tokens(Message("tool", (copies[0][1],)), counter),
         )
         for copies in places.values()

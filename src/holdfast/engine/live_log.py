@@ -3,75 +3,142 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from holdfast.dialects.registry import dialect_named
+from holdfast.pipeline.breakdown import category
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
-from holdfast.pipeline.ledger import Fact, facts_of
+from holdfast.pipeline.index import Readings, Shortened, results_of
+from holdfast.pipeline.ledger import Fact
 from holdfast.pipeline.measure import Costs, message_tokens
-from holdfast.pipeline.prune import Prepared, prepare
-from holdfast.policy import Policy
-from holdfast.ports import TokenCounter
-from holdfast.transcript import Message, ToolCall, View, extend, is_ask, render, rewrite, whole
+from holdfast.pipeline.partition import Anchors
+from holdfast.pipeline.prune import Prepared
+from holdfast.transcript import (
+    Groups,
+    Message,
+    ToolCall,
+    ToolResult,
+    View,
+    extend,
+    render,
+    rewrite,
+    whole,
+)
+
+_NOTHING: dict[str, Prepared] = {}
+
+
+class Read(Struct, frozen=True):
+    """What a compaction will ask of a message."""
+
+    facts: tuple[Fact, ...]
+    prepared: Mapping[str, Prepared]
+    short: Shortened | None
+
+
+class Arrival(Struct, frozen=True):
+    """One message, measured and read."""
+
+    message: Message
+    """As the log keeps it: without a summary that was merged into it."""
+    given: Message
+    """As it came."""
+    tokens: int
+    given_tokens: int
+    read: Read | Mapping[str, ToolCall]
+    """What was read in it; the calls that it answers where reading failed and must come later."""
+    carried: str | None
+    """The summary that it is or carries."""
+
+
+class Standing(Struct, frozen=True):
+    """What the model sees at one point: the view and its tokens by category."""
+
+    view: View
+    shown: dict[str, int]
 
 
 class LiveLog:
-    """Messages with their tokens and facts, the view on them, and the running total.
+    """Messages with their tokens, facts and short forms, the view on them, and its running total.
 
-    Appending costs the same however long the log is.
+    It is the index that a compaction asks. Appending costs the same however long the log is.
     """
 
-    def __init__(self, dialect: str, counter: TokenCounter, policy: Policy) -> None:
+    def __init__(self, dialect: str, readings: Readings) -> None:
         """Start empty."""
         self.dialect = dialect
         self.messages: list[Message] = []
         self.tokens: list[int] = []
-        self.costs = Costs(self.messages, counter, self.tokens)
-        self.facts: list[tuple[Fact, ...]] = []
-        self.prepared: list[Prepared | None] = []
-        self.view_tokens = 0
-        self.latest_ask = -1
+        self.costs = Costs(self.messages, readings.counter, self.tokens)
+        self.groups = Groups()
+        self.anchors = Anchors()
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
+        self._read: list[Read | Mapping[str, ToolCall]] = []
+        self._shown: dict[str, int] = {}
         self._view: View = whole(0)
         self._given: dict[int, Message] = {}
         """Messages that came with a summary merged into them, as they came, by position."""
-        self._counter = counter
-        self._policy = policy
+        self._readings = readings
         self._calls: dict[str, ToolCall] = {}
 
     def append(self, items: Sequence[Any]) -> None:
         """Take new wire messages: all of them, or none where one cannot be measured."""
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
-        carried: list[str] = []
-        taken: list[tuple[Message, int, tuple[Fact, ...], Prepared | None]] = []
-        shown: dict[int, tuple[Message, int]] = {}
+        arrivals: list[Arrival] = []
         for message in recognise(self._decoded(items)):
-            body = carried_summary(message)
-            if body is not None:
-                carried.append(body)
-                if message.origin != "summary":
-                    shown[message.position] = (message, message_tokens(message, self._counter))
-                    message = without_summary(message)
             for part in message.parts:
-                if isinstance(part, ToolCall):
+                if type(part) is ToolCall:
                     calls[part.id] = part
-            tokens = message_tokens(message, self._counter)
-            facts = facts_of(message, known)
-            taken.append((message, tokens, facts, prepare(message, known, self._policy)))
+            arrivals.append(self._arrival(message, known))
         self._calls.update(calls)
-        self.carried.extend(carried)
-        for message, tokens, facts, prepared in taken:
-            if is_ask(message):
-                self.latest_ask = len(self.messages)
-            self.messages.append(message)
-            self.tokens.append(tokens)
-            self.facts.append(facts)
-            self.prepared.append(prepared)
-            self.view_tokens += shown[message.position][1] if message.position in shown else tokens
-        self._given.update((at, given) for at, (given, _) in shown.items())
+        for arrival in arrivals:
+            self._take(arrival)
+
+    def _arrival(self, given: Message, calls: Mapping[str, ToolCall]) -> Arrival:
+        """Return a message with all that will be asked of it."""
+        readings = self._readings
+        carried = carried_summary(given)
+        is_merged = carried is not None and given.origin != "summary"
+        message = without_summary(given) if is_merged else given
+        tokens = message_tokens(message, readings.counter)
+        given_tokens = message_tokens(given, readings.counter) if is_merged else tokens
+        try:
+            read = self._reading(message, tokens, calls)
+        except Exception:  # noqa: BLE001 the host's redactor: its failure is the compaction's
+            read = {
+                part.call_id: calls[part.call_id]
+                for part in message.parts
+                if isinstance(part, ToolResult) and part.call_id in calls
+            }
+        return Arrival(message, given, tokens, given_tokens, read, carried)
+
+    def _reading(self, message: Message, tokens: int, calls: Mapping[str, ToolCall]) -> Read:
+        readings = self._readings
+        prepared = results_of(message, calls, readings) or _NOTHING
+        short = readings.shortened(message, lambda: tokens, prepared)
+        return Read(readings.facts(message, calls), prepared, short)
+
+    def _take(self, arrival: Arrival) -> None:
+        message, at = arrival.message, len(self.messages)
+        self.messages.append(message)
+        self.tokens.append(arrival.tokens)
+        self.groups.take(message)
+        self.anchors.take(message, at)
+        self._read.append(arrival.read)
+        if arrival.carried is not None:
+            self.carried.append(arrival.carried)
+        if arrival.given is not message:
+            self._given[at] = arrival.given
+        self._show(arrival.given, arrival.given_tokens)
+
+    def _show(self, message: Message, tokens: int) -> None:
+        name = category(message)
+        self._shown[name] = self._shown.get(name, 0) + tokens
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages; they are read after the step that they may belong to, because
@@ -87,6 +154,37 @@ class LiveLog:
         decode = dialect_named(self.dialect).decode
         return decode([*step, *items], first)[len(step) :]
 
+    # What a compaction asks
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category."""
+        return dict(self._shown)
+
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch."""
+        return [fact for at in range(start, stop) for fact in self._at(at).facts]
+
+    def prepared(self, at: int) -> Mapping[str, Prepared]:
+        """Return what pruning needs of the results of one message, by call id."""
+        return self._at(at).prepared
+
+    def shortened(self, at: int) -> Shortened | None:
+        """Return the short form of one message, None where pruning gains nothing."""
+        return self._at(at).short
+
+    def _at(self, at: int) -> Read:
+        found = self._read[at]
+        if not isinstance(found, Read):
+            found = self._read[at] = self._reading(self.messages[at], self.tokens[at], found)
+        return found
+
+    # What the engine asks
+
+    @property
+    def view_tokens(self) -> int:
+        """The tokens of what the model sees."""
+        return sum(self._shown.values())
+
     def floor_tokens(self, min_tail: int) -> int:
         """Return about what no compaction can remove: system prompt, latest ask, newest messages.
 
@@ -97,7 +195,7 @@ class LiveLog:
         stop = 0
         while stop < tail and self.messages[stop].role in ("system", "developer"):
             stop += 1
-        ask = self.tokens[self.latest_ask] if stop <= self.latest_ask < tail else 0
+        ask = self.tokens[self.anchors.ask] if stop <= self.anchors.ask < tail else 0
         return sum(self.tokens[:stop]) + ask + sum(self.tokens[tail:])
 
     @property
@@ -111,10 +209,21 @@ class LiveLog:
             self._view = view
         return self._view
 
-    def replace_view(self, view: View, tokens: int) -> None:
-        """Take the view that a compaction made, with its tokens."""
+    def standing(self) -> Standing:
+        """Return what the model sees, to come back to."""
+        return Standing(self.view, self.shown())
+
+    def come_back(self, was: Standing) -> None:
+        """Show again what was shown, with all that was appended since."""
+        self._shown = dict(was.shown)
+        for at in range(was.view.length, len(self.messages)):
+            self._show(self.messages[at], self.tokens[at])
+        self._view = extend(was.view, len(self.messages))
+
+    def replace_view(self, view: View, shown: Mapping[str, int]) -> None:
+        """Take the view that a compaction made, with its tokens by category."""
         self._view = view
-        self.view_tokens = tokens
+        self._shown = dict(shown)
 
     def render(self) -> tuple[Message, ...]:
         """Return the messages that the model sees."""

@@ -19,7 +19,8 @@ from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
-from holdfast.pipeline.measure import Costs, Estimator, message_tokens, tools_tokens
+from holdfast.pipeline.index import Readings, ScannedIndex
+from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
@@ -83,11 +84,12 @@ def compress(
     window, source = window_of(model, context_length)
     settings = policy or Policy()
     log = _log(transcript.messages)
+    view = _view(transcript.messages, log)
     counts = counter or Estimator()
     work = Work(
         log=log,
-        costs=Costs(log, counts),
-        view=_view(transcript.messages, log),
+        index=ScannedIndex(log, view, Readings(counts, settings, redact, references)),
+        view=view,
         state=rehydrated(CompactionState(), carried_in(transcript.messages)),
         policy=settings,
         budget=budget_for(

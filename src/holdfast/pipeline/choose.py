@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cuts import allowed_cuts
 from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
 from holdfast.pipeline.partition import (
     Partition,
-    anchors,
     head_stop,
     islands,
     nth_last_ask,
@@ -22,7 +20,7 @@ from holdfast.pipeline.partition import (
 from holdfast.pipeline.pruner import Pruner
 from holdfast.pipeline.work import Work
 from holdfast.report import Reason
-from holdfast.transcript import Group, Message, Rewritten, groups
+from holdfast.transcript import Groups, Message, Rewritten
 
 _FRAME_MARGIN_TOKENS = 24
 _LEAST_SUMMARY_TOKENS = 80
@@ -58,7 +56,7 @@ class _Ground(Struct, frozen=True):
     """What the choice is made on: where cuts may fall, what must stay, where the head ends."""
 
     work: Work
-    parts: Sequence[Group]
+    parts: Groups
     cuts: Sequence[int]
     anchored: Sequence[int]
     head: int
@@ -70,7 +68,7 @@ class _Ground(Struct, frozen=True):
 
 def choose(work: Work) -> Choice:
     """Return what to fold and what to prune; reads the log from its end as far as it must."""
-    shown = by_category(work.view, work.log, work.costs, {}, work.counter)
+    shown = work.index.shown()
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
     floor = _floor(ground)
     target = work.budget.target_tokens
@@ -99,11 +97,11 @@ def choose(work: Work) -> Choice:
 
 
 def _ground(work: Work, before: int) -> _Ground:
-    parts = groups(work.log)
-    cuts = allowed_cuts(work.log, parts)
+    parts = work.index.groups
+    cuts = allowed_cuts(parts)
     head = _head(work, cuts)
     least = max(head, _after_old_summary(work))
-    anchored = anchors(work.log, work.wish.pinned)
+    anchored = work.index.anchors.positions(work.wish.pinned, len(work.log))
     return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
 
 

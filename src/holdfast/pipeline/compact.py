@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from holdfast.pipeline.assemble import Assembled, assemble
 from holdfast.pipeline.breakdown import by_category, compared
 from holdfast.pipeline.choose import Choice, choose
-from holdfast.pipeline.ledger import Fact, Ledger, facts_of, summarise, update
+from holdfast.pipeline.ledger import Ledger, summarise, update
 from holdfast.pipeline.measure import Costs
-from holdfast.pipeline.prune import answered_calls
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.summary import Summary, focused, merged
 from holdfast.pipeline.verify import Problem, verify
@@ -70,7 +69,7 @@ def plan(work: Work) -> Plan | Unchanged:
     if choice.partition is None:
         return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
     stop = choice.partition.tail_start
-    fresh = _facts(work, work.state.ledgered, stop)
+    fresh = work.index.facts(work.state.ledgered, stop)
     return Plan(work, choice, update(work.state.ledger, fresh), choice.tokens_before)
 
 
@@ -107,19 +106,6 @@ def _measured_one_by_one(work: Work) -> int:
     known = Costs(work.log, work.counter, [work.costs[index] for index in range(length)])
     shown = by_category(work.view, work.log, known, {}, work.counter)
     return work.outside_tokens + sum(shown.values())
-
-
-def _facts(work: Work, start: int, stop: int) -> list[Fact]:
-    """Return the facts of a stretch of the log, without secrets: a ledger is kept and written."""
-    if work.facts is not None:
-        found = [fact for row in work.facts[start:stop] for fact in row]
-    else:
-        calls = answered_calls(work.log[start:stop])
-        found = [fact for message in work.log[start:stop] for fact in facts_of(message, calls)]
-    redact = work.redact
-    if redact is str:
-        return found
-    return [replace(fact, key=redact(fact.key), text=redact(fact.text)) for fact in found]
 
 
 def _summary(todo: Plan, prose: Summary | None) -> Summary:

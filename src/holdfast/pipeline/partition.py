@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
 from holdfast.policy import Policy
-from holdfast.transcript import Group, Message, Opaque, Text, is_ask
+from holdfast.transcript import Groups, Message, Opaque, Text, is_ask
 
 
 class Partition(Struct, frozen=True):
@@ -51,7 +51,7 @@ def head_stop(log: Sequence[Message], cuts: Sequence[int], *, first: int) -> int
 
 
 def tail_start(
-    parts: Sequence[Group],
+    parts: Groups,
     cuts: Sequence[int],
     cost: Callable[[int], int],
     *,
@@ -65,44 +65,58 @@ def tail_start(
     At least `min_messages` are taken; a group that straddles the budget is taken up to the
     ceiling. `cost` is asked from the newest message to the oldest, once each. Never before `least`.
     """
-    total = parts[-1].stop if parts else 0
+    total = parts.total
     start, spent = total, 0
-    allowed = set(cuts)
-    for group in reversed(parts):
-        if group.start < least:
+    latest_cut = cuts[-1] if cuts else 0
+    for begin in reversed(parts.starts):
+        if begin < least:
             break
-        tokens = sum(cost(index) for index in range(group.stop - 1, group.start - 1, -1))
-        enough = total - start >= min_messages and start in allowed
+        tokens = sum(map(cost, range(start - 1, begin - 1, -1)))
+        enough = total - start >= min_messages and start <= latest_cut
         if enough and (spent >= budget_tokens or spent + tokens > ceiling_tokens):
             break
-        start, spent = group.start, spent + tokens
+        start, spent = begin, spent + tokens
     return start, spent
 
 
-def anchors(log: Sequence[Message], pinned: frozenset[int]) -> tuple[int, ...]:
-    """Return the positions that are never folded, in order.
-
-    They hold the latest real user message, the latest visible reply, the provider's own
-    compaction blocks, and what is pinned.
+class Anchors:
+    """The positions of a log that are never folded, as it grows: the latest real user message, the
+    latest visible reply, and the provider's own compaction blocks.
     """
-    wanted = {index for index in pinned if 0 <= index < len(log)}
-    ask = next((i for i in range(len(log) - 1, -1, -1) if is_ask(log[i])), None)
-    reply = next((i for i in range(len(log) - 1, -1, -1) if _is_reply(log[i])), None)
-    wanted.update(i for i in (ask, reply) if i is not None)
-    for index, message in enumerate(log):
+
+    __slots__ = ("_native", "_reply", "ask")
+
+    def __init__(self, log: Iterable[Message] = ()) -> None:
+        self.ask = -1
+        """The latest user message, -1 where there is none."""
+        self._reply = -1
+        self._native: list[int] = []
+        for at, message in enumerate(log):
+            self.take(message, at)
+
+    def take(self, message: Message, at: int) -> None:
+        """Add the next message of the log."""
+        if is_ask(message):
+            self.ask = at
+        elif _is_reply(message):
+            self._reply = at
         for part in message.parts:
             if type(part) is Opaque and part.kind.startswith("compaction"):
-                wanted.add(index)
-    return tuple(sorted(wanted))
+                self._native.append(at)
+
+    def positions(self, pinned: frozenset[int], length: int) -> tuple[int, ...]:
+        """Return the positions in order, with those that are pinned."""
+        wanted = {index for index in pinned if 0 <= index < length}
+        wanted.update(at for at in (self.ask, self._reply, *self._native) if at >= 0)
+        return tuple(sorted(wanted))
 
 
 def islands(
-    wanted: Sequence[int], parts: Sequence[Group], *, least: int, before: int
+    wanted: Sequence[int], parts: Groups, *, least: int, before: int
 ) -> tuple[tuple[int, int], ...]:
     """Return the groups of the wanted positions between `least` and `before`, as ranges."""
     inside = [index for index in wanted if least <= index < before]
-    starts = [group.start for group in parts] if inside else []
-    found = {bisect_right(starts, index) - 1 for index in inside}
+    found = {bisect_right(parts.starts, index) - 1 for index in inside}
     return tuple((parts[k].start, parts[k].stop) for k in sorted(found))
 
 

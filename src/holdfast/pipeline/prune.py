@@ -62,17 +62,25 @@ class Prepared(Struct, frozen=True, gc=False):
     """Whether the tool reported a failure: such a read supersedes none."""
 
 
-def prepare(message: Message, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
-    """Return what pruning needs, None for a message that has no result worth it."""
-    for part in message.parts:
-        if isinstance(part, ToolResult):
-            return _prepared(part, calls.get(part.call_id), policy)
-    return None
+def prepare(result: ToolResult, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
+    """Return what pruning needs of a result, None where it is not worth it."""
+    if result.kind in ("server", "hosted"):
+        return None
+    text = _text_of(result)
+    media = sum(isinstance(part, Media) for part in result.parts)
+    if len(text) <= policy.digest_from_chars and not media:
+        return None
+    if text[:1] == "[" and origin_of(text) != "real":
+        return None
+    call = calls.get(result.call_id)
+    line = digest_of(call, text) + (f" and {media} media" if media else "")
+    failed = result.is_error or text[:40].lower().startswith(("error", "<error", "<tool_use_error"))
+    return Prepared(text, _what_was_read(call) if call is not None else "", line, failed)
 
 
 def prune_message(
     message: Message,
-    prepared: Callable[[ToolResult], Prepared | None],
+    prepared: Mapping[str, Prepared],
     newer: Newer,
     policy: Policy,
     reference: Callable[[Message], str],
@@ -90,7 +98,7 @@ def prune_message(
         new: Part = part
         match part:
             case ToolResult():
-                ready = prepared(part)
+                ready = prepared.get(part.call_id)
                 if ready is not None:
                     new, origin = _pruned_result(part, ready, newer, message, reference)
             case ToolCall(kind="function", arguments=arguments):
@@ -109,19 +117,21 @@ def prune_message(
     return replace(message.with_parts(tuple(parts)), origin=origin)
 
 
-def note_newer(
-    message: Message, prepared: Callable[[ToolResult], Prepared | None], newer: Newer
-) -> None:
+def note_newer(message: Message, prepared: Mapping[str, Prepared], newer: Newer) -> None:
     """Take a message that stays as it is into account for the older ones before it."""
-    for part in message.parts:
-        if isinstance(part, ToolResult):
-            ready = prepared(part)
-            if ready is not None:
-                newer.outputs.add(ready.output)
-                if ready.read and not ready.failed:
-                    newer.reads.add(ready.read)
-        elif isinstance(part, Media) and message.role == "user":
-            newer.media = True
+    for ready in prepared.values():
+        newer.outputs.add(ready.output)
+        if ready.read and not ready.failed:
+            newer.reads.add(ready.read)
+    if message.role == "user" and any(type(part) is Media for part in message.parts):
+        newer.media = True
+
+
+def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: Newer) -> bool:
+    """Return whether what stands further on decides how this message is pruned."""
+    if any(_superseded_by(ready, newer) for ready in prepared.values()):
+        return True
+    return message.role == "user" and any(type(part) is Media for part in message.parts)
 
 
 def excerpt(message: Message, share: float, reference: str) -> Message:
@@ -165,20 +175,6 @@ def strip_thinking(message: Message) -> Message:
     """Return the message without its thinking; the same object where there is none."""
     parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
     return message if len(parts) == len(message.parts) else message.with_parts(parts)
-
-
-def _prepared(result: ToolResult, call: ToolCall | None, policy: Policy) -> Prepared | None:
-    if result.kind in ("server", "hosted"):
-        return None
-    text = _text_of(result)
-    media = sum(isinstance(part, Media) for part in result.parts)
-    if len(text) <= policy.digest_from_chars and not media:
-        return None
-    if text[:1] == "[" and origin_of(text) != "real":
-        return None
-    line = digest_of(call, text) + (f" and {media} media" if media else "")
-    failed = result.is_error or text[:40].lower().startswith(("error", "<error", "<tool_use_error"))
-    return Prepared(text, _what_was_read(call) if call is not None else "", line, failed)
 
 
 def _pruned_result(
@@ -274,11 +270,17 @@ def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any
     return value
 
 
-def answered_calls(messages: Sequence[Message]) -> dict[str, ToolCall]:
-    """Return the calls of the messages by id."""
-    return {
-        part.id: part
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolCall)
-    }
+def answered_calls(messages: Sequence[Message]) -> dict[int, dict[str, ToolCall]]:
+    """Return, for each index of a message with results, the calls that they answer, by id.
+
+    A result answers the nearest call before it that has its id: ids may be used again.
+    """
+    latest: dict[str, ToolCall] = {}
+    found: dict[int, dict[str, ToolCall]] = {}
+    for at, message in enumerate(messages):
+        for part in message.parts:
+            if type(part) is ToolCall:
+                latest[part.id] = part
+            elif type(part) is ToolResult and part.call_id in latest:
+                found.setdefault(at, {})[part.call_id] = latest[part.call_id]
+    return found

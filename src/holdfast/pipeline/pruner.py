@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from collections.abc import Mapping
 
 from holdfast.pipeline.frame import carried_summary
-from holdfast.pipeline.measure import message_tokens, text_length
+from holdfast.pipeline.measure import message_tokens
 from holdfast.pipeline.partition import protected_from
 from holdfast.pipeline.prune import (
     Newer,
     Prepared,
+    depends_on_newer,
     excerpt,
     note_newer,
     nothing_newer,
-    prepare,
     prune_message,
 )
 from holdfast.pipeline.references import reference_of
 from holdfast.pipeline.work import Work
-from holdfast.transcript import Message, Rewritten, ToolCall, ToolResult
+from holdfast.transcript import Message, Rewritten
 
 _LEAST_SQUEEZED_TOKENS = 200
 _MARGIN_TOKENS = 24
 _SQUEEZES = 4
 """A share of the characters is not the same share of the tokens; each round comes nearer."""
-_LOOK_BACK = 256
-_CLEARLY_LESS = 8
-"""A text of so many characters per token is not worth measuring: what replaces it is smaller."""
 
 
 class Pruner:
@@ -54,49 +51,33 @@ class Pruner:
         return found
 
     def _cost(self, index: int) -> int:
-        work = self.work
-        message = work.log[index]
-
-        def ready(result: ToolResult) -> Prepared | None:
-            return self._prepared(index, result)
-
+        work, at_hand = self.work, self.work.index
+        message, prepared = work.log[index], at_hand.prepared(index)
         if index in self._was:
             self.pruned[index] = self._was[index]
-            note_newer(message, ready, self._newer)
+            note_newer(message, prepared, self._newer)
             return message_tokens(self._was[index], work.counter)
         if index >= self._from or index in work.wish.pinned:
-            note_newer(message, ready, self._newer)
+            note_newer(message, prepared, self._newer)
             return work.costs[index]
-        made = prune_message(message, ready, self._newer, work.policy, self._reference)
-        if made is message:
+        if depends_on_newer(message, prepared, self._newer):
+            return self._pruned_now(index, prepared)
+        short = at_hand.shortened(index)
+        if short is None:
             return work.costs[index]
-        tokens = message_tokens(made, work.counter)
-        if tokens * _CLEARLY_LESS > text_length(message) and tokens >= work.costs[index]:
-            return work.costs[index]
-        self.pruned[index] = made
+        self.pruned[index] = short.message
+        self.references[index] = short.reference
+        return short.tokens
+
+    def _pruned_now(self, index: int, prepared: Mapping[str, Prepared]) -> int:
+        """Prune a message in the light of what stands further on; return its tokens."""
+        work, message = self.work, self.work.log[index]
+        made = prune_message(message, prepared, self._newer, work.policy, self._reference)
+        tokens = work.costs[index]
+        if made is not message and (after := message_tokens(made, work.counter)) < tokens:
+            self.pruned[index] = made
+            return after
         return tokens
-
-    def _prepared(self, index: int, result: ToolResult) -> Prepared | None:
-        """Return what pruning needs of a result, without the secrets that a digest would show."""
-        found = self._made_ready(index, result)
-        if found is None:
-            return None
-        line = self.work.redact(found.line)
-        return found if line == found.line else replace(found, line=line)
-
-    def _made_ready(self, index: int, result: ToolResult) -> Prepared | None:
-        """Return it from its arrival where it was made ready then, otherwise now."""
-        log, ready = self.work.log, self.work.prepared
-        if ready is not None and len(log[index].parts) == 1:
-            return ready[index]
-        calls: dict[str, ToolCall] = {}
-        for at in range(index - 1, max(index - _LOOK_BACK, -1), -1):
-            found = [part for part in log[at].parts if isinstance(part, ToolCall)]
-            calls.update((call.id, call) for call in found)
-            if result.call_id in calls:
-                break
-        alone = Message("tool", (result,))
-        return prepare(alone, calls, self.work.policy)
 
     def squeeze(self, start: int, excess: int) -> None:
         """Cut the largest results from `start` on until `excess` tokens are gone, if they can."""

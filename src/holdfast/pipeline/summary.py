@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -54,14 +55,19 @@ _CARRIED_WEIGHTS: dict[Section, float] = {
     "decisions": 4.0, "files": 3.0, "task": 3.0, "in_progress": 2.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""
-_LEAST_ENTRY_TOKENS = 4
+_LEAST_ENTRY_CHARS = 16
+_ENTRY_CHARS = 10
+"""Mark, brackets and line break around an entry."""
+_LEAST_TOKENS_PER_CHAR = 1 / 128
+"""The longest entry of a vocabulary."""
+_ROUNDS = 5
+_OVERSHOOT = 1.3
+"""Entries are cut whole; a little more than what is too much goes."""
 _LEAST_CHARS = 40
 _HEADINGS_SHARE = 3
 """All thirteen headings stand only where they take at most a third of the budget."""
 _FOCUS_WEIGHT = 6.0
 """Lifts an entry on the topic above open errors (5) and below the task itself (9)."""
-_MOST_CHARS_PER_TOKEN = 128
-"""The longest entry of a vocabulary; a longer text cannot fit, whatever it says."""
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -89,27 +95,21 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
     """
     headings = counter.count(_rendered(summary, {}, keep_empty=True))
     keep_empty = headings * _HEADINGS_SHARE <= budget_tokens
-    room = budget_tokens - (headings if keep_empty else 0)
-    chosen = _within_budget(summary, counter, room, charge_headings=not keep_empty)
-    text = _rendered(summary, chosen, keep_empty=keep_empty)
-    while counter.count(text) > budget_tokens and sum(map(len, chosen.values())) > 1:
-        _drop_lightest(summary, chosen)
+    rows = _ranked(summary)
+    per_char = _tokens_per_char(rows, counter)
+    room = float(budget_tokens - (headings if keep_empty else 0))
+    text, tokens = "", budget_tokens + 1
+    for _ in range(_ROUNDS):
+        chosen = _within_budget(rows, room / per_char, charge_headings=not keep_empty)
         text = _rendered(summary, chosen, keep_empty=keep_empty)
-    while (tokens := counter.count(text)) > budget_tokens and len(text) > _LEAST_CHARS:
+        tokens = counter.count(text)
+        if tokens <= budget_tokens or sum(map(len, chosen.values())) == 1:
+            break
+        room -= (tokens - budget_tokens) * _OVERSHOOT
+    while tokens > budget_tokens and len(text) > _LEAST_CHARS:
         text = f"{text[: int(len(text) * min(budget_tokens / tokens, 0.95))]}…"
+        tokens = counter.count(text)
     return text
-
-
-def _drop_lightest(summary: Summary, chosen: dict[Section, list[int]]) -> None:
-    rows: list[tuple[float, Section, int]] = [
-        (summary.sections[name][index].weight, name, index)
-        for name, indices in chosen.items()
-        for index in indices
-    ]
-    _, section, index = min(rows, key=lambda row: (row[0], row[2]))
-    chosen[section].remove(index)
-    if not chosen[section]:
-        del chosen[section]
 
 
 def parse_summary(text: str) -> Summary:
@@ -178,27 +178,39 @@ def _section_of(heading: str) -> Section:
     return "critical"
 
 
-def _within_budget(
-    summary: Summary, counter: TokenCounter, room: int, *, charge_headings: bool
-) -> dict[Section, list[int]]:
-    """Return which entries of each section fit, heaviest first, in their own order."""
-    rows: list[tuple[Section, int, Entry]] = [
+_Row: TypeAlias = tuple[Section, int, Entry]
+
+
+def _ranked(summary: Summary) -> list[_Row]:
+    """Return all entries with their section and place in it, heaviest first, newest first."""
+    rows: list[_Row] = [
         (section, index, entry)
         for section in SECTIONS
         for index, entry in enumerate(summary.sections.get(section, ()))
     ]
     rows.sort(key=lambda row: (-row[2].weight, -row[1]))
+    return rows
+
+
+def _tokens_per_char(rows: Sequence[_Row], counter: TokenCounter) -> float:
+    """Return what a character of the entries costs; they are measured as one text."""
+    text = "\n".join([entry.text for _, _, entry in rows])
+    return max(counter.count(text) / len(text), _LEAST_TOKENS_PER_CHAR) if text else 1.0
+
+
+def _within_budget(
+    rows: Sequence[_Row], room_chars: float, *, charge_headings: bool
+) -> dict[Section, list[int]]:
+    """Return which entries of each section fit, heaviest first, in their own order."""
     chosen: dict[Section, list[int]] = {}
     for section, index, entry in rows:
-        if chosen and room < _LEAST_ENTRY_TOKENS:
+        if chosen and room_chars < _LEAST_ENTRY_CHARS:
             break
-        if chosen and len(entry.text) > room * _MOST_CHARS_PER_TOKEN:
-            continue
-        cost = counter.count(_line(section, 999, entry)) + 1
+        cost = len(entry.text) + len(entry.source) + _ENTRY_CHARS
         if charge_headings and section not in chosen:
-            cost += counter.count(f"## {HEADINGS[section]}\n\n")
-        if cost <= room or not chosen:
-            room -= cost
+            cost += len(HEADINGS[section]) + _ENTRY_CHARS
+        if cost <= room_chars or not chosen:
+            room_chars -= cost
             chosen.setdefault(section, []).append(index)
     for indices in chosen.values():
         indices.sort()

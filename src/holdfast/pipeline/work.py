@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.pipeline.ledger import Fact
+from holdfast.pipeline.index import LogIndex
 from holdfast.pipeline.measure import Costs
-from holdfast.pipeline.prune import Prepared
 from holdfast.pipeline.state import CompactionState
 from holdfast.policy import Budget, Policy
 from holdfast.ports import Redact, TokenCounter, WireRules
@@ -34,7 +33,7 @@ class Work(Struct, frozen=True, kw_only=True):
     """What a compaction starts from."""
 
     log: Sequence[Message]
-    costs: Costs
+    index: LogIndex
     view: View
     state: CompactionState
     policy: Policy
@@ -42,12 +41,13 @@ class Work(Struct, frozen=True, kw_only=True):
     rules: WireRules
     counter: TokenCounter
     redact: Redact
-    facts: Sequence[tuple[Fact, ...]] | None = None
-    """Facts by position where they were taken on arrival; taken now where this is None."""
-    prepared: Sequence[Prepared | None] | None = None
-    """What pruning needs, by position, where it was made ready on arrival."""
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
     note_tokens: int = 0
     """What the note adds to a system prompt that stands outside the message list."""
     wish: Wish = Wish()
+
+    @property
+    def costs(self) -> Costs:
+        """The tokens of the log by position."""
+        return self.index.costs

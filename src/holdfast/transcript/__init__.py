@@ -1,7 +1,7 @@
 """The nouns: messages and their parts, groups, views. Frozen values; no I/O, no dialect."""
 
 from holdfast.transcript.bare import bare, bare_message
-from holdfast.transcript.group import Group, groups
+from holdfast.transcript.group import Group, Groups, groups
 from holdfast.transcript.message import (
     CallKind,
     Flaw,
@@ -36,7 +36,7 @@ from holdfast.transcript.view import (
 from holdfast.transcript.violation import Violation
 
 __all__ = [
-    "CallKind", "Flaw", "Folded", "Frame", "Group", "Item", "Kept", "Media", "MediaKind",
+    "CallKind", "Flaw", "Folded", "Frame", "Group", "Groups", "Item", "Kept", "Media", "MediaKind",
     "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
     "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
     "bare_message", "extend", "groups",

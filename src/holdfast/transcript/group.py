@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 from msgspec import Struct
 
-from holdfast.transcript.message import Message, Text, Thinking
-from holdfast.transcript.survey import Survey, survey
+from holdfast.transcript.message import Message, Text, Thinking, ToolCall, ToolResult
 
 
 class Group(Struct, frozen=True, gc=False):
@@ -24,50 +24,94 @@ class Group(Struct, frozen=True, gc=False):
         return self.stop - self.start
 
 
-def groups(messages: Sequence[Message], index: Survey | None = None) -> tuple[Group, ...]:
-    """Return the groups of a log, in order, each message in exactly one.
+class Groups(Sequence[Group]):
+    """The groups of a log that grows, in order, each message in exactly one.
 
     A call stays with its result however far away it stands, parallel calls stay together, and a
     message that holds only reasoning stays with the one that it led to. A call that never got a
-    result binds nothing, so that one orphan cannot make a whole log uncuttable.
+    result binds nothing, so that one orphan cannot make a whole log uncuttable. A result answers
+    the nearest earlier call with its id that has no answer yet. Taking a message costs the same
+    however long the log is.
     """
-    index = index or survey(messages)
-    reach = _reach(messages, index)
-    unanswered = {at for at, ordinal in _answers(index) if ordinal < 0}
-    found: list[Group] = []
-    total = len(messages)
-    start = 0
-    while start < total:
-        stop = start + 1
-        at = start
-        while at < stop:
-            furthest = reach.get(at)
-            if furthest is not None and furthest >= stop:
-                stop = furthest + 1
-            at += 1
-        pending = stop == total and any(at in unanswered for at in range(start, stop))
-        found.append(Group(start, stop, pending) if pending else Group(start, stop))
-        start = stop
-    return tuple(found)
+
+    __slots__ = ("_binds_next", "_open", "_waiting", "starts", "total")
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.starts: list[int] = []
+        """Where each group starts."""
+        self.total = 0
+        """How many messages there are."""
+        self._open: dict[str, list[int]] = {}
+        self._waiting: dict[int, int] = {}
+        """How many calls wait for their results, by position, in order."""
+        self._binds_next = False
+        for message in messages:
+            self.take(message)
+
+    def take(self, message: Message) -> None:
+        """Add the next message of the log."""
+        at = self.total
+        bound = at - 1 if self._binds_next else at
+        thinks = False
+        for part in message.parts:
+            kind = type(part)
+            if kind is ToolCall:
+                assert isinstance(part, ToolCall)
+                self._open.setdefault(part.id, []).append(at)
+                self._waiting[at] = self._waiting.get(at, 0) + 1
+            elif kind is ToolResult:
+                assert isinstance(part, ToolResult)
+                bound = min(bound, self._answered(part.call_id, at))
+            elif kind is Thinking:
+                thinks = True
+        self._binds_next = thinks and _only_reasons(message)
+        starts = self.starts
+        if bound == at:
+            starts.append(at)
+        else:
+            while starts[-1] > bound:
+                starts.pop()
+        self.total = at + 1
+
+    def _answered(self, call_id: str, at: int) -> int:
+        """Return where the call stands that a result answers; `at` where there is none."""
+        waiting = self._open.get(call_id)
+        if not waiting:
+            return at
+        called_at = waiting.pop()
+        left = self._waiting[called_at] - 1
+        if left:
+            self._waiting[called_at] = left
+        else:
+            del self._waiting[called_at]
+        return called_at
+
+    def _is_pending(self) -> bool:
+        return bool(self._waiting) and next(reversed(self._waiting)) >= self.starts[-1]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Group: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Group]: ...
+    def __getitem__(self, index: int | slice) -> Group | list[Group]:
+        starts = self.starts
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(starts)))]
+        last = len(starts) - 1
+        at = index + last + 1 if index < 0 else index
+        if at == last:
+            return Group(starts[at], self.total, self._is_pending())
+        if not 0 <= at < last:
+            raise IndexError(index)
+        return Group(starts[at], starts[at + 1])
 
 
-def _reach(messages: Sequence[Message], index: Survey) -> dict[int, int]:
-    """Return, for the messages that bind later ones, the furthest message that they bind."""
-    reach: dict[int, int] = {}
-    for at, ordinal in _answers(index):
-        if ordinal >= 0:
-            result_at = index.results[ordinal][0]
-            if result_at > reach.get(at, at):
-                reach[at] = result_at
-    last = len(messages) - 1
-    for at, _ in index.thinking:
-        if at < last and _only_reasons(messages[at]):
-            reach[at] = max(reach.get(at, at), at + 1)
-    return reach
-
-
-def _answers(index: Survey) -> list[tuple[int, int]]:
-    return [(at, ordinal) for (at, _), ordinal in zip(index.calls, index.answer_of, strict=True)]
+def groups(messages: Iterable[Message]) -> Groups:
+    """Return the groups of a log."""
+    return Groups(messages)
 
 
 def _only_reasons(message: Message) -> bool:

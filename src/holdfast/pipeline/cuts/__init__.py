@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from holdfast.pipeline.cuts import group_edges, pending_calls
-from holdfast.transcript import Group, Message
+from holdfast.transcript import Groups
 
-CutRule: TypeAlias = Callable[[Sequence[Message], Sequence[Group]], set[int]]
-"""From the log and its groups, the positions before which a cut keeps the rule."""
+CutRule: TypeAlias = Callable[[Groups], Collection[int]]
+"""From the groups of a log, the positions before which a cut keeps the rule."""
 
 CUT_RULES: tuple[CutRule, ...] = (group_edges.allowed, pending_calls.allowed)
+"""The first gives its positions in order; the others need only tell what is among theirs."""
 
 
-def allowed_cuts(log: Sequence[Message], parts: Sequence[Group]) -> list[int]:
+def allowed_cuts(parts: Groups) -> list[int]:
     """Return the positions where a cut keeps every rule, in order; 0 is always among them."""
-    first, *others = (rule(log, parts) for rule in CUT_RULES)
-    return sorted(first.intersection(*others))
+    first, *others = (rule(parts) for rule in CUT_RULES)
+    found = list(first)
+    for other in others:
+        found = [cut for cut in found if cut in other]
+    return found

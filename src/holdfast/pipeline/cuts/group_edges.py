@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from holdfast.transcript import Group, Message
+from holdfast.transcript import Groups
 
 
-def allowed(log: Sequence[Message], parts: Sequence[Group]) -> set[int]:
+def allowed(parts: Groups) -> list[int]:
     """Return the edges of the groups."""
-    return {group.start for group in parts} | {len(log)}
+    return [*parts.starts, parts.total] if parts else [0]

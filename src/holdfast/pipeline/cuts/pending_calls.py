@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from holdfast.transcript import Group, Message
+from holdfast.transcript import Groups
 
 
-def allowed(log: Sequence[Message], parts: Sequence[Group]) -> set[int]:
-    """Return every position up to the first pending group."""
-    pending = next((group.start for group in parts if group.pending), len(log))
-    return set(range(pending + 1))
+def allowed(parts: Groups) -> range:
+    """Return every position up to the last group where it is pending, otherwise all."""
+    if not parts:
+        return range(1)
+    last = parts[-1]
+    return range((last.start if last.pending else parts.total) + 1)

@@ -1,0 +1,165 @@
+"""What a compaction asks of a log: sizes, groups, anchors, facts, short forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.pipeline.breakdown import by_category
+from holdfast.pipeline.ledger import Fact, facts_of
+from holdfast.pipeline.measure import Costs, message_tokens, text_length
+from holdfast.pipeline.partition import Anchors
+from holdfast.pipeline.prune import Prepared, answered_calls, nothing_newer, prepare, prune_message
+from holdfast.pipeline.references import reference_of
+from holdfast.policy import Policy
+from holdfast.ports import Redact, TokenCounter
+from holdfast.transcript import Groups, Message, ToolCall, ToolResult, View
+
+_CLEARLY_LESS = 8
+"""A text of so many characters per token is not worth measuring: what replaces it is smaller."""
+
+
+_NO_CALLS: dict[str, ToolCall] = {}
+
+
+class Shortened(Struct, frozen=True, gc=False):
+    """A message as pruning leaves it where nothing newer makes it superfluous."""
+
+    message: Message
+    tokens: int
+    reference: str
+
+
+class Readings(Struct, frozen=True):
+    """How a log is read: the counter, the settings, what hides secrets, whether to refer back."""
+
+    counter: TokenCounter
+    policy: Policy
+    redact: Redact = str
+    references: bool = True
+
+    def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
+        """Return the facts of one message, without secrets: a ledger is kept and written."""
+        found = facts_of(message, calls)
+        redact = self.redact
+        if redact is str:
+            return found
+        return tuple(replace(one, key=redact(one.key), text=redact(one.text)) for one in found)
+
+    def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
+        """Return what pruning needs of a result, without the secrets that a digest would show."""
+        found = prepare(result, calls, self.policy)
+        if found is None or self.redact is str:
+            return found
+        return replace(found, line=self.redact(found.line))
+
+    def reference(self, message: Message) -> str:
+        """Return the reference of a message, "" where none may be written."""
+        return reference_of(message) if self.references else ""
+
+    def shortened(
+        self, message: Message, tokens: Callable[[], int], prepared: Mapping[str, Prepared]
+    ) -> Shortened | None:
+        """Return the short form of a message, None where pruning gains nothing.
+
+        `prepared` are its results by call id; `tokens` says what it costs as it is, and is asked
+        only where that decides.
+        """
+        made = prune_message(message, prepared, nothing_newer(), self.policy, self.reference)
+        if made is message:
+            return None
+        after = message_tokens(made, self.counter)
+        if after * _CLEARLY_LESS > text_length(message) and after >= tokens():
+            return None
+        return Shortened(made, after, self.reference(message))
+
+
+class LogIndex(Protocol):
+    """What is known of a log. Made on arrival by a long-lived log, on demand for a single run."""
+
+    @property
+    def costs(self) -> Costs:
+        """The tokens by position."""
+        ...
+
+    @property
+    def groups(self) -> Groups:
+        """The units that a cut may separate."""
+        ...
+
+    @property
+    def anchors(self) -> Anchors:
+        """What is never folded."""
+        ...
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category."""
+        ...
+
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch."""
+        ...
+
+    def prepared(self, at: int) -> Mapping[str, Prepared]:
+        """Return what pruning needs of the results of one message, by call id."""
+        ...
+
+    def shortened(self, at: int) -> Shortened | None:
+        """Return the short form of one message, None where pruning gains nothing."""
+        ...
+
+
+class ScannedIndex:
+    """The index of a log that is read for one run: each thing is found when it is asked for."""
+
+    def __init__(self, log: Sequence[Message], view: View, readings: Readings) -> None:
+        self.costs = Costs(log, readings.counter)
+        self.groups = Groups(log)
+        self.anchors = Anchors(log)
+        self._log = log
+        self._prepared: dict[int, dict[str, Prepared]] = {}
+        self._view = view
+        self._readings = readings
+
+    @cached_property
+    def _calls(self) -> dict[int, dict[str, ToolCall]]:
+        return answered_calls(self._log)
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category; long stretches sampled."""
+        return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
+
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch."""
+        log, calls, facts = self._log, self._calls, self._readings.facts
+        return [
+            fact for at in range(start, stop) for fact in facts(log[at], calls.get(at, _NO_CALLS))
+        ]
+
+    def prepared(self, at: int) -> dict[str, Prepared]:
+        """Return what pruning needs of the results of one message, by call id."""
+        found = self._prepared.get(at)
+        if found is None:
+            calls = self._calls.get(at, _NO_CALLS)
+            found = self._prepared[at] = results_of(self._log[at], calls, self._readings)
+        return found
+
+    def shortened(self, at: int) -> Shortened | None:
+        """Return the short form of one message, None where pruning gains nothing."""
+        message, costs = self._log[at], self.costs
+        return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
+
+
+def results_of(
+    message: Message, calls: Mapping[str, ToolCall], readings: Readings
+) -> dict[str, Prepared]:
+    """Return what pruning needs of the results of a message, by call id."""
+    return {
+        part.call_id: found
+        for part in message.parts
+        if isinstance(part, ToolResult) and (found := readings.prepared(part, calls)) is not None
+    }
