@@ -1,0 +1,1 @@
+"""What survives a compaction, measured without a model; `bench/quality.py` is the entry."""

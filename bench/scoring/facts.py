@@ -1,0 +1,146 @@
+"""The scoring extractor: what in a text is a fact. Shares nothing with the ledger's own.
+
+A fact is a path, url, identifier or number, told by its shape alone. Text is first cut into runs
+of characters that such a thing may have, which is linear; a run is then judged once, however
+often it occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+_RUN = re.compile(r"[A-Za-z0-9_./@+~:$%#-]{3,}")
+_URL = re.compile(r"https?://[^\s<>\"'`)\]}|\\]{3,400}")
+_EXTENSION = re.compile(r"[^./]\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_FILE_ENDINGS = frozenset((
+    "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "json", "jsonl", "yaml", "yml",
+    "toml", "md", "txt", "sh", "bash", "zsh", "rs", "c", "h", "cc", "cpp", "hpp", "java", "kt",
+    "rb", "php", "cs", "swift", "sql", "html", "css", "scss", "xml", "csv", "log", "lock", "mod",
+    "sum", "ini", "cfg", "conf", "env", "png", "jpg", "jpeg", "gif", "svg", "pdf", "docx", "zip",
+    "gz", "tar", "traj", "ipynb", "pl", "pm", "lua", "zig", "proto", "tf", "vue", "svelte",
+))  # fmt: skip
+_NUMBER = re.compile(r"\$?\d+(?:\.\d+)*%?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d)?")
+_VERSION = re.compile(r"v\d+(?:\.\d+)+[\w.-]*")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_ESCAPED_BREAK = re.compile(r"\\[nrt]")
+_LONGEST = 160
+_LEAST_DIGITS = 3
+
+
+def facts_in(text: str) -> set[str]:
+    """Return the facts of a text."""
+    found: set[str] = set()
+    if "\\" in text:
+        text = _ESCAPED_BREAK.sub(" ", text)
+    if "://" in text:
+        for url in set(_URL.findall(text)):
+            found.add(url.rstrip(".,;:!?"))
+    for run in set(_RUN.findall(text)):
+        found.update(_facts_of_run(run))
+    return found
+
+
+def kind_of(fact: str) -> str:
+    """Return what kind of fact a string is."""
+    if "://" in fact:
+        return "url"
+    if "/" in fact or ("." in fact and fact.rpartition(".")[2] in _FILE_ENDINGS):
+        return "path"
+    if _NUMBER.fullmatch(fact) or _DATE.match(fact):
+        return "number"
+    return "identifier"
+
+
+def places(text: str, fact: str, most: int = 1_000) -> Iterator[int]:
+    """Yield where `fact` stands in `text` as a whole: no letter or digit goes on beside it.
+
+    The `n` of an escaped line break is no letter.
+    """
+    at, length, count = text.find(fact), len(fact), 0
+    while at >= 0 and count < most:
+        before, after = text[max(at - 1, 0) : at], text[at + length : at + length + 1]
+        if before and before in "nrt" and text[at - 2 : at - 1] == "\\":
+            before = ""
+        if not (_goes_on(before, fact[0]) or _goes_on(after, fact[-1])):
+            yield at
+            count += 1
+        at = text.find(fact, at + 1)
+
+
+def stands(text: str, fact: str) -> bool:
+    """Return whether `fact` stands in `text` as a whole."""
+    return next(places(text, fact), -1) >= 0
+
+
+def _goes_on(beside: str, edge: str) -> bool:
+    return bool(beside) and (beside.isalnum() or beside == "_") and (edge.isalnum() or edge == "_")
+
+
+@lru_cache(maxsize=1_000_000)
+def _facts_of_run(run: str) -> tuple[str, ...]:
+    if len(run) > 4 * _LONGEST:
+        return ()
+    found: list[str] = []
+    for piece in run.split(":"):
+        fact = piece.rstrip("./-$+#@%~").lstrip("+#@%")
+        if fact[:1] == "." and fact[1:2].isupper():
+            fact = fact[1:]
+        if fact.startswith("//"):
+            continue
+        if 2 < len(fact) <= _LONGEST and _is_fact(fact):
+            found.append(fact)
+    return tuple(found)
+
+
+def _is_fact(text: str) -> bool:
+    if "/" in text:
+        return _is_path(text)
+    if _NUMBER.fullmatch(text):
+        return _is_telling(text)
+    if _DATE.match(text) or _VERSION.fullmatch(text):
+        return True
+    letters = any(map(str.isalpha, text))
+    if not letters:
+        return False
+    if text.startswith("-"):
+        return text.startswith("--") and len(text) > 4
+    if "_" in text.strip("_") or _CAMEL.search(text):
+        return True
+    digits = any(map(str.isdigit, text))
+    if "." in text:
+        return _is_dotted(text)
+    if "-" in text:
+        return digits or text.count("-") >= 2
+    if digits:
+        return len(text) >= 4 and sum(map(str.isalpha, text)) >= 2
+    return text.isupper()
+
+
+def _is_telling(number: str) -> bool:
+    """Return whether a number has three digits and is not a round one of four or more."""
+    digits = "".join(filter(str.isdigit, number))
+    if len(digits) < _LEAST_DIGITS:
+        return False
+    return number[0] == "$" or len(digits) == _LEAST_DIGITS or len(digits.rstrip("0")) > 2
+
+
+def _is_path(text: str) -> bool:
+    parts = [part for part in text.split("/") if part]
+    if not parts or not any(map(str.isalpha, text)):
+        return False
+    if _EXTENSION.search(text):
+        return True
+    if text.startswith(("/", "./", "../", "~/")):
+        return len(parts) >= 2 or len(text) > 5
+    return len(parts) >= 3 or any(mark in text for mark in "-_.") or any(map(str.isdigit, text))
+
+
+def _is_dotted(text: str) -> bool:
+    parts = text.split(".")
+    if parts[-1] in _FILE_ENDINGS:
+        return True
+    return len(parts) >= 2 and all(len(part) >= 2 and _WORDS.fullmatch(part) for part in parts)
