@@ -1,0 +1,79 @@
+"""`holdfast reduce`: a text in fewer tokens, by what it is."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any, cast
+
+import click
+from msgspec import to_builtins
+
+from holdfast.cli.files import STANDARD, check_writable, label, packed, read_bytes, write_bytes
+from holdfast.cli.inputs import FILE, json_option, output_option
+from holdfast.dialects.jsontext import dump
+from holdfast.engine.reducing import reduce as reduce_text
+from holdfast.errors import NotReadable
+from holdfast.reduction.reduced import KINDS, Kind, Reduced
+
+DEFAULT_TOKENS = 2_000
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--kind", type=click.Choice(KINDS), help="What FILE is; found from the text otherwise."
+)
+@click.option(
+    "--tokens", type=click.IntRange(min=1), default=DEFAULT_TOKENS, show_default=True, metavar="N",
+    help="How many tokens the result may have.",
+)  # fmt: skip
+@output_option
+@json_option
+def reduce(file: str, kind: str | None, tokens: int, output: str, as_json: bool) -> int:
+    """Make one text smaller by what it is.
+
+    FILE is any text, such as the output of a tool, - being standard input, gzip too. Errors,
+    failing tests, changed files, counts and status stay before everything else; the result says
+    what it left out. A text that fits stays as it is, byte for byte.
+
+    \b
+    holdfast reduce build.log
+    npm test 2>&1 | holdfast reduce - --tokens 500
+    holdfast reduce answer.json --kind json -o small.json
+    """
+    check_writable(output)
+    data = _unpacked(file)
+    text = data.decode("utf-8", "surrogateescape")
+    done = reduce_text(
+        text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file
+    )
+    write_bytes(output, packed(output, done.text.encode("utf-8", "surrogateescape")))
+    _tell(file, output, done, as_json=as_json)
+    return 0
+
+
+def _unpacked(name: str) -> bytes:
+    try:
+        data = read_bytes(name)
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except NotReadable as error:
+        raise error.at(label(name)) from None
+    except (OSError, EOFError) as error:
+        raise NotReadable(
+            f"the gzip data is broken ({error})",
+            where=label(name),
+            remedy="compress the file again",
+        ) from None
+
+
+def _tell(file: str, output: str, done: Reduced, *, as_json: bool) -> None:
+    to_stderr = output == STANDARD
+    if as_json:
+        fields = cast("dict[str, Any]", to_builtins(done))
+        del fields["text"], fields["reference"]
+        click.echo(dump({"file": file, "output": output, **fields}), err=to_stderr)
+        return
+    size = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
+    left_out = f"left out: {', '.join(done.left_out)}" if done.left_out else "nothing left out"
+    notes = "".join(f"; {note}" for note in done.notes)
+    click.echo(f"{label(file)}: {done.kind or 'text'}, {size}, {left_out}{notes}", err=to_stderr)

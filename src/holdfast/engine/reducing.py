@@ -1,0 +1,34 @@
+"""Reduce one text: with the default counter, and with a reducer that another package brings."""
+
+from __future__ import annotations
+
+from holdfast.pipeline.measure import Estimator
+from holdfast.ports import TokenCounter
+from holdfast.reduction.fit import reduce_text
+from holdfast.reduction.reduced import Kind, Reduced, TextReducer
+
+
+def reduce(
+    text: str,
+    kind: Kind | None = None,
+    budget_tokens: int = 2_000,
+    reference: str = "",
+    *,
+    hint: str = "",
+    counter: TokenCounter | None = None,
+    reducer: TextReducer | None = None,
+) -> Reduced:
+    """Return a text in at most `budget_tokens`; as it is where it fits.
+
+    What it is (`kind`, found from the text and `hint`, the name of a file, where it is not named)
+    decides what stays: errors, failing tests, changed files, counts, status before everything
+    else. The result says what it left out and names the `reference`, by which the caller can give
+    the original back. It never has more tokens or characters than the text, reducing it again
+    changes nothing, and JSON stays valid JSON. A `reducer` from elsewhere, such as one that
+    `holdfast.engine.plugins.reducer_named` gives, goes first. Raises `InvalidSetting` and
+    `UnknownName`.
+    """
+    counts = counter or Estimator()
+    return reduce_text(
+        text, kind, budget_tokens, reference, counter=counts, hint=hint, reducer=reducer
+    )

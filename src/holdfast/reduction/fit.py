@@ -1,0 +1,207 @@
+"""One text reduced to a number of tokens: the laws that hold for every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from holdfast.errors import InvalidSetting, UnknownName
+from holdfast.ports import TokenCounter
+from holdfast.reduction.kinds import body_start, detect_kind, is_json
+from holdfast.reduction.marks import closing, plural
+from holdfast.reduction.reduced import (
+    KINDS,
+    Ask,
+    Draft,
+    Kind,
+    Reduced,
+    Reducer,
+    Render,
+    TextReducer,
+)
+from holdfast.reduction.reducers.build import reduce_build
+from holdfast.reduction.reducers.code import reduce_code
+from holdfast.reduction.reducers.diff import reduce_diff
+from holdfast.reduction.reducers.html import reduce_html
+from holdfast.reduction.reducers.json_lines import reduce_json_lines
+from holdfast.reduction.reducers.json_value import reduce_json
+from holdfast.reduction.reducers.listing import reduce_listing
+from holdfast.reduction.reducers.log import reduce_log
+from holdfast.reduction.reducers.prose import reduce_prose
+from holdfast.reduction.reducers.search import reduce_search
+from holdfast.reduction.reducers.table import reduce_table
+from holdfast.reduction.reducers.test import reduce_test
+from holdfast.reduction.reducers.trace import reduce_trace
+from holdfast.reduction.signals import status_spans
+
+__all__ = ["REDUCERS", "reduce_text", "tokens_of"]
+
+REDUCERS: Final[Mapping[Kind, Reducer]] = {
+    "json": reduce_json,
+    "jsonl": reduce_json_lines,
+    "log": reduce_log,
+    "test": reduce_test,
+    "build": reduce_build,
+    "trace": reduce_trace,
+    "diff": reduce_diff,
+    "code": reduce_code,
+    "search": reduce_search,
+    "listing": reduce_listing,
+    "csv": reduce_table,
+    "html": reduce_html,
+    "prose": reduce_prose,
+}
+
+
+def reduce_text(
+    text: str,
+    kind: Kind | None = None,
+    budget_tokens: int = 2_000,
+    reference: str = "",
+    *,
+    counter: TokenCounter,
+    hint: str = "",
+    reducer: TextReducer | None = None,
+) -> Reduced:
+    """Return a text in at most `budget_tokens`; as it is where it fits.
+
+    The result never has more tokens or characters than the text, reducing it again changes
+    nothing, and where its kind is `json` it is valid JSON. `hint`, the name of a file or a media
+    type, helps to find the kind. A `reducer` from elsewhere goes first; ours follow where it does
+    not keep the budget. Raises `InvalidSetting` and `UnknownName`.
+    """
+    if budget_tokens < 1:
+        raise InvalidSetting("budget_tokens", budget_tokens, "at least 1")
+    if kind is not None and kind not in KINDS:
+        raise UnknownName("kind", kind, KINDS)
+    before = tokens_of(text, counter)
+    if before <= budget_tokens:
+        return Reduced(text=text, kind=None, tokens_before=before, tokens_after=before)
+    found = kind or detect_kind(text, hint)
+    draft = _guest(text, found, budget_tokens, counter, reducer) if reducer else None
+    if draft is None:
+        found, draft = _own(text, found, budget_tokens, reference, counter)
+    return Reduced(
+        text=draft.text, kind=found, tokens_before=before,
+        tokens_after=counter.count(draft.text), left_out=draft.left_out, counts=draft.counts,
+        notes=draft.notes, reference=reference,
+    )  # fmt: skip
+
+
+_WHOLE_CHARS = 200_000
+_SAMPLE_CHARS = 4_000
+_TRIES = 6
+_GOOD_SHARE = 0.85
+
+
+def tokens_of(text: str, counter: TokenCounter) -> int:
+    """Return the tokens of a text; those of a long one from a sample where counting is exact."""
+    if counter.is_estimate or len(text) <= _WHOLE_CHARS:
+        return counter.count(text)
+    stride = len(text) // 32
+    sample = "".join(text[at : at + _SAMPLE_CHARS] for at in range(0, len(text), stride))
+    return counter.count(sample) * len(text) // len(sample)
+
+
+def _guest(
+    text: str, kind: Kind, budget_tokens: int, counter: TokenCounter, reducer: TextReducer
+) -> Draft | None:
+    """Return what a reducer from elsewhere made, None where it breaks a law."""
+    made = reducer(text, kind, budget_tokens)
+    if len(made) >= len(text) or counter.count(made) > budget_tokens:
+        return None
+    if (kind == "json" and not is_json(made)) or (kind == "jsonl" and not _are_json(made)):
+        return None
+    missing = len(text) - len(made)
+    return Draft(made, (plural(missing, "character"),), {"characters": missing})
+
+
+def _are_json(text: str) -> bool:
+    try:
+        for line in text.splitlines():
+            msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _own(
+    text: str, kind: Kind, budget_tokens: int, reference: str, counter: TokenCounter
+) -> tuple[Kind, Draft]:
+    """Return the reduction by our own reducers, and the kind as which the text was read."""
+    start = 0 if kind in _VALID else body_start(text)
+    opening = "".join(line for line in text[:start].splitlines(True) if status_spans(line))
+    body = text[start:] if start else text
+    sample = text[:_SAMPLE_CHARS]
+    density = max(counter.count(sample), 1) / max(len(sample), 1)
+    ask = Ask(max(int(budget_tokens / density) - len(opening), 8), reference)
+    render = REDUCERS[kind](body, ask)
+    if render is None:
+        kind = detect_kind(text)
+        kind = "log" if kind in (*_VALID, "diff") else kind
+        render = REDUCERS[kind](body, ask) or reduce_log(body, ask)
+    if opening:
+        render = _after(opening, render)
+    draft = _fitted(render, ask.room_chars, len(text), budget_tokens, counter)
+    if draft is not None:
+        return kind, draft
+    if kind in _VALID:
+        return kind, _empty_json(text)
+    return kind, _ends(text, budget_tokens, reference, counter)
+
+
+_VALID = ("json", "jsonl")
+"""Kinds whose result must be valid: nothing is put before or behind it."""
+
+
+def _after(opening: str, render: Render) -> Render:
+    """Return a render with the status lines of the tool before what it gives."""
+
+    def opened(budget_chars: int) -> Draft:
+        draft = render(budget_chars)
+        return replace(draft, text=opening + draft.text)
+
+    return opened
+
+
+def _fitted(
+    render: Render, room: int, most_chars: int, budget_tokens: int, counter: TokenCounter
+) -> Draft | None:
+    """Return the largest draft that was found to keep the budget, None where none does."""
+    best: tuple[int, Draft] | None = None
+    for _ in range(_TRIES):
+        draft = render(room)
+        tokens = max(counter.count(draft.text), 1)
+        fits = tokens <= budget_tokens and len(draft.text) < most_chars
+        if fits and (best is None or tokens > best[0]):
+            best = (tokens, draft)
+        if fits and (tokens >= _GOOD_SHARE * budget_tokens or not draft.left_out):
+            break
+        room = int(room * min(max(0.94 * budget_tokens / tokens, 0.2), 3.0))
+        if room < 8:
+            break
+    return best[1] if best is not None else None
+
+
+def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) -> Draft:
+    """Return the start and the end of a text; where even that is too much, less and less."""
+    keep = min(len(text) * 3 // 4, 8 * budget_tokens)
+    while keep > 0:
+        head, tail = keep * 2 // 3, keep - keep * 2 // 3
+        left_out = (plural(len(text) - keep, "character"),)
+        made = f"{text[:head]}\n{closing(left_out, reference)}\n{text[len(text) - tail :]}"
+        if len(made) < len(text) and counter.count(made) <= budget_tokens:
+            return Draft(made, left_out, {"characters": len(text) - keep})
+        if keep <= 4 * budget_tokens and counter.count(text[:keep]) <= budget_tokens:
+            return Draft(text[:keep], left_out, {"characters": len(text) - keep})
+        keep = keep * 2 // 3
+    return Draft("", (plural(len(text), "character"),), {"characters": len(text)})
+
+
+def _empty_json(text: str) -> Draft:
+    left_out = (plural(len(text), "character"),)
+    made = "[]" if text.lstrip()[:1] == "[" else "{}"
+    return Draft(made, left_out, {"characters": len(text)})

@@ -1,0 +1,192 @@
+"""How lines that tell of a failure look: a literal that finds them, a pattern that confirms them.
+
+Plain search for the literal runs at a gigabyte a second, where a pattern of alternatives does not
+reach a tenth of that; the pattern then sees one line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+
+class Shape(Struct, frozen=True):
+    """One way in which a failure is written, with lines that it must and must not match."""
+
+    sign: str
+    """A literal that every such line holds."""
+    pattern: re.Pattern[str]
+    """What the line must look like beyond that; searched, not matched from the start."""
+    examples: tuple[str, ...]
+    harmless: tuple[str, ...] = ()
+    follow: re.Pattern[str] = re.compile("")
+    """What must come right after the sign; spares most source code the look at its line."""
+
+
+_ERROR = re.compile(
+    r"^[ \t>│|*-]{0,24}(?:\[[^\]\n]{0,40}\] ?){0,3}"
+    r"(?:(?:[\w$]{1,60}\.){0,8}[A-Z]\w{0,60}Error|Error|[Ff]atal error|[Ss]yntax error)"
+    r"(?:\[\w{1,12}\]|: |:$|!|$| (?:from|in|while|when|executing|running|calling|response|reading"
+    r"|writing|opening|loading|parsing|occurred|fetching|code|near|\d))"
+    r"|^error(?:\[\w{1,12}\])?: "
+    r"|[:)\]-] (?:fatal )?error(?:\[[\w-]{1,40}\]| [A-Z]{1,5}\d{1,6})?: "
+    r"|(?:^|[\s:(])(?<!except )(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}Error: \S"
+    r"|^\s{1,12}\d{1,7}:\d{1,5}\s{1,8}error\s"
+    r"|\blevel=error\b|\[error\]|^npm error |\*\*\* .{0,200}Error \d"
+    r"|\\?\"error(?:s|_message|Message|_msg|_code|Code)?\\?\" ?: ?+"
+    r"(?!null|\\?\"\\?\"|\[\]|\{\}|false|0\b|[,}]|$)"
+    r"|\\?\"(?:status|type|state|level|severity|result|outcome)\\?\" ?: ?\\?\"[Ee]rror"
+    r"|<tool_use_error>|<error>|(?:Uncaught|Unhandled) .{0,60}rror"
+)
+_ERR = re.compile(r"(?:^|[\s\[|<:(])(?:ERROR|ERR!?)(?:[\s\]|>:)]|$)(?!\W{0,3}0\b)")
+_FAIL = re.compile(
+    r"(?:^|[\s\[|:>(])(?:FAIL|FAILED|FAILURES?)(?:[\s\]|:!.)=]|$)(?!\W{0,3}(?:0\b|NOT\b))"
+)
+_FAILED = re.compile(
+    r"(?:^|[\s\]:>*•-] ?)[Ff]ailed (?:to|with|because|after) "
+    r"|\b(?i:build|compilation|command|job|task|tests?|checks?|process|step|install(?:ation)?"
+    r"|request|lint|authentication|connection|validation|verification|push|merge|deploy\w{0,6}"
+    r"|assertion)(?: [^\s\"']{1,80}){0,8} failed\b"
+    r"|(?:^|[^\d.,])[1-9]\d{0,6} (?:\w{1,20} )?failed\b"
+    r"|\\?\"(?:status|state|result|outcome|conclusion)\\?\" ?: ?\\?\"[Ff]ail"
+)
+_EXCEPTION = re.compile(
+    r"(?:^|[\s:])(?:[\w$]{1,60}\.){0,10}\w{0,60}Exception(?:: \S|:?$| in thread )"
+    r"|^Caused by: |(?:Uncaught|Unhandled) .{0,60}xception"
+)
+_DIAGNOSTIC = re.compile(
+    r"^\s*(?:vet: )?[^\s:\"'()]{1,200}\.\w{1,8}:\d{1,7}:\d{1,5}: "
+    r"(?!warning|note|info|remark|hint)\S"
+)
+_NOT_FOUND = re.compile(
+    r": (?:command )?not found\b|\bcommand not found"
+    r"|^(?:\W{0,8}\w{0,20}: )?[\w .'\"/@-]{1,100} not found(?:$|[:.;] ?)"
+)
+_ANY = re.compile("")
+
+SHAPES: Final = (
+    Shape(
+        "rror",
+        _ERROR,
+        (
+            "TypeError: x is not a function",
+            "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='h', port=443)",
+            "E   AssertionError: assert 3 == 4",
+            "AssertionError",
+            "Error: Cannot find module './a'",
+            "Error response from daemon: conflict",
+            "error[E0308]: mismatched types",
+            "error: pathspec 'x' did not match any file(s) known to git",
+            "src/a.c:12:5: error: expected ';'",
+            "src/a.ts(12,5): error TS2345: Argument of type 'string'",
+            "src/a.ts:12:5 - error TS2345: Argument of type 'string'",
+            "a.py:12: error: Incompatible types in assignment  [assignment]",
+            "  12:5  error  'x' is not defined  no-undef",
+            "time=12:00 level=error msg=\"no route\"",
+            "make: *** [Makefile:12: all] Error 2",
+            '{"code": 3, "error": "no such user"}',
+            '{"status":"error","detail":"quota"}',
+            "│ Error: Invalid provider configuration",
+            "Syntax error near line 3",
+            "FAILED tests/test_a.py::test_b - ValueError: bad",
+        ),
+        (
+            "    except ValueError:",
+            'return fmt.Errorf("failed to read: %w", err)',
+            "  error: string | null;",
+            "class ParseError(Exception):",
+            "0 errors, 2 warnings",
+            '{"error": null, "errors": [], "value": 3}',
+            "logger.error('no')",
+            "## Error handling",
+        ),
+        re.compile(r"[:\[!\]>\x1b]|s?\\?\"|_|Message|Code| (?:[a-z]|[A-Z]{1,5}\d|\d)|\s|\Z"),
+    ),
+    Shape(
+        "ERR",
+        _ERR,
+        ("2026-01-01 12:00:00 ERROR db: no route", "[ERROR] no", "npm ERR! code E404", "ERROR: x"),
+        ("log.ERROR(x)", 'LEVELS = ["ERROR"]', "ERRORS", "HTTP_ERROR = 3", "ERROR: 0"),
+    ),
+    Shape(
+        "FAIL",
+        _FAIL,
+        ("FAIL\tpkg/a\t0.6s", "--- FAIL: TestA (0.00s)", "FAILED (failures=1)", "BUILD FAILED",
+         "test a::b ... FAILED", "FAILURE: Build failed with an exception."),
+        ('STATES = ("FAIL", "PASS")', "FAILED: 0", "FAILOVER"),
+    ),
+    Shape(
+        "ailed",
+        _FAILED,
+        ("Failed to compile.", "WARN failed to delete branch", "Build failed", "3 failed, 1 passed",
+         "assertion `left == right` failed", '{"conclusion":"failed"}'),
+        ('errors.New("failed to read")', "0 failed, 4 passed", "failed_count = 3"),
+        re.compile(r" (?:to|with|because|after) |\\?\"|[.,;:!)\x1b]|\s|\Z"),
+    ),
+    Shape(
+        "xception",
+        _EXCEPTION,
+        ("java.lang.NullPointerException: x", 'Exception in thread "main" java.lang.Error',
+         "Caused by: java.io.IOException: closed", "System.InvalidOperationException: no"),
+        ("try { } catch (Exception e) {", "class A extends Exception {"),
+    ),
+    Shape(
+        "atal",
+        re.compile(r"(?:^|[\s\[:(])[Ff]atal(?: error)?[:\]!]"),
+        ("fatal: not a git repository", "a.c:1:2: fatal error: x.h: No such file"),
+        ("the catalog: fatal or not",),
+    ),
+    Shape(
+        "panic",
+        re.compile(r"(?:^|\s)panic: |panicked at"),
+        ("panic: runtime error: index out of range", "thread 'main' panicked at src/main.rs:2:5:"),
+        ("func dontPanic() { panic(err) }",),
+    ),
+    Shape(
+        "No such file",
+        _ANY,
+        ("cat: x: No such file or directory",),
+    ),
+)  # fmt: skip
+"""Looked for in the whole of a text."""
+
+END_SHAPES: Final = (
+    Shape("not found", _NOT_FOUND, ("bash: foo: command not found", "Module not found: a"),
+          ("a file that was not found in the index is skipped by the second pass (see below)",)),
+    Shape("ermission denied", _ANY, ("bash: ./x: Permission denied",)),
+    Shape("onnection refused", _ANY, ("ssh: connect to host h port 22: Connection refused",)),
+    Shape("imed out", _ANY, ("Command timed out after 120 s",)),
+    Shape("egmentation fault", _ANY, ("Segmentation fault (core dumped)",)),
+    Shape("Killed", re.compile(r"(?:^|\s)Killed\s*(?:$|:)"), ("Killed", "sh: line 1: 12 Killed"),
+          ("Killed processes are listed below",)),
+    Shape("FATAL", re.compile(r"(?:^|[\s\[|:(])FATAL(?:[\s\]|:)]|$)"), ("FATAL:  role \"x\"",),
+          ('"FATAL"',)),
+    Shape("CRITICAL", re.compile(r"(?:^|[\s\[|:(])CRITICAL(?:[\s\]|:)]|$)"), ("CRITICAL:root:x",),
+          ('"CRITICAL"',)),
+    Shape("CONFLICT (", _ANY, ("CONFLICT (content): Merge conflict in a.py",)),
+    Shape("[rejected]", _ANY, (" ! [rejected]        main -> main (fetch first)",)),
+    Shape("o space left", _ANY, ("write: No space left on device",)),
+    Shape("ndefined reference", _ANY, ("a.o: undefined reference to `f'",)),
+)  # fmt: skip
+"""Looked for at the ends of a text only, where the message of a command that died stands."""
+
+GLYPHS: Final = "✗✘✕✖❌×"
+"""How test runners mark what failed, at the start of a line."""
+GLYPH: Final = re.compile(rf"^\s*[{GLYPHS}]\s?\S")
+
+DETAIL_SIGN: Final = "\nE  "
+DETAIL: Final = re.compile(r"^E {2,}\S")
+"""How pytest shows what was wrong."""
+
+DIAGNOSTIC_PLACE: Final = re.compile(r":\d{1,7}:\d{1,5}: ")
+DIAGNOSTIC: Final = _DIAGNOSTIC
+"""`path.go:12:5: message`, which needs no word for error."""
+
+CODE_LINE: Final = re.compile(
+    r"[+-]?\s*(?:\d{1,7}[\t→:|]?[ \t]*)?(?:(?:except|catch|throws?|raise|import|from|class|def|func"
+    r"|fn|function|return|if|elif|else|export|const|let|var|case|public|private|protected|static"
+    r"|interface|async|await|assert|expect)\b[ (]|[\w.]{1,80}\((?!\d)|//|/\*|\* |[})(@`])"
+)
+"""Source code that mentions failures; a line that begins so tells of none."""
