@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.pipeline.frame import (
     SUMMARY_CLOSE,
@@ -26,19 +27,35 @@ BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."
 
 
 @pytest.mark.parametrize("reference", ["", "hf-0123456789"])
-def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str) -> None:
-    """With and without a reference."""
-    text = summary_text(BODY, reference)
+@pytest.mark.parametrize("brief", [False, True])
+def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: bool) -> None:
+    """With and without a reference, in full and in brief."""
+    text = summary_text(BODY, reference, brief=brief)
     assert summary_body(text) == BODY
     assert (reference in text) if reference else ("recall" not in text)
     [message] = recognise([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
 
 
-def test_the_frame_says_what_the_record_is_for() -> None:
+@given(rows=st.lists(words(), min_size=1, max_size=4), brief=st.booleans())
+def test_any_body_comes_out_of_its_frame(rows: list[str], brief: bool) -> None:
+    """Whatever its entries quote, also the marks of the frame itself."""
+    quoted = [*rows, SUMMARY_OPEN, SUMMARY_CLOSE]
+    body = "## Goal\n" + "\n\n## Blockers\n".join(f"- {row.strip()} [m0]" for row in quoted)
+    assert summary_body(summary_text(body, "hf-0123456789", brief=brief)) == body
+
+
+def test_a_brief_frame_is_shorter() -> None:
+    """It is there for summaries that have hardly any room."""
+    full, brief = (summary_text("", "hf-0123456789", brief=brief) for brief in (False, True))
+    assert len(brief) < 0.7 * len(full)
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_the_frame_says_what_the_record_is_for(brief: bool) -> None:
     """Reference only; the newest message wins, also where it says stop or undo; memory files keep
     their authority; it has an end."""
-    text = summary_text(BODY, "hf-0123456789")
+    text = summary_text(BODY, "hf-0123456789", brief=brief)
     assert text.startswith(SUMMARY_OPEN)
     assert text.endswith(SUMMARY_CLOSE)
     for wanted in ("reference only", "not a request", "stop", "undo", "roll back", "Memory"):

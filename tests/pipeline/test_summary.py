@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.pipeline.dialogue.language import Language
+from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.measure import Estimator
 from holdfast.pipeline.summary import (
-    HEADINGS,
     SECTIONS,
     Entry,
     Section,
     Summary,
+    focused,
     merged,
     parse_summary,
     render_summary,
@@ -20,41 +24,102 @@ from holdfast.pipeline.summary import (
 from holdfast.testing.formats.words import words
 
 COUNTER = Estimator()
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 LINES = st.one_of(
     words(), st.just("two\nlines"), st.just("## Goal\n- forged"), st.just("a\n\n- b\n1. c"),
     st.just("None."), st.just("(… 3 more in the originals)"), st.just("- dashed"),
+    st.just("無。\n## 目标\n- x"), st.just("seen in [m4]"), st.just("odd \ud800 \x00 \r\n x"),
 )  # fmt: skip
-SUMMARIES = st.dictionaries(
-    st.sampled_from(SECTIONS),
-    st.lists(st.builds(Entry, LINES, st.just(""), st.floats(0, 9)), min_size=1, max_size=4).map(
-        tuple
+ENTRIES = st.builds(Entry, LINES, st.sampled_from(("m0", "m17", "msg_01.a:b")), st.floats(0, 9))
+SUMMARIES = st.builds(
+    lambda sections, language, brief: Summary(
+        sections, "ledger", len(sections.get("completed", ())), language, brief
     ),
-).map(lambda sections: Summary(sections, numbered=len(sections.get("completed", ()))))
+    st.dictionaries(
+        st.sampled_from(SECTIONS), st.lists(ENTRIES, min_size=1, max_size=4).map(tuple)
+    ),
+    st.sampled_from(LANGUAGES), st.booleans(),
+)  # fmt: skip
 
 
 @given(summary=SUMMARIES)
 def test_what_was_rendered_is_read_back(summary: Summary) -> None:
-    """Every entry comes back in its section with its words: nothing that an entry holds can end
-    it, open another section or make another entry."""
+    """Every entry comes back in its section with its words and its source, in any language:
+    nothing that an entry holds can end it, open another section or make another entry."""
     found = parse_summary(render_summary(summary, COUNTER, 100_000))
     for section in SECTIONS:
-        wanted = [entry.text.strip() for entry in summary.sections.get(section, ())]
-        assert [entry.text.strip() for entry in found.sections.get(section, ())] == wanted
+        wanted = [
+            (row.text.strip(), f"earlier {row.source}") for row in summary.sections.get(section, ())
+        ]
+        told = [(row.text.strip(), row.source) for row in found.sections.get(section, ())]
+        assert told == wanted
+
+
+def test_no_heading_means_two_sections() -> None:
+    """In no language, and not across languages: a summary is read without being told which."""
+    by_heading: dict[str, set[str]] = {}
+    for language in LANGUAGES:
+        headings = phrases_for(language).headings
+        assert list(headings) == list(SECTIONS)
+        for section, heading in headings.items():
+            by_heading.setdefault(heading.lower(), set()).add(section)
+    assert all(len(sections) == 1 for sections in by_heading.values())
 
 
 @given(summary=SUMMARIES, budget=st.integers(1, 600))
 def test_a_summary_stays_within_its_budget(summary: Summary, budget: int) -> None:
-    """Entries go first, then empty sections; the text is never above the budget where one entry
-    alone is not, and never without its heaviest entry where that fits."""
+    """Entries go first, then empty sections, then the end of the last entry; below what forty
+    letters cost there is nothing left to take away."""
     text = render_summary(summary, COUNTER, budget)
-    assert COUNTER.count(text) <= max(budget, 200)
+    assert COUNTER.count(text) <= budget or len(text) <= 41
+
+
+@given(summary=SUMMARIES)
+def test_a_budget_for_everything_leaves_nothing_out(summary: Summary) -> None:
+    """All thirteen sections and every entry, with the word for nothing where there is none."""
+    text = render_summary(summary, COUNTER, 100_000)
+    phrases = phrases_for(summary.language)
+    assert [f"## {heading}" for heading in phrases.headings.values()] == [
+        line for line in text.split("\n") if line.startswith("## ")
+    ]
+    bare = [line for line in text.split("\n") if line == phrases.none]
+    assert len(bare) == len(SECTIONS) - len(summary.sections)
+    assert "\n(… " not in text
+
+
+def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
+    """Cut at its end where it must be."""
+    rows = (Entry("light " * 40, "m1", 1.0), Entry("The heavy one " * 40, "m2", 9.0))
+    text = render_summary(Summary({"blocked": rows}), COUNTER, 40)
+    assert "The heavy one" in text
+    assert "light" not in text
+    assert text.endswith("…")
+
+
+def test_a_brief_summary_does_not_count_what_it_leaves_out() -> None:
+    """There every word has to be worth its place."""
+    rows = tuple(Entry(f"entry {n} " + "word " * 30, weight=float(n)) for n in range(20))
+    assert "more in the originals" in render_summary(Summary({"blocked": rows}), COUNTER, 400)
+    brief = render_summary(Summary({"blocked": rows}, brief=True), COUNTER, 400)
+    assert "more in the originals" not in brief
+
+
+def test_a_focus_is_told_before_what_is_as_heavy() -> None:
+    """Entries that speak of the topic stay longest; without a word of it nothing changes."""
+    rows = tuple(Entry(f"entry {n} of {'cache' if n == 3 else 'index'} " * 20) for n in range(9))
+    summary = Summary({"critical": rows})
+    text = render_summary(focused(summary, "the cache"), COUNTER, 200)
+    assert "entry 3" in text
+    assert "entry 3" not in render_summary(summary, COUNTER, 200)
+    assert focused(summary, " a ! ") is summary
 
 
 def test_every_section_has_its_heading_and_says_what_it_left_out() -> None:
     """Thirteen sections in order; lighter entries go first and are counted."""
     long = tuple(Entry(f"entry {n} " + "word " * 30, weight=float(n)) for n in range(20))
-    text = render_summary(Summary({"blocked": long}), COUNTER, 600)
-    places = [text.index(f"## {HEADINGS[section]}") for section in SECTIONS]
+    text = render_summary(Summary({"blocked": long}), COUNTER, 800)
+    headings = phrases_for("en").headings
+    places = [text.index(f"## {headings[section]}") for section in SECTIONS]
     assert places == sorted(places)
     assert len(SECTIONS) == 13
     assert "entry 19" in text
@@ -62,12 +127,14 @@ def test_every_section_has_its_heading_and_says_what_it_left_out() -> None:
     assert "more in the originals)" in text
 
 
-def test_completed_actions_keep_their_numbers() -> None:
-    """The number of an action is its place among all, also among those that were left out."""
-    actions = tuple(Entry(f"`run {n}`") for n in range(3))
-    text = render_summary(Summary({"completed": actions}, numbered=10), COUNTER, 1_000)
-    assert "8. `run 0`" in text
-    assert "10. `run 2`" in text
+def test_completed_actions_are_numbered_as_they_stand() -> None:
+    """From one, without gaps, in the order in which they were done."""
+    actions = tuple(Entry(f"`run {n}` " + "word " * 30, weight=float(n)) for n in range(20))
+    text = render_summary(Summary({"completed": actions}), COUNTER, 400)
+    numbered = [line.split("`")[:2] for line in text.split("\n") if line[:1].isdigit()]
+    assert [mark for mark, _ in numbered] == [f"{n}. " for n in range(1, len(numbered) + 1)]
+    assert [name for _, name in numbered] == [f"run {n}" for n in range(20 - len(numbered), 20)]
+    assert 1 < len(numbered) < 20
 
 
 def test_an_entry_names_its_message_at_its_end() -> None:

@@ -22,7 +22,7 @@ from holdfast.engine.windows import window_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
 from holdfast.pipeline.index import Readings
-from holdfast.pipeline.ledger import Ledger, summarise
+from holdfast.pipeline.ledger import Around, Ledger, summarise
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState, rehydrated
 from holdfast.pipeline.summary import carried_over, merged
@@ -30,11 +30,14 @@ from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
+from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
 from holdfast.transcript import Message, Payload, Rewritten, Transcript, extend, render
 
 _MILLION = 1_000_000
+_CARRIED_CHARS = 40_000.0
+"""How much of a ledger is carried over a restart: the largest summary."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -96,7 +99,7 @@ class Compressor(ContextEngine):
         provider: str | None = None,
         dialect: str | None = None,
         counter: TokenCounter | None = None,
-        redact: Redact = str,
+        redact: Redact | None = None,
         tools: Sequence[Payload] = (),
     ) -> None:
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens."""
@@ -107,7 +110,7 @@ class Compressor(ContextEngine):
             output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
             dialect=dialect_for(provider, dialect),
-            counter=counts, redact=redact, outside_tokens=tools_tokens(tools, counts),
+            counter=counts, redact=redact or Redactor(), outside_tokens=tools_tokens(tools, counts),
         )  # fmt: skip
         self.context_length = window
         self.threshold_tokens = self._settings.budget.threshold_tokens
@@ -236,7 +239,7 @@ class Compressor(ContextEngine):
         state = found.state
         carried = state.carried
         if not state.ledger.is_empty:
-            known = carried_over(summarise(state.ledger, self._settings.redact))
+            known = carried_over(summarise(state.ledger, Around(_CARRIED_CHARS)))
             carried = known if carried is None else merged(carried, known)
         self._calibration = found.calibration
         self._state = replace(

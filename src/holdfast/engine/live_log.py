@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -160,9 +160,14 @@ class LiveLog:
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
+    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
+        """Return the facts of a stretch; they were found on arrival, all of them."""
+        del lines
         return [fact for at in range(start, stop) for fact in self._at(at).facts]
+
+    def terms(self, at: int) -> Iterable[str]:
+        """Return names, paths and numbers in one message."""
+        return [term for fact in self._at(at).facts for term in fact.terms]
 
     def prepared(self, at: int) -> Mapping[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""

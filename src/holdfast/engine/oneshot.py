@@ -25,6 +25,7 @@ from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
+from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.transcript import Folded, Message, Transcript, View, rewrite, whole
 
@@ -67,7 +68,7 @@ def compress(
     pinned: Iterable[int] = (),
     references: bool = True,
     counter: TokenCounter | None = None,
-    redact: Redact = str,
+    redact: Redact | None = None,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
@@ -86,9 +87,10 @@ def compress(
     log = _log(transcript.messages)
     view = _view(transcript.messages, log)
     counts = counter or Estimator()
+    hide = redact or Redactor()
     work = Work(
         log=log,
-        index=ScannedIndex(log, view, Readings(counts, settings, redact, references)),
+        index=ScannedIndex(log, view, Readings(counts, settings, hide, references)),
         view=view,
         state=rehydrated(CompactionState(), carried_in(transcript.messages)),
         policy=settings,
@@ -97,7 +99,7 @@ def compress(
         ),
         rules=wire_rules(transcript, profile, model),
         counter=counts,
-        redact=redact,
+        redact=hide,
         outside_tokens=_outside(transcript, counts),
         note_tokens=_note_tokens(transcript, counts),
         wish=Wish(

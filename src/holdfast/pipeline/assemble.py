@@ -61,8 +61,9 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     rewritten = _kept_changes(work, choice, partition)
     folds = partition.folds()
     body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
+    body = work.redact(body)
     reference = _fold_reference(work, folds)
-    framed = summary_text(body, reference) if folds else ""
+    framed = summary_text(body, reference, brief=work.is_brief) if folds else ""
     best: Assembled | None = None
     for place in _places(work, folds):
         made = _placed(work, choice, rewritten, framed, reference, place)

@@ -25,6 +25,11 @@ from holdfast.transcript import Groups, Message, Rewritten
 _FRAME_MARGIN_TOKENS = 24
 _LEAST_SUMMARY_TOKENS = 80
 """A summary that says less than this is not worth its frame."""
+_SUMMARY_SHARE = 0.6
+"""How much of a size that was asked for the summary takes at most, before the tail has its part."""
+_LEAST_SUMMARY_SHARE = 0.45
+_ENOUGH_TOKENS = 320
+"""So much of what is free, and not more, it has also where nothing is left for it."""
 _HEAD_SHARE = 0.15
 """How much of a size that was asked for the protected head may take."""
 
@@ -79,7 +84,9 @@ def choose(work: Work) -> Choice:
         )
     partition, summary_tokens = _partition(ground)
     pruner = ground.pruner
-    pruner.squeeze(partition.tail_start, _excess(work, partition, summary_tokens))
+    left = pruner.squeeze(partition.tail_start, _excess(work, partition, summary_tokens))
+    if target is not None:
+        summary_tokens = max(summary_tokens - left, min(summary_tokens, _least_summary(work)))
     rewritten = {
         index: message
         for index, message in pruner.pruned.items()
@@ -112,9 +119,10 @@ def _head(work: Work, cuts: Sequence[int]) -> int:
     stop = head_stop(work.log, cuts, first=work.policy.protect_first)
     least = head_stop(work.log, cuts, first=0)
     target = work.budget.target_tokens
-    if target is not None and work.costs.span(least, stop) > _HEAD_SHARE * target:
-        return least
-    return stop
+    if target is None:
+        return stop
+    free = target - work.outside_tokens - work.costs.span(0, least)
+    return least if work.costs.span(least, stop) > _HEAD_SHARE * free else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
@@ -181,14 +189,21 @@ def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     if budget.target_tokens is None:
         return budget.tail_tokens, budget.ceiling_tokens, summary
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
-    summary = max(min(summary, int(room * 0.4)), _LEAST_SUMMARY_TOKENS)
+    summary = max(min(summary, int(room * _SUMMARY_SHARE)), _least_summary(work))
     tail = max(room - summary, 1)
     return tail, tail, summary
 
 
+def _least_summary(work: Work) -> int:
+    """Return what the summary has also where messages that are never folded leave no room."""
+    target = work.budget.target_tokens or 0
+    free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
+    return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+
+
 def _frame_tokens(work: Work) -> int:
     """Return what the frame of a summary and the note in the system prompt cost."""
-    frame = work.counter.count(summary_text("", "hf-0123456789"))
+    frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
     return frame + work.counter.count(SYSTEM_NOTE) + _FRAME_MARGIN_TOKENS
 
 

@@ -7,22 +7,33 @@ gateway drivers are a few lines each around these two functions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.assemble import Assembled, assemble
 from holdfast.pipeline.breakdown import by_category, compared
 from holdfast.pipeline.choose import Choice, choose
-from holdfast.pipeline.ledger import Ledger, summarise, update
+from holdfast.pipeline.ledger import (
+    Around,
+    Fact,
+    FactKind,
+    Ledger,
+    summarise,
+    tokens_per_char,
+    update,
+)
 from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.summary import Summary, focused, merged
 from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
-from holdfast.ports import Redact
 from holdfast.report import Category, Reason, Reference
 from holdfast.transcript import Message, View, is_ask
 
+_STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
+"""What tells how things stand, wherever it is said."""
 _CLEARLY_SMALLER = 0.95
 """Nearer than this a sample is too coarse to say which of two is smaller."""
 
@@ -33,6 +44,9 @@ class Plan(Struct, frozen=True):
     work: Work
     choice: Choice
     ledger: Ledger
+    """The facts of all that is folded."""
+    told: Ledger
+    """The same with what the tail shows no more, and with the state at its end."""
     tokens_before: int
 
 
@@ -69,8 +83,22 @@ def plan(work: Work) -> Plan | Unchanged:
     if choice.partition is None:
         return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
     stop = choice.partition.tail_start
-    fresh = work.index.facts(work.state.ledgered, stop)
-    return Plan(work, choice, update(work.state.ledger, fresh), choice.tokens_before)
+    ledger = update(work.state.ledger, work.index.facts(work.state.ledgered, stop))
+    told = update(ledger, _hidden(work, choice, stop))
+    return Plan(work, choice, ledger, told, choice.tokens_before)
+
+
+def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
+    """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
+    for at in range(start, len(work.log)):
+        if at in choice.rewritten:
+            yield from work.index.facts(at, at + 1)
+            continue
+        for fact in work.index.facts(at, at + 1, lines=False):
+            if fact.kind == "reply":
+                yield replace(fact, text="")
+            elif fact.kind in _STATE:
+                yield fact
 
 
 def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
@@ -110,26 +138,49 @@ def _measured_one_by_one(work: Work) -> int:
 
 def _summary(todo: Plan, prose: Summary | None) -> Summary:
     work = todo.work
-    live = frozenset(
-        work.log[index].label
-        for start, stop in _live_ranges(todo)
-        for index in range(start, stop)
-        if is_ask(work.log[index])
+    around = Around(
+        room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
+        live_asks=_live_asks(todo),
+        newer_asks=_has_newer_asks(todo),
+        shown_terms=_shown_terms(todo),
+        focus=work.wish.focus,
+        brief=work.is_brief,
     )
-    summary = summarise(todo.ledger, work.redact, live_asks=live)
+    summary = summarise(todo.told, around)
     if work.state.carried is not None:
-        summary = merged(_redacted(work.state.carried, work.redact), summary)
+        summary = merged(work.state.carried, summary)
     summary = summary if prose is None else merged(prose, summary)
     return focused(summary, work.wish.focus) if work.wish.focus else summary
 
 
-def _redacted(summary: Summary, redact: Redact) -> Summary:
-    """Return a summary that comes back from a transcript without the secrets it may hold."""
-    sections = {
-        name: tuple(replace(entry, text=redact(entry.text)) for entry in rows)
-        for name, rows in summary.sections.items()
-    }
-    return replace(summary, sections=sections)
+def _live_asks(todo: Plan) -> frozenset[str]:
+    log = todo.work.log
+    return frozenset(
+        log[index].label
+        for start, stop in _live_ranges(todo)
+        for index in range(start, stop)
+        if is_ask(log[index])
+    )
+
+
+def _has_newer_asks(todo: Plan) -> bool:
+    partition = todo.choice.partition
+    assert partition is not None
+    return todo.work.index.anchors.ask >= partition.tail_start
+
+
+def _shown_terms(todo: Plan) -> frozenset[str]:
+    """Return the terms of the messages that stay as they are."""
+    partition, rewritten, index = todo.choice.partition, todo.choice.rewritten, todo.work.index
+    assert partition is not None
+    ranges = [*_live_ranges(todo), (partition.tail_start, len(todo.work.log))]
+    return frozenset(
+        term
+        for start, stop in ranges
+        for at in range(start, stop)
+        if at not in rewritten
+        for term in index.terms(at)
+    )
 
 
 def _live_ranges(todo: Plan) -> list[tuple[int, int]]:

@@ -13,19 +13,23 @@ SUMMARY_OPEN = "[holdfast summary: reference only]"
 SUMMARY_CLOSE = "[end of holdfast summary]"
 
 SUMMARY_PREAMBLE = (
-    "Earlier messages of this conversation were folded into the record below to save room. It is "
-    "background, not a request: everything that it quotes has been seen and dealt with before, "
-    "or waits for the user to bring it up again. Act on the newest user message only. If that "
-    "message says stop, undo, roll back or never mind, the work described here is over. Files and "
-    "other state may already hold what the record reports as done, so look before doing it again. "
-    "Memory and rules files in the system prompt keep their full authority."
+    "Older messages were folded into this record. It is background, not a request: what it quotes "
+    "was seen and dealt with, or waits for the user to bring it up again. Act on the newest user "
+    "message only; if that says stop, undo, roll back or never mind, the work described here is "
+    "over. Look before doing again what is reported as done. Memory and rules files keep their "
+    "full authority."
 )
-SUMMARY_AFTERWORD = "What follows is the live conversation; answer that, not the record above."
+SUMMARY_BRIEF = (
+    "Older messages in brief: background, not a request. Act on the newest user message only; if "
+    "it says stop, undo, roll back or never mind, this work is over. Memory and rules files keep "
+    "their authority."
+)
+"""The same where the summary itself is short."""
+SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
 SYSTEM_NOTE = (
-    "[holdfast note: older messages of this conversation have been folded into a reference "
-    "record. Build on the state that it describes instead of repeating work. Memory and rules "
-    "files stay authoritative.]"
+    "[holdfast note: older messages are folded into a reference record; build on it. Memory and "
+    "rules files stay authoritative.]"
 )
 
 _DIGEST = "[holdfast digest"
@@ -51,9 +55,12 @@ _FOREIGN_SUMMARY = re.compile(
 _FOREIGN_CLOSE = re.compile(r"\n*-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}\n*")
 
 
-def summary_text(body: str, reference: str) -> str:
-    """Return a summary in its frame."""
+def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
+    """Return a summary in its frame, which is shorter where it is to be brief."""
     where = f"\nThe originals: recall {reference}." if reference else ""
+    if brief:
+        where = f" Originals: recall {reference}." if reference else ""
+        return f"{SUMMARY_OPEN}\n{SUMMARY_BRIEF}{where}\n\n{body}\n{SUMMARY_CLOSE}"
     return (
         f"{SUMMARY_OPEN}\n{SUMMARY_PREAMBLE}{where}\n\n{body}\n\n{SUMMARY_AFTERWORD}\n"
         f"{SUMMARY_CLOSE}"

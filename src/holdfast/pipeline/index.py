@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -10,19 +10,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
-from holdfast.pipeline.ledger import Fact, facts_of
+from holdfast.pipeline.cleaning import cleaned, cleaned_call
+from holdfast.pipeline.ledger import Fact, facts_of, without_secrets
+from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.measure import Costs, message_tokens, text_length
 from holdfast.pipeline.partition import Anchors
 from holdfast.pipeline.prune import Prepared, answered_calls, nothing_newer, prepare, prune_message
 from holdfast.pipeline.references import reference_of
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
-from holdfast.transcript import Groups, Message, ToolCall, ToolResult, View
+from holdfast.transcript import Groups, Message, Text, ToolCall, ToolResult, View
 
 _CLEARLY_LESS = 8
 """A text of so many characters per token is not worth measuring: what replaces it is smaller."""
 
 
+_LONG_CHARS = 1_200_000
+_LINES_OF_LONG_CHARS = 120_000
+"""Of a log that is longer than the first, every line is read only in so much at its end."""
+_TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
 
 
@@ -43,12 +49,18 @@ class Readings(Struct, frozen=True):
     references: bool = True
 
     def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
-        """Return the facts of one message, without secrets: a ledger is kept and written."""
-        found = facts_of(message, calls)
-        redact = self.redact
-        if redact is str:
-            return found
-        return tuple(replace(one, key=redact(one.key), text=redact(one.text)) for one in found)
+        """Return the facts of one message, without secrets: a ledger is kept and written.
+
+        The words are cleaned before they are read: what makes a secret one may stand beside it.
+        """
+        if self.redact is str:
+            return facts_of(message, calls)
+        answered = {
+            part.call_id: cleaned_call(calls[part.call_id], self.redact)
+            for part in message.parts
+            if type(part) is ToolResult and part.call_id in calls
+        }
+        return facts_of(cleaned(message, self.redact), answered)
 
     def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
         """Return what pruning needs of a result, without the secrets that a digest would show."""
@@ -100,8 +112,12 @@ class LogIndex(Protocol):
         """Return the tokens of what the model sees now, by category."""
         ...
 
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
+    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
+        """Return the facts of a stretch; without `lines` those that a single run finds quickly."""
+        ...
+
+    def terms(self, at: int) -> Iterable[str]:
+        """Return names, paths and numbers in one message."""
         ...
 
     def prepared(self, at: int) -> Mapping[str, Prepared]:
@@ -122,6 +138,7 @@ class ScannedIndex:
         self.anchors = Anchors(log)
         self._log = log
         self._prepared: dict[int, dict[str, Prepared]] = {}
+        self._facts: dict[int, tuple[Fact, ...]] = {}
         self._view = view
         self._readings = readings
 
@@ -133,12 +150,52 @@ class ScannedIndex:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
 
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
-        log, calls, facts = self._log, self._calls, self._readings.facts
-        return [
-            fact for at in range(start, stop) for fact in facts(log[at], calls.get(at, _NO_CALLS))
+    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
+        """Return the facts of a stretch; of a very long one lines only at its end."""
+        log, calls, readings = self._log, self._calls, self._readings
+        lines_from = self._lines_from(start, stop) if lines else stop
+        older = [
+            fact
+            for at in range(start, lines_from)
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False)
         ]
+        newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
+        return [*without_secrets(older, readings.redact), *newer]
+
+    def terms(self, at: int) -> Iterable[str]:
+        """Return names, paths and numbers in one message."""
+        found: list[str] = []
+        for part in self._log[at].parts:
+            match part:
+                case Text(text=text):
+                    found.extend(terms_of(text, _TERMS_SHOWN))
+                case ToolCall(arguments=text):
+                    found.extend(terms_of(text, _TERMS_SHOWN))
+                case ToolResult(parts=inner):
+                    for one in inner:
+                        if isinstance(one, Text):
+                            found.extend(terms_of(one.text, _TERMS_SHOWN))
+                case _:
+                    pass
+        return found
+
+    def _read(self, at: int) -> tuple[Fact, ...]:
+        found = self._facts.get(at)
+        if found is None:
+            calls = self._calls.get(at, _NO_CALLS)
+            found = self._facts[at] = self._readings.facts(self._log[at], calls)
+        return found
+
+    def _lines_from(self, start: int, stop: int) -> int:
+        """Return from where on every line is read: only the newest of a very long log."""
+        read, lines_from = 0, start
+        for at in range(stop - 1, start - 1, -1):
+            read += text_length(self._log[at])
+            if read <= _LINES_OF_LONG_CHARS:
+                lines_from = at
+            elif read > _LONG_CHARS:
+                return lines_from
+        return start
 
     def prepared(self, at: int) -> dict[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.digests import arguments_of, digest_of
 from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of, placeholder_text
+from holdfast.pipeline.tools import family_of
 from holdfast.policy import Policy
 from holdfast.transcript import (
     Media,
@@ -29,7 +30,6 @@ _SQUEEZED_LEAF_CHARS = 160
 _DEEPEST = 64
 _CUT_NOTE_CHARS = 60
 """A leaf that is cut never gets longer, and is not cut again."""
-_READS = frozenset({"read", "read_file", "view", "open_file", "cat"})
 
 
 class Newer(Struct):
@@ -212,7 +212,7 @@ def _text_of(result: ToolResult) -> str:
 
 def _what_was_read(call: ToolCall) -> str:
     """Return the file and range that a call read, "" where it read none."""
-    if call.name.rpartition("__")[2].lower() not in _READS:
+    if family_of(call.name) != "read":
         return ""
     arguments = arguments_of(call)
     for key in _PATH_KEYS:

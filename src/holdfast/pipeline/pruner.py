@@ -79,15 +79,19 @@ class Pruner:
             return after
         return tokens
 
-    def squeeze(self, start: int, excess: int) -> None:
-        """Cut the largest results from `start` on until `excess` tokens are gone, if they can."""
+    def squeeze(self, start: int, excess: int) -> int:
+        """Cut the largest results from `start` on until `excess` tokens are gone, if they can.
+
+        Returns what is still too much.
+        """
         for _ in range(_SQUEEZES):
             if excess <= 0:
-                return
+                break
             left = self._squeezed_once(start, excess)
             if left == excess:
-                return
+                break
             excess = left
+        return excess
 
     def _squeezed_once(self, start: int, excess: int) -> int:
         work = self.work

@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.dialogue.language import Language
+from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.ports import TokenCounter
 
 Section: TypeAlias = Literal[
@@ -18,26 +20,13 @@ Section: TypeAlias = Literal[
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
-HEADINGS: dict[Section, str] = {
-    "task": "Historical task snapshot",
-    "goal": "Goal",
-    "constraints": "Constraints and preferences",
-    "completed": "Completed actions",
-    "state": "Active state",
-    "in_progress": "Historical in-progress state",
-    "blocked": "Blockers",
-    "decisions": "Key decisions",
-    "resolved": "Resolved questions",
-    "pending": "Historical pending asks",
-    "files": "Relevant files",
-    "remaining": "Historical remaining work",
-    "critical": "Critical context",
-}
-
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
-    heading.lower(): section for section, heading in HEADINGS.items()
+    phrases_for(language).headings[section].lower(): section
+    for language in get_args(Language)
+    for section in SECTIONS
 }
+_EMPTY: frozenset[str] = frozenset(phrases_for(one).none for one in get_args(Language))
 _BY_WORD: tuple[tuple[str, Section], ...] = (
     ("task", "task"), ("goal", "goal"), ("constraint", "constraints"), ("complet", "completed"),
     ("active state", "state"), ("progress", "in_progress"), ("block", "blocked"),
@@ -49,25 +38,26 @@ _HEADING = re.compile(r"^#{1,4} +(.+?) *:?$")
 _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
-_EMPTY = "None."
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 8.0, "constraints": 7.0, "pending": 5.5, "blocked": 4.5, "critical": 4.5,
-    "decisions": 4.0, "files": 3.0, "task": 3.0, "in_progress": 2.0,
+    "goal": 190.0, "constraints": 125.0, "pending": 150.0, "blocked": 105.0, "task": 150.0,
+    "files": 115.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
+    "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""
 _LEAST_ENTRY_CHARS = 16
 _ENTRY_CHARS = 10
 """Mark, brackets and line break around an entry."""
+_HEADING_CHARS = 32
 _LEAST_TOKENS_PER_CHAR = 1 / 128
 """The longest entry of a vocabulary."""
 _ROUNDS = 5
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
 _LEAST_CHARS = 40
-_HEADINGS_SHARE = 3
-"""All thirteen headings stand only where they take at most a third of the budget."""
-_FOCUS_WEIGHT = 6.0
-"""Lifts an entry on the topic above open errors (5) and below the task itself (9)."""
+_HEADINGS_SHARE = 8
+"""All thirteen headings stand only where they take at most an eighth of the budget."""
+_FOCUS_WEIGHT = 120.0
+"""Lifts an entry on the topic above what is ranked and below the task itself (200)."""
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -84,6 +74,9 @@ class Summary(Struct, frozen=True):
     sections: dict[Section, tuple[Entry, ...]]
     made_by: str = "ledger"
     numbered: int = 0
+    language: Language = "en"
+    brief: bool = False
+    """Whether it leaves out what only counts what was left out."""
 
 
 def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
@@ -130,7 +123,7 @@ def parse_summary(text: str) -> Summary:
         if heading:
             here = _section_of(heading.group(1))
             continue
-        if not line.strip() or line.strip() == _EMPTY or line.startswith("(… "):
+        if not line.strip() or line.strip() in _EMPTY or line.startswith("(… "):
             continue
         mark = _ENTRY.match(line)
         if mark or not entries:
@@ -208,7 +201,7 @@ def _within_budget(
             break
         cost = len(entry.text) + len(entry.source) + _ENTRY_CHARS
         if charge_headings and section not in chosen:
-            cost += len(HEADINGS[section]) + _ENTRY_CHARS
+            cost += _HEADING_CHARS
         if cost <= room_chars or not chosen:
             room_chars -= cost
             chosen.setdefault(section, []).append(index)
@@ -218,19 +211,21 @@ def _within_budget(
 
 
 def _rendered(summary: Summary, chosen: dict[Section, list[int]], *, keep_empty: bool) -> str:
+    phrases = phrases_for(summary.language)
     blocks: list[str] = []
     for section in SECTIONS:
         entries = summary.sections.get(section, ())
         indices = chosen.get(section, [])
         if not indices and not keep_empty:
             continue
-        lines = [f"## {HEADINGS[section]}"]
-        if len(indices) < len(entries) and indices:
+        lines = [f"## {phrases.headings[section]}"]
+        if len(indices) < len(entries) and indices and not summary.brief:
             lines.append(f"(… {len(entries) - len(indices)} more in the originals)")
-        first = max(summary.numbered - len(entries), 0) + 1
-        lines.extend(_line(section, first + index, entries[index]) for index in indices)
+        lines.extend(
+            _line(section, number, entries[index]) for number, index in enumerate(indices, 1)
+        )
         if not indices:
-            lines.append(_EMPTY)
+            lines.append(phrases.none)
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -266,4 +261,4 @@ def merged(older: Summary, newer: Summary) -> Summary:
         kept.extend(entry for entry in newer.sections.get(section, ()) if entry.text not in known)
         if kept:
             sections[section] = tuple(kept)
-    return Summary(sections, newer.made_by, older.numbered + newer.numbered)
+    return Summary(sections, newer.made_by, older.numbered + newer.numbered, newer.language)

@@ -13,6 +13,8 @@ from holdfast.policy import Budget, Policy
 from holdfast.ports import Redact, TokenCounter, WireRules
 from holdfast.transcript import Message, View
 
+_BRIEF_TOKENS = 4_000
+
 
 class Wish(Struct, frozen=True, kw_only=True):
     """What the caller asks of one run beyond the policy."""
@@ -51,3 +53,9 @@ class Work(Struct, frozen=True, kw_only=True):
     def costs(self) -> Costs:
         """The tokens of the log by position."""
         return self.index.costs
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether so little is asked for that our own words must be few."""
+        target = self.budget.target_tokens
+        return target is not None and target - self.outside_tokens < _BRIEF_TOKENS

@@ -34,7 +34,7 @@ SUMMARY = "[holdfast summary"
 _MARKS = (
     "[holdfast ", "[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued",
 )  # fmt: skip
-_QUOTE = re.compile(r"^- (?:The user wrote|First request): (.*(?:\n  .*)*)", re.M)
+_QUOTE = re.compile(r"^- (?:The user wrote|First request)(?: \([^()\n]*\))?: (.*(?:\n  .*)*)", re.M)
 _ENTRY = re.compile(r"^(?:- |\d+\. )\S", re.M)
 _LABEL = re.compile(r" \[(earlier )?([^\[\]\n]+)\]\Z")
 
@@ -207,6 +207,7 @@ def _quotes(was: Transcript, now: Transcript, spoken: Sequence[str] | None) -> l
             found.append(f"quoted without an id: {entry!r:.120}")
             continue
         quoted = entry[: label.start()].replace("\n  ", "\n").strip()
+        quoted = quoted.removesuffix("…").rstrip()
         home = texts if label.group(1) else [labelled.get(label.group(2), "")]
         if not any(quoted in words for words in home):
             found.append(f"quoted, and nobody wrote it there: {entry!r:.160}")

@@ -4,90 +4,141 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-_EXITED = re.compile(r"xit(?:ed)?(?: with)?(?: code)?\W{0,4}?(-?\d{1,5})")
-_RETURNED = re.compile(r"eturn ?code\W{0,4}?(-?\d{1,5})")
-_SIGNS = ("rror", "ERROR", "Exception", "Traceback", "FAILED", "atal", "panicked",
-          "command not found")  # fmt: skip
-"""How a line that tells of a failure looks; found by plain search, which is much faster than a
-pattern of alternatives."""
-_TRIES = 4
-_SCANNED_CHARS = 10_000
+LIMIT_CHARS = 300
+"""No digest is longer. It is what stays of a result, so it has to be worth its place."""
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_ANSI = re.compile(r"\x1b\[[0-9;:?]{0,64}[ -/]{0,4}[@-~]?")
+_LOOK_AHEAD = 4
+"""Blanks are folded before a text is cut; so many times the room is looked at, not the whole."""
+_PATHS = ("file_path", "path", "filePath", "filename", "file", "target_file", "notebook_path",
+          "file_name", "relative_path", "absolute_path", "TargetFile", "AbsolutePath", "dir_path",
+          "source", "paths", "files", "file_paths", "file_names", "uri")  # fmt: skip
+_MOST_PATHS = 50
+_WORD_CHARS = 10_000
 
 
-def clip(text: str, most: int = 120) -> str:
-    """Return `text` on one line, cut to `most` characters."""
-    flat = " ".join(text.split()) if "\n" in text or "  " in text else text
+def one_line(text: str, most: int = LIMIT_CHARS) -> str:
+    """Return `text` on one line of at most `most` characters.
+
+    Nothing in it can break the line, colour it, turn its direction or fail to be encoded.
+    """
+    flat = text if text.isprintable() else _flat(text)
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
+def clip(text: str, most: int = 120) -> str:
+    """Return the start of `text` on one line, blanks folded, in at most `most` characters."""
+    if len(text) <= most and text.isprintable() and "  " not in text:
+        return text
+    piece = text[: most * _LOOK_AHEAD]
+    flat = _flat(piece)
+    if len(flat) <= most and len(piece) == len(text):
+        return flat
+    return f"{flat[: most - 1]}…"
+
+
+def _flat(text: str) -> str:
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    folded = " ".join(text.split())
+    return folded if folded.isprintable() else _UNSAFE.sub("\ufffd", folded)
+
+
+def words_of(value: Any, most: int = 80) -> str:
+    """Return a scalar as one would write it, cut; "" for anything that has parts."""
+    if isinstance(value, str):
+        return value if len(value) <= most else f"{value[: most - 1]}…"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)[:most] if isinstance(value, (int, float)) else ""
+
+
 def first_of(arguments: Mapping[str, Any], *names: str) -> str:
-    """Return the first argument among `names` that is a non-empty string, otherwise ""."""
+    """Return the first argument among `names` that is a non-empty string, otherwise "".
+
+    A list of words counts as the line that they make.
+    """
     for name in names:
         found = arguments.get(name)
         if isinstance(found, str) and found:
             return found
         if isinstance(found, list) and found:
-            return " ".join(str(word) for word in found)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            return " ".join(words_of(word, _WORD_CHARS) for word in cast("list[Any]", found))
     return ""
+
+
+def paths_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the paths that the arguments name, under whatever key; few of very many."""
+    for name in _PATHS:
+        found = arguments.get(name)
+        if isinstance(found, str) and found:
+            return [found]
+        if isinstance(found, list):
+            named = [_path_in(entry) for entry in cast("list[Any]", found)[:_MOST_PATHS]]
+            paths = [path for path in named if path]
+            if paths:
+                return paths
+    return []
+
+
+def _path_in(entry: Any) -> str:
+    if isinstance(entry, dict):
+        return first_of(cast("dict[str, Any]", entry), *_PATHS[:5])
+    return entry if isinstance(entry, str) else ""
+
+
+def path_of(arguments: Mapping[str, Any]) -> str:
+    """Return the path that the arguments name, cut; "" where they name none."""
+    paths = paths_of(arguments)
+    if len(paths) > 1:
+        shown = ", ".join(shorten(path, 60) for path in paths[:3])
+        return f"{len(paths)} files ({shown}{', …' if len(paths) > 3 else ''})"
+    return shorten(paths[0]) if paths else ""
+
+
+def shorten(path: str, most: int = 120) -> str:
+    """Return a path that is too long from its end: the name says more than the root."""
+    return path if len(path) <= most else f"…{path[-(most - 1) :]}"
+
+
+def whole_number(arguments: Mapping[str, Any], *names: str) -> int | None:
+    """Return the first argument among `names` that is a whole number, also one in quotes."""
+    for name in names:
+        found = arguments.get(name)
+        if isinstance(found, int) and not isinstance(found, bool):
+            return found
+        if isinstance(found, str) and found.isdecimal() and len(found) < 10:
+            return int(found)
+    return None
 
 
 def size_of(output: str) -> str:
     """Return how much there was."""
-    lines = output.count("\n") + 1
-    return f"{len(output):,} characters" if lines == 1 else f"{lines:,} lines"
+    lines = output.count("\n") + (not output.endswith("\n"))
+    return f"{len(output):,} characters" if lines <= 1 else f"{lines:,} lines"
 
 
-def exit_code(output: str) -> int | None:
-    """Return the exit code that an output reports at its head or tail."""
-    ends = (output[:400], output[-400:]) if len(output) > 400 else (output,)
-    for piece in ends:
-        for word, pattern in (("xit", _EXITED), ("eturn", _RETURNED)):
-            at = piece.find(word)
-            for _ in range(_TRIES):
-                if at < 0:
-                    break
-                found = pattern.match(piece, at)
-                if found:
-                    return int(found.group(1))
-                at = piece.find(word, at + 1)
-    return None
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return e.g. "1 file", "3 files"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def error_line(output: str) -> str:
-    """Return the first line that looks like an error, cut; "" where there is none.
-
-    Only the start and the end of a long output are looked at.
-    """
-    for piece in _ends(output):
-        places = [at for sign in _SIGNS if (at := _sign_at(piece, sign)) >= 0]
-        if places:
-            return clip(_line_around(piece, min(places)), 160)
+def first_line(text: str, most: int = 100) -> str:
+    """Return the first line that has a letter or digit in it, cut; only the start is looked at."""
+    for line in text[:2_000].splitlines():
+        if any(char.isalnum() for char in line[:200]):
+            return clip(line.strip(), most)
     return ""
 
 
-def _sign_at(text: str, sign: str) -> int:
-    """Return where a sign stands as the end of a word, -1 where it does not."""
-    at = text.find(sign)
-    for _ in range(_TRIES):
-        if at < 0:
-            return -1
-        after = text[at + len(sign) : at + len(sign) + 1]
-        if not (after.isalnum() or after == "_"):
-            return at
-        at = text.find(sign, at + 1)
-    return -1
-
-
-def _ends(output: str) -> tuple[str, ...]:
-    if len(output) <= 2 * _SCANNED_CHARS:
-        return (output,)
-    return output[:_SCANNED_CHARS], output[-_SCANNED_CHARS:]
-
-
-def _line_around(text: str, at: int) -> str:
-    first = text.rfind("\n", 0, at) + 1
-    last = text.find("\n", at)
-    line = text[max(first, at - 200) : last if last >= 0 else None]
-    return line[:400].strip()
+def last_line(text: str, most: int = 100) -> str:
+    """Return the last line that has a letter or digit in it, cut; only the end is looked at."""
+    for line in reversed(text[-2_000:].splitlines()):
+        if any(char.isalnum() for char in line[:200]):
+            return clip(line.strip(), most)
+    return ""

@@ -1,0 +1,39 @@
+"""Messages without their secrets, before anything is taken from them."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from holdfast.ports import Redact
+from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult
+
+
+def cleaned(message: Message, redact: Redact) -> Message:
+    """Return the message with the secrets in its words hidden; the same object where there are
+    none. Only for reading: what the model sees is not changed by it.
+    """
+    parts = tuple(_part(part, redact) for part in message.parts)
+    if all(new is old for new, old in zip(parts, message.parts, strict=True)):
+        return message
+    return replace(message, parts=parts)
+
+
+def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:
+    """Return the call with the secrets in its arguments hidden."""
+    arguments = redact(call.arguments)
+    return call if arguments == call.arguments else replace(call, arguments=arguments)
+
+
+def _part(part: Part, redact: Redact) -> Part:
+    match part:
+        case Text(text=text):
+            clean = redact(text)
+            return part if clean == text else replace(part, text=clean)
+        case ToolCall():
+            return cleaned_call(part, redact)
+        case ToolResult(parts=inner):
+            made = tuple(_part(one, redact) for one in inner)
+            same = all(new is old for new, old in zip(made, inner, strict=True))
+            return part if same else replace(part, parts=made)
+        case _:
+            return part

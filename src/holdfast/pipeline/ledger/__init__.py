@@ -1,0 +1,19 @@
+"""Facts from the log without a model: taken from each message, kept, ranked, told."""
+
+from __future__ import annotations
+
+from holdfast.pipeline.ledger.fact import (
+    Fact,
+    FactKind,
+    FileState,
+    Ledger,
+    redacted,
+    without_secrets,
+)
+from holdfast.pipeline.ledger.summarise import Around, summarise, tokens_per_char
+from holdfast.pipeline.ledger.take import facts_of
+from holdfast.pipeline.ledger.update import update
+
+__all__ = ["Around", "Fact", "FactKind", "FileState", "Ledger", "facts_of",
+           "redacted", "summarise", "tokens_per_char", "update",
+           "without_secrets"]  # fmt: skip

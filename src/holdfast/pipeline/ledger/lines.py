@@ -1,0 +1,125 @@
+"""The lines of a text that may be needed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from holdfast.pipeline.ledger.terms import terms_of
+from holdfast.reduction.terminal import plain
+
+_MOST_READ_CHARS = 24_000
+"""Of a longer text only the two ends are read."""
+_SHOWN_CHARS = 240
+_LEAST_CHARS = 8
+_MOST_TERMS = 12
+_NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\||\t|:(?!\d))")
+"""What tools put before the lines of a file."""
+_DEFINES = re.compile(
+    r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
+    r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module)\b"
+)
+
+
+_IDLE = (
+    "Chunk ID:", "Wall time:", "Original token count:", "Process exited with", "Process running",
+    "Total output lines:", "(Open file:", "(Current directory:", "bash-$", "</content>", "<path>",
+    "<type>", "(End of file", "Shell cwd was reset", "index ", "agentId:", "<usage>",
+    "ok  \t", "ok \t", "--- PASS", "PASS", "✓", "✔", "=== RUN", "?   \t",
+)  # fmt: skip
+"""What runners print around the output, and tests that passed: counted elsewhere."""
+
+
+class Line(Struct, frozen=True, gc=False):
+    """A line with its terms; `worth` is what it holds by itself, for its length."""
+
+    text: str
+    terms: tuple[str, ...]
+    worth: float
+
+
+def lines_of(text: str, most: int) -> list[Line]:
+    """Return the `most` lines that hold most, in the order of the text, each once."""
+    found: dict[str, Line] = {}
+    for raw in _pieces(_ends(text)):
+        shown = _NUMBERED.sub("", raw, count=1).strip() if raw[:1] in _STARTS else raw.strip()
+        if len(shown) < _LEAST_CHARS or shown in found or shown.startswith(_IDLE):
+            continue
+        terms = terms_of(shown, _MOST_TERMS)
+        if terms:
+            bonus = 2 if _DEFINES.match(raw) else 0
+            found[shown] = Line(shown, terms, (len(terms) + bonus) / (24 + len(shown)))
+    if len(found) <= most:
+        return list(found.values())
+    best = sorted(found.values(), key=lambda line: line.worth, reverse=True)[:most]
+    kept = {line.text for line in best}
+    return [line for line in found.values() if line.text in kept]
+
+
+_STARTS = frozenset(" \t0123456789")
+
+
+def _ends(text: str) -> Iterable[str]:
+    if len(text) <= _MOST_READ_CHARS:
+        return (text,)
+    half = _MOST_READ_CHARS // 2
+    return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
+
+
+def _pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; a long one in pieces that end between words."""
+    for text in texts:
+        for line in (plain(text) if "\x1b" in text or "\r" in text else text).split("\n"):
+            if len(line) <= _SHOWN_CHARS:
+                yield line
+            else:
+                yield from _parts(line)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the pieces of a long line; what has no end of a word in reach is left out."""
+    start = 0
+    while start < len(line):
+        stop = start + _SHOWN_CHARS
+        if stop >= len(line):
+            yield line[start:]
+            return
+        end = _end_of_word(line, start + _SHOWN_CHARS // 2, stop)
+        if end < 0:
+            gap = _GAP.search(line, stop)
+            start = gap.end() if gap else len(line)
+            continue
+        yield line[start:end]
+        start = end
+
+
+def cut(text: str, most: int) -> str:
+    """Return `text` on one line, cut to at most `most` characters at the end of a word."""
+    flat = " ".join(text.split()) if "\n" in text or "  " in text else text
+    if len(flat) <= most:
+        return flat
+    end = _end_of_word(flat, most // 2, most - 1)
+    return f"{flat[: end if end >= 0 else most - 1].rstrip()}…"
+
+
+def whole_words(text: str, most: int) -> str:
+    """Return a text that was cut to `most` characters without the pieces of words at its ends."""
+    start = 0
+    if text.startswith("…"):
+        gap = _GAP.search(text)
+        start = gap.start() if gap else 0
+    end = _end_of_word(text, most // 2, most) if len(text) >= most else len(text)
+    return text[start : end if end >= 0 else None].strip()
+
+
+_GAP = re.compile(r"[\s,;()\[\]{}|]")
+
+
+def _end_of_word(text: str, first: int, last: int) -> int:
+    """Return the latest place from `first` to `last` where a word ends, -1 where there is none."""
+    for at in range(min(last, len(text)), first, -1):
+        if _GAP.match(text, at - 1):
+            return at
+    return -1

@@ -1,0 +1,151 @@
+"""Which facts go into a summary: each adds what is not said yet, for what it costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from msgspec import Struct
+
+from holdfast.pipeline.ledger.fact import Fact, Ledger
+
+_ENTRY_CHARS = 6
+"""What stands around a line."""
+_OVERHEAD_CHARS = 40
+"""Weighs against many short entries: each has its own mark and source."""
+_FIELD_CHARS = 16
+"""Fields of one result stand on one line."""
+_ID = 1.0
+_NUMBER = 0.3
+"""What a bare number or time is worth beside a name."""
+_REPEATED = 1.0
+_MOST_REPEATS = 4
+_BY_USER = 2.0
+_BY_AGENT = 2.5
+_LONG_NUMBER = 7
+_RECENT = 0.8
+_PATH = 0.5
+_SHOWN = 0.15
+"""What is still shown to the model needs no second place."""
+_ON_TOPIC = 6.0
+
+
+_IS_NUMBER = re.compile(r"[^A-Za-z\u0080-\U0010ffff]+\Z").match
+_HAS_DIGIT = re.compile(r"\d").search
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A fact that may stand in the summary; `base` is its worth beside that of its terms."""
+
+    fact: Fact
+    base: float = 0.0
+    cost: int = 0
+    """The characters that it takes, where that is not the length of its text."""
+
+
+class TermWeights:
+    """What each term is worth: named by the user, used by the agent, repeated, recent."""
+
+    def __init__(
+        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float]
+    ) -> None:
+        by_user = {term for ask in ledger.asks for term in ask.fact.terms}
+        by_agent = {term for fact in ledger.commands for term in fact.terms}
+        by_agent.update(term for fact in ledger.decisions for term in fact.terms)
+        seen: dict[str, int] = {}
+        last: dict[str, int] = {}
+        held: dict[str, int] = {}
+        for fact in ledger.lines.values():
+            if fact.head == "agent":
+                by_agent.update(fact.terms)
+            for term in fact.terms:
+                if last.get(term) != fact.at:
+                    seen[term] = seen.get(term, 0) + 1
+                    last[term] = fact.at
+                held[term] = fact.at
+        self._by_user, self._by_agent = by_user, by_agent
+        self._seen, self._last = seen, held
+        self._span = max(held.values(), default=0) or 1
+        self._shown = shown
+        self._topic = topic
+        self._known: dict[str, float] = {}
+
+    def __getitem__(self, term: str) -> float:
+        found = self._known.get(term)
+        if found is None:
+            found = self._known[term] = self._weight(term)
+        return found
+
+    def _weight(self, term: str) -> float:
+        weight = 1.0 + _REPEATED * min(self._seen.get(term, 1) - 1, _MOST_REPEATS)
+        weight += _RECENT * self._last.get(term, 0) / self._span
+        if term in self._by_user:
+            weight += _BY_USER
+        if term in self._by_agent:
+            weight += _BY_AGENT
+        if "/" in term:
+            weight += _PATH
+        elif _IS_NUMBER(term) and (term[0] != "$" and len(term) < _LONG_NUMBER):
+            weight *= _NUMBER
+        elif _HAS_DIGIT(term):
+            weight += _ID
+        weight += self._topic(term)
+        return weight * _SHOWN if term in self._shown else weight
+
+
+def chosen(
+    candidates: Iterable[Candidate], weights: TermWeights, room_chars: float,
+    told: Iterable[str] = (),
+) -> list[Candidate]:  # fmt: skip
+    """Return candidates that fit, best first: most new worth for each character.
+
+    `told` are terms that stand in the summary anyway. What a candidate adds falls as others are
+    taken, so it is weighed again when its turn comes.
+    """
+    said = set(told)
+    heap: list[tuple[float, int, Candidate]] = []
+    for number, candidate in enumerate(candidates):
+        gain = _gain(candidate, weights, said)
+        if gain > 0:
+            heap.append((-gain, number, candidate))
+    heapify(heap)
+    taken: list[Candidate] = []
+    while heap and room_chars > 0:
+        gain, number, candidate = heappop(heap)
+        now = -_gain(candidate, weights, said)
+        if heap and now > heap[0][0]:
+            if now < 0:
+                heappush(heap, (now, number, candidate))
+            continue
+        cost = candidate.cost or len(candidate.fact.text) + _ENTRY_CHARS
+        if cost > room_chars or now >= 0:
+            continue
+        room_chars -= cost
+        said.update(candidate.fact.terms)
+        taken.append(candidate)
+    return taken
+
+
+def _gain(
+    candidate: Candidate, weights: Mapping[str, float] | TermWeights, said: set[str]
+) -> float:
+    fact = candidate.fact
+    worth = candidate.base
+    for term in fact.terms:
+        if term not in said:
+            worth += weights[term]
+    overhead = _FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS
+    return worth / ((candidate.cost or len(fact.text)) + overhead)
+
+
+def on_topic(words: Sequence[str]) -> Callable[[str], float]:
+    """Return how much a term speaks of the topic."""
+    if not words:
+        return lambda _: 0.0
+
+    def worth(term: str) -> float:
+        text = term.casefold()
+        return _ON_TOPIC * any(word in text for word in words)
+
+    return worth

@@ -1,0 +1,365 @@
+"""The ledger as a summary in thirteen sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.pipeline.dialogue.language import language_of
+from holdfast.pipeline.dialogue.phrases import Phrases, counted, phrases_for
+from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger
+from holdfast.pipeline.ledger.lines import cut, whole_words
+from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_topic
+from holdfast.pipeline.ledger.take import HEAD_CHARS
+from holdfast.pipeline.ledger.terms import terms_of
+from holdfast.pipeline.ledger.todo import parted
+from holdfast.pipeline.summary import Entry, Section, Summary
+from holdfast.ports import TokenCounter
+
+_ASKS_SHARE = 0.3
+_CONSTRAINTS_SHARE = 0.15
+_ERRORS_SHARE = 0.2
+_FILES_SHARE = 0.3
+_STATE_SHARE = 0.08
+_TODO_SHARE = 0.08
+_REPLY_SHARE = 0.08
+"""How much of the room each kind of entry may take before anything is ranked."""
+_RANKED_SHARE = 0.25
+"""What is left for ranked facts at least."""
+_ENTRY_CHARS = 16
+_KEY_CHARS = 70
+_ASK_CHARS = 1_500
+_LEAST_ASK_CHARS = 160
+_MUST = 100.0
+"""From this weight on an entry is there before anything that is ranked."""
+_SAMPLED = 200
+_SAMPLE_CHARS = 8_000
+_LINE = 0.05
+"""Where everything is said and room is left, the newest lines fill it."""
+_BRIEF_NOTE = "Made without a model."
+_DECISION = 3.0
+_COMMAND = 3.0
+"""What a tool with no command line did: only what changed something is kept."""
+_REPLY = 4.0
+_SAID = 1.5
+_RESOLVED = 0.5
+_FILE_READ = 1.5
+
+
+class Around(Struct, frozen=True):
+    """What a summary is made for: what stands beside it, what was asked, how much room it has."""
+
+    room_chars: float
+    live_asks: frozenset[str] = frozenset()
+    """Labels of asks that stand verbatim outside the summary."""
+    shown_terms: frozenset[str] = frozenset()
+    """Terms of the messages that the model still sees."""
+    focus: str = ""
+    newer_asks: bool = False
+    """Whether the user wrote again after what is told here."""
+    brief: bool = False
+    """Whether our own words must be few."""
+
+
+def summarise(ledger: Ledger, around: Around) -> Summary:
+    """Return the ledger as a summary. Says of itself that no model wrote it.
+
+    What must be there comes first: asks, constraints, changed files, open errors, the agent's
+    tasks, where it stands. The rest of the room is filled by rank.
+    """
+    phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
+    made = _Made(phrases)
+    _asks(made, ledger, around)
+    _must(made, ledger, around)
+    room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
+    _ranked(made, ledger, around, room)
+    note = _BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
+    made.put("critical", note, "", 2 * _MUST)
+    return replace(made.summary(ledger), brief=around.brief)
+
+
+def tokens_per_char(ledger: Ledger, counter: TokenCounter) -> float:
+    """Return what a character of the ledger's facts costs, by a sample of them."""
+    facts = [*islice(ledger.lines.values(), _SAMPLED), *(ask.fact for ask in ledger.asks[:8])]
+    text = "\n".join([fact.text for fact in facts])[:_SAMPLE_CHARS]
+    return max(counter.count(text) / len(text), 0.1) if text else 0.3
+
+
+class _Made:
+    """Sections while they are filled."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        self.phrases = phrases
+        self.chars = 0
+        self.words: list[str] = []
+        self._sections: dict[Section, list[Entry]] = {}
+
+    def put(self, section: Section, text: str, source: str, weight: float) -> None:
+        """Add an entry."""
+        self._sections.setdefault(section, []).append(Entry(text, source, weight))
+        self.chars += len(text) + len(source) + 8
+        self.words.append(text)
+
+    def fill(self, section: Section, rows: Sequence[Entry], room: float) -> None:
+        """Add the last rows that fit, in their order; the first that does not ends it."""
+        first = len(rows)
+        while first > 0 and room > 0:
+            room -= len(rows[first - 1].text) + _ENTRY_CHARS
+            if room < 0:
+                break
+            first -= 1
+        for row in rows[first:]:
+            self.put(section, row.text, row.source, row.weight)
+
+    def summary(self, ledger: Ledger) -> Summary:
+        """Return the sections."""
+        sections: dict[Section, tuple[Entry, ...]] = {
+            name: tuple(rows) for name, rows in self._sections.items()
+        }
+        language = self.phrases.language
+        return Summary(sections, "ledger", ledger.command_count, language)
+
+
+def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put the asks: the first as the goal, the last as the task, the others with their state.
+
+    The last and the first are always there; the others from the newest on while there is room.
+    """
+    asks = [ask for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    if not asks:
+        return
+    room = around.room_chars * _ASKS_SHARE
+    order: list[Ask] = list(dict.fromkeys((asks[-1], *asks[:1], *reversed(asks))))
+    shown: list[tuple[Ask, str, float]] = []
+    for number, ask in enumerate(order):
+        text = _quoted(ask, room, always=number < 2)
+        room -= len(text)
+        if text:
+            shown.append((ask, text, 2 * _MUST - number / 100))
+    phrases, first = made.phrases, ledger.asks[0]
+    for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
+        is_newest = ask is asks[-1] and not around.newer_asks
+        state = _state(ask, phrases, is_newest=is_newest)
+        if ask is first:
+            made.put("goal", f"{phrases.first_request}{state}: {text}", ask.fact.source, weight)
+        else:
+            section: Section = "task" if ask is asks[-1] else "pending"
+            made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
+
+
+def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
+    """Return whether an ask is answered; one that nobody answered before the user went on is
+    neither answered nor open.
+    """
+    if ask.answered_by:
+        return f" ({phrases.answered})"
+    return f" ({phrases.open})" if is_newest else ""
+
+
+def _quoted(ask: Ask, room: float, *, always: bool) -> str:
+    """Return the words of an ask, cut at the end where there is no room for all of them."""
+    most = int(min(_ASK_CHARS * (2 if always else 1), max(room, 0)))
+    if always:
+        most = max(most, _LEAST_ASK_CHARS)
+    text = ask.fact.text
+    if len(text) <= most:
+        return text
+    if most < _LEAST_ASK_CHARS:
+        return ""
+    return cut(text, most) if "\n" not in text else f"{whole_words(text[:most], most)} …"
+
+
+def _must(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put what must be there, newest first, each kind within its share of the room."""
+    room, phrases = around.room_chars, made.phrases
+    quoted = "\n".join(made.words)
+    rules = [
+        Entry(fact.text, fact.source, _MUST + 30)
+        for fact in ledger.constraints.values()
+        if fact.source not in around.live_asks and fact.text not in quoted
+    ]
+    errors = [
+        Entry(_error(key, facts), facts[0].source, _MUST + 10)
+        for key, facts in ledger.errors.items()
+    ]
+    files = [
+        Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
+        for path, state in ledger.files.items()
+        if state.is_touched
+    ]
+    made.fill("constraints", rules, room * _CONSTRAINTS_SHARE)
+    made.fill("blocked", errors, room * _ERRORS_SHARE)
+    made.fill("files", files, room * _FILES_SHARE)
+    made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
+    commits = [Entry(f"git commit: {fact.text}", fact.source, _MUST + 4) for fact in ledger.commits]
+    made.fill("completed", commits, room * _STATE_SHARE)
+    if ledger.todo is not None:
+        _todo(made, ledger.todo, room * _TODO_SHARE)
+    if ledger.replies and not around.brief:
+        last = ledger.replies[-1]
+        text = f"{phrases.agent_wrote}: {cut(last.text, int(room * _REPLY_SHARE) + 80)}"
+        made.put("in_progress", text, last.source, _MUST + 25)
+
+
+def _error(key: str, facts: tuple[Fact, ...]) -> str:
+    lines = [fact.text for fact in facts]
+    name = f"`{cut(key, _KEY_CHARS)}`: " if key and not lines[0].startswith(key) else ""
+    return name + "\n".join(lines)
+
+
+def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
+    """Return where things stand, what matters most last."""
+    found: list[Entry] = []
+    for slot in ledger.slots.values():
+        if slot.fact.source in live_asks and not slot.was:
+            continue
+        was = f" ({phrases.superseded} {slot.was})" if slot.was else ""
+        text = f"{slot.fact.key}: {slot.fact.text}{was}"
+        found.append(Entry(text, slot.fact.source, _MUST - 1))
+    found.extend(
+        Entry(f"{phrases.running}: {fact.text}", fact.source, _MUST)
+        for fact in ledger.running.values()
+    )
+    found.extend(Entry(fact.text, fact.source, _MUST + 5) for fact in ledger.tests.values())
+    for words, fact in (
+        (phrases.branch, ledger.branch),
+        (phrases.working_directory, ledger.directory),
+    ):
+        if fact is not None:
+            found.append(Entry(f"{words}: {fact.text}", fact.source, _MUST + 5))
+    return found
+
+
+def _todo(made: _Made, fact: Fact, room: float) -> None:
+    done, under_way, to_do = parted(fact.text)
+    made.fill("in_progress", [Entry(one, fact.source, _MUST + 6) for one in under_way], room)
+    first = _first_that_fit(to_do, room)
+    made.fill("remaining", [Entry(one, fact.source, _MUST + 5) for one in first], room)
+    made.fill("completed", [Entry(one, fact.source, _MUST - 5) for one in done], room / 2)
+
+
+def _first_that_fit(rows: list[str], room: float) -> list[str]:
+    """Return the first rows that fit into the room."""
+    for number, row in enumerate(rows):
+        room -= len(row) + _ENTRY_CHARS
+        if room < 0:
+            return rows[:number]
+    return rows
+
+
+def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
+    """Fill the room that is left by rank; lines that come from one message stand together."""
+    words = [word for word in re.findall(r"\w+", around.focus.casefold()) if len(word) > 2]
+    weights = TermWeights(ledger, around.shown_terms, on_topic(words))
+    told = terms_of("\n".join(made.words), 4_000)
+    order = chosen(_candidates(ledger, around.live_asks), weights, room, told)
+    total = len(order) + 1
+    ranked = [(_MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
+    ranked.sort(key=lambda row: row[1].at)
+    groups: dict[tuple[str, str], list[tuple[float, Fact]]] = {}
+    for weight, fact in ranked:
+        section = _SECTION_OF.get(fact.kind, "critical")
+        if section == "critical":
+            groups.setdefault((fact.source, fact.head), []).append((weight, fact))
+        else:
+            made.put(section, _worded(fact, made.phrases), fact.source, weight)
+    place = {text: number for number, text in enumerate(ledger.lines)}
+    for (source, head), rows in groups.items():
+        rows.sort(key=lambda row: place.get(row[1].text, 0))
+        weight = max(weight for weight, _ in rows)
+        made.put("critical", _together(head, [fact for _, fact in rows]), source, weight)
+
+
+def _together(head: str, facts: list[Fact]) -> str:
+    """Return the lines of one message under its head."""
+    if facts[0].kind == "field":
+        return f"{head}: {_as_record(facts)}"
+    text = "\n".join(fact.text for fact in facts)
+    return f"{head}: {text}" if len(facts) == 1 else f"{head}:\n{text}"
+
+
+def _as_record(facts: list[Fact]) -> str:
+    """Return fields on one line; those of one name stand together."""
+    values: dict[str, list[str]] = {}
+    for fact in facts:
+        name, mark, value = fact.text.partition(": ")
+        values.setdefault(name if mark else "", []).append(value if mark else name)
+    return "; ".join(
+        f"{name}: {', '.join(found)}" if name else ", ".join(found)
+        for name, found in values.items()
+    )
+
+
+_SECTION_OF: dict[str, Section] = {
+    "command": "completed",
+    "decision": "decisions",
+    "said": "in_progress",
+    "reply": "completed",
+    "error": "resolved",
+    "question": "resolved",
+    "file": "files",
+    "place": "completed",
+}
+
+
+def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate]:
+    last = max((fact.at for fact in ledger.lines.values()), default=0) or 1
+    ran = {cut(fact.key, HEAD_CHARS): fact.at for fact in ledger.commands}
+    for fact in ledger.lines.values():
+        # what a command printed is out of date where it ran again
+        if fact.source in live_asks or fact.at < ran.get(fact.head, -1):
+            continue
+        yield Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
+    yield from _recent(ledger.decisions, _DECISION)
+    yield from _recent(ledger.replies, _REPLY)
+    yield from _recent(ledger.said[-4:], _SAID)
+    for fact in ledger.commands:
+        yield Candidate(fact, fact.worth or _COMMAND)
+    yield from _recent(ledger.resolved, _RESOLVED)
+    for question in ledger.questions:
+        if question.answered_by:
+            text = f"{question.fact.text} -> {question.answer}"
+            yield Candidate(Fact("question", text, question.fact.source, question.fact.at), 0.5)
+    for path, state in ledger.files.items():
+        if not state.is_touched:
+            fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
+            yield Candidate(fact, _FILE_READ, len(path) + 12)
+
+
+def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
+    rows = list(facts)
+    for number, fact in enumerate(rows):
+        yield Candidate(fact, base * (0.5 + number / max(len(rows), 1)))
+
+
+def _worded(fact: Fact, phrases: Phrases) -> str:
+    match fact.kind:
+        case "said" | "reply":
+            return f"{phrases.agent_wrote}: {fact.text}"
+        case "error":
+            return f"{phrases.resolved}: {fact.text}"
+        case "file":
+            return f"{fact.text}: {phrases.read}"
+        case _:
+            return fact.text
+
+
+def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
+    done: list[str] = []
+    if state.renamed_from:
+        done.append(f"{phrases.renamed_to} {path}")
+        path = state.renamed_from
+    if state.created:
+        done.append(phrases.created)
+    edits = state.changed - state.created
+    if edits > 1:
+        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
+    elif edits:
+        done.append(phrases.changed)
+    if state.deleted:
+        done.append(phrases.deleted)
+    return f"{path}: {', '.join(done)}"

@@ -1,0 +1,260 @@
+"""Take more facts into a ledger."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
+from holdfast.pipeline.ledger.lines import cut
+
+_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
+         "resolved": 40, "commits": 40}  # fmt: skip
+_ANSWER_CHARS = 200
+_KEPT_ASKS = 2_000
+_KEPT_LINES = 2_500
+_KEPT_FILES = 2_000
+_KEPT_ERROR_LINES = 24
+"""Of one failure, the first."""
+_KEPT_BY_KEY = 400
+"""Errors, tests, slots and constraints: the newest keys."""
+
+Value = TypeVar("Value")
+
+
+def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
+    """Return the ledger with more facts.
+
+    Law: in two rounds as in one. The newest value of a slot wins and names the one before; a
+    success resolves the earlier errors under the same key; a reply answers the latest ask, and an
+    ask the questions before it.
+    """
+    book = _Book(ledger)
+    for fact in facts:
+        book.take(fact)
+    return book.closed()
+
+
+class _Book:
+    """The ledger while facts are taken in."""
+
+    def __init__(self, was: Ledger) -> None:
+        self.asks = list(was.asks)
+        self.constraints = dict(was.constraints)
+        self.questions = list(was.questions)
+        self.decisions = list(was.decisions)
+        self.said = list(was.said)
+        self.replies = list(was.replies)
+        self.files = dict(was.files)
+        self.opened = was.opened
+        self.commands = list(was.commands)
+        self.command_count = was.command_count
+        self.errors = dict(was.errors)
+        self.resolved = list(was.resolved)
+        self.tests = dict(was.tests)
+        self.todo = was.todo
+        self.slots = dict(was.slots)
+        self.directory = was.directory
+        self.branch = was.branch
+        self.commits = list(was.commits)
+        self.running = dict(was.running)
+        self.lines = dict(was.lines)
+
+    def take(self, fact: Fact) -> None:
+        """Take one fact."""
+        match fact.kind:
+            case "ask":
+                self._ask(fact)
+            case "constraint":
+                _put(self.constraints, fact.text, fact)
+            case "question":
+                self.questions.append(Question(fact))
+            case "decision":
+                self.decisions.append(fact)
+            case "said":
+                self.said.append(fact)
+            case "reply":
+                if fact.text:
+                    self.replies.append(fact)
+                if self.asks and not self.asks[-1].answered_by:
+                    self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
+            case "file":
+                self._file(fact)
+            case "place":
+                self._place(fact)
+            case "command":
+                self._command(fact)
+            case "error":
+                held = self.errors.get(fact.key, ())
+                same = held and held[-1].at == fact.at
+                lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
+                _put(self.errors, fact.key, lines)
+            case "test":
+                _put(self.tests, fact.key, fact)
+            case "todo":
+                self.todo = fact
+            case "slot":
+                self._slot(fact)
+            case "line" | "field":
+                self._line(fact)
+
+    def _ask(self, fact: Fact) -> None:
+        for index in range(len(self.questions) - 1, -1, -1):
+            if self.questions[index].answered_by:
+                break
+            self.questions[index] = replace(
+                self.questions[index], answer=cut(fact.text, _ANSWER_CHARS), answered_by=fact.source
+            )
+        self.asks.append(Ask(fact))
+
+    def _slot(self, fact: Fact) -> None:
+        held = self.slots.get(fact.key)
+        older = fact.was
+        if held is not None and not older:
+            older = held.fact.text if held.fact.text != fact.text else held.was
+        _put(self.slots, fact.key, Slot(fact, older))
+
+    def _line(self, fact: Fact) -> None:
+        """Take a line. One that comes again never loses worth: what is let go now would go later.
+
+        So rounds make no difference.
+        """
+        held = self.lines.pop(fact.text, None)
+        self.lines[fact.text] = held if held and _worth(held) > _worth(fact) else fact
+        if len(self.lines) > 2 * _KEPT_LINES:
+            self.lines = _worthiest(self.lines)
+
+    def _command(self, fact: Fact) -> None:
+        if fact.text:
+            self.commands.append(fact)
+            self.command_count += 1
+        if not fact.failed:
+            for error in self.errors.pop(fact.key, ())[:1]:
+                self.resolved.append(error)
+
+    def _file(self, fact: Fact) -> None:
+        effect = fact.effect
+        if effect is None or fact.failed:
+            return
+        if not (effect.path or self.opened):
+            return
+        path = posixpath.normpath(effect.path) if effect.path else self.opened
+        self.opened = path
+        if len(self.files) > 2 * _KEPT_FILES:
+            self.files = _touched_last(self.files)
+        was = self.files.pop(path, FileState())
+        seen = FileState(
+            was.read, was.changed, was.created, False, was.renamed_from,
+            effect.lines or was.lines, fact.source, fact.at,
+        )  # fmt: skip
+        match effect.action:
+            case "read":
+                state = replace(seen, read=was.read + 1, deleted=was.deleted)
+                if was.changed or was.deleted:
+                    state = replace(state, last=was.last, at=was.at)
+            case "create" | "write":
+                is_new = effect.action == "create" or not (was.read or was.changed)
+                fresh = is_new and not was.changed and not was.read
+                state = replace(seen, changed=was.changed + 1, created=was.created or fresh)
+            case "change" | "append":
+                state = replace(seen, changed=was.changed + 1)
+            case "delete":
+                state = replace(seen, deleted=True)
+            case "rename":
+                self._renamed(path, was, fact)
+                return
+            case _:
+                if was.last:
+                    self.files[path] = was
+                return
+        self.files[path] = state
+
+    def _renamed(self, path: str, was: FileState, fact: Fact) -> None:
+        assert fact.effect is not None
+        if not fact.effect.to:
+            self.files[path] = replace(was, deleted=True, last=fact.source, at=fact.at)
+            return
+        to = posixpath.normpath(fact.effect.to)
+        self.files.pop(to, None)
+        self.files[to] = replace(
+            was, deleted=False, renamed_from=was.renamed_from or path, last=fact.source, at=fact.at
+        )
+
+    def _place(self, fact: Fact) -> None:
+        match fact.key:
+            case "chdir":
+                self.directory = fact
+            case "branch":
+                self.branch = fact
+            case "commit":
+                self.commits.append(fact)
+            case "start":
+                _put(self.running, fact.text, fact)
+            case _:
+                self._stopped(fact.text)
+
+    def _stopped(self, name: str) -> None:
+        """Let a process go by its command, or by the id that it was given."""
+        if self.running.pop(name, None) is None and name:
+            known = next((text for text, one in self.running.items() if one.was == name), "")
+            self.running.pop(known, None)
+
+    def closed(self) -> Ledger:
+        """Return the ledger, cut to its bounds."""
+        return Ledger(
+            asks=tuple(self.asks[-_KEPT_ASKS:]),
+            constraints=self.constraints,
+            questions=tuple(self.questions[-_KEPT["questions"] :]),
+            decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
+            said=tuple(self.said[-_KEPT["said"] :]),
+            replies=tuple(self.replies[-_KEPT["replies"] :]),
+            files=self.files,
+            opened=self.opened,
+            commands=tuple(self.commands[-_KEPT["commands"] :]),
+            command_count=self.command_count,
+            errors=self.errors,
+            resolved=tuple(self.resolved[-_KEPT["resolved"] :]),
+            tests=self.tests,
+            todo=self.todo,
+            slots=self.slots,
+            directory=self.directory,
+            branch=self.branch,
+            commits=tuple(self.commits[-_KEPT["commits"] :]),
+            running=self.running,
+            lines=_worthiest(self.lines),
+        )
+
+
+def _put(book: dict[str, Value], key: str, value: Value) -> None:
+    """Set a key, make it the newest, and let the oldest go where there are too many.
+
+    At once and not at the end of a round, so that rounds make no difference.
+    """
+    book.pop(key, None)
+    book[key] = value
+    if len(book) > _KEPT_BY_KEY:
+        del book[next(iter(book))]
+
+
+def _touched_last(files: dict[str, FileState]) -> dict[str, FileState]:
+    """Return the files to keep, in their own order: what was only read goes first, then the old."""
+    order = sorted(files, key=lambda path: files[path].is_touched)
+    # sorting is stable: within each half the oldest still stands first
+    gone = set(order[:-_KEPT_FILES])
+    return {path: state for path, state in files.items() if path not in gone}
+
+
+def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
+    """Return the lines that hold most for their length, in their own order."""
+    if len(lines) <= _KEPT_LINES:
+        return lines
+    rows = sorted(lines.values(), key=_worth, reverse=True)[:_KEPT_LINES]
+    kept = {fact.text for fact in rows}
+    return {text: fact for text, fact in lines.items() if text in kept}
+
+
+def _worth(fact: Fact) -> tuple[float, int, str]:
+    return len(fact.terms) / (24 + len(fact.text)), fact.at, fact.text

@@ -1,0 +1,161 @@
+"""What a compaction asks of a log, found when it is asked for."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from holdfast.pipeline.index import Readings, ScannedIndex
+from holdfast.pipeline.ledger import Ledger, facts_of, update
+from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.pipeline.prune import answered_calls
+from holdfast.policy import Policy
+from holdfast.redaction import Redactor
+from holdfast.testing import assistant, call, logs, result, talk, user
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
+
+SECRET = "hush-4f9a2c"
+KEY = "\n".join([
+    "-----BEGIN RSA PRIVATE KEY-----",
+    *(f"MIIEow{n:02}/AKCAQEA0x7+qq1{n}Zab/cDEF9876543210abcdefGHIJ{n:02}" for n in range(12)),
+    "-----END RSA PRIVATE KEY-----",
+])  # fmt: skip
+
+
+def masked(text: str) -> str:
+    return text.replace(SECRET, "***")
+
+
+def index_of(log: tuple[Message, ...], readings: Readings | None = None) -> ScannedIndex:
+    return ScannedIndex(log, whole(len(log)), readings or Readings(Estimator(), Policy()))
+
+
+@given(log=logs())
+def test_the_facts_of_a_log_are_those_of_its_messages(log: tuple[Message, ...]) -> None:
+    """In order, whatever stretches are asked for, and the same when asked again."""
+    index, calls = index_of(log), answered_calls(log)
+    every = index.facts(0, len(log))
+    assert every == [
+        fact for at, message in enumerate(log) for fact in facts_of(message, calls.get(at, {}))
+    ]
+    for cut in range(len(log) + 1):
+        assert [*index.facts(0, cut), *index.facts(cut, len(log))] == every
+
+
+@given(log=logs())
+def test_a_short_form_is_smaller_and_none_means_none(log: tuple[Message, ...]) -> None:
+    """It is measured; where pruning gains nothing there is none."""
+    index = index_of(log)
+    for at, message in enumerate(log):
+        short = index.shortened(at)
+        if short is not None:
+            assert short.tokens == message_tokens(short.message, Estimator())
+            assert short.tokens < message_tokens(message, Estimator())
+            assert short.message != message
+
+
+def long_log() -> tuple[Message, ...]:
+    """More text than every line is read of: an old half and a new half."""
+    filler = "plain words here\n" * 5_000
+    rows: list[Message | ToolResult] = [user("Old ask: never use ftp_x.")]
+    for n in range(20):
+        made = call("bash", command=f"run_{n}")
+        output = f"line_{n} = {n}00\n{filler}\nError: boom_{n}\nexit code 1"
+        rows += [assistant(f"I'll use tool_{n} because it works.", made), result(output)]
+    return talk(*rows).messages
+
+
+def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
+    """Asks, rules, commands and errors of all of it; lines and decisions of the newest part."""
+    found = index_of(log := long_log()).facts(0, len(long_log()))
+    lines = {fact.text for fact in found if fact.kind == "line"}
+    assert "line_19 = 1900" in lines
+    assert "line_0 = 000" not in lines
+    commands = [fact.text for fact in found if fact.kind == "command"]
+    assert commands == [f"`run_{n}` -> exit 1" for n in range(20)]
+    errors = {fact.text for fact in found if fact.kind == "error"}
+    assert {"Error: boom_0", "Error: boom_19"} <= errors
+    assert [fact.kind for fact in found[:2]] == ["ask", "constraint"]
+    assert [fact.at for fact in found] == sorted(fact.at for fact in found)
+    assert len(log) == 41
+
+
+def test_facts_hold_no_secret_in_either_part_of_a_long_log() -> None:
+    """Also those that are found without reading every line: commands, paths, targets, errors."""
+    filler = result("plain words here\n" * 100_000)
+    old = (
+        user(f"Use {SECRET}."), assistant(call("bash", command=f"mv a_{SECRET} b_{SECRET}")),
+        result("Error: x"), assistant(call("bash", command="mv plain.txt " + SECRET)), result("ok"),
+        assistant(call("move_file", source="x.py", destination=f"{SECRET}.py")), result("ok"),
+        assistant(call("Bash", command="git commit -m " + SECRET)), result("ok"),
+    )  # fmt: skip
+    log = talk(*old, assistant(call("bash", command="cat big")), filler, *old).messages
+    readings = Readings(Estimator(), Policy(), masked)
+    ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
+    assert SECRET not in msgspec.json.encode(ledger).decode()
+    assert "***" in msgspec.json.encode(ledger).decode()
+
+
+def test_a_secret_in_the_target_of_a_rename_alone_is_hidden() -> None:
+    """Nothing else of such a call names it; also in the part whose lines are not read."""
+    old = (
+        user("Go."), assistant(call("move_file", source="x.py", destination=f"{SECRET}.py")),
+        result("ok"),
+    )  # fmt: skip
+    filler = result("plain words here\n" * 100_000)
+    log = talk(*old, assistant(call("bash", command="cat big")), filler, user("Next.")).messages
+    readings = Readings(Estimator(), Policy(), masked)
+    ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
+    assert next(iter(ledger.files)) == "***.py"
+
+
+@pytest.mark.parametrize("at", ["result", "argument", "words", "ask"])
+def test_a_secret_of_many_lines_is_hidden_line_by_line(at: str) -> None:
+    """What makes it one may stand lines away: a key is hidden before it is cut into lines."""
+    made = call("Write", file_path="id.pem", content=KEY if at == "argument" else "x")
+    log = talk(
+        user(f"Store this:\n{KEY}" if at == "ask" else "Go."),
+        assistant(f"Here it is:\n{KEY}" if at == "words" else "Fine.", made),
+        result(f"$ cat id.pem\n{KEY}\n" if at == "result" else "ok"),
+    ).messages
+    index = index_of(log, Readings(Estimator(), Policy(), Redactor()))
+    told = msgspec.json.encode(update(Ledger(), index.facts(0, len(log)))).decode()
+    assert not any(line in told for line in KEY.split("\n")[1:-1])
+
+
+def test_a_digest_is_made_without_secrets() -> None:
+    """What stands for an old result shows none that its first lines held."""
+    output = f"token {SECRET}\n" + "plain words\n" * 2_000
+    log = talk(
+        user("Go."), assistant(call("bash", command=f"env {SECRET}")), result(output)
+    ).messages
+    index = index_of(log, Readings(Estimator(), Policy(), masked))
+    [ready] = index.prepared(2).values()
+    assert SECRET not in ready.line
+    short = index.shortened(2)
+    assert short is not None
+    assert SECRET not in repr(short.message.parts)
+
+
+def test_without_originals_no_reference_is_written() -> None:
+    """Nobody could follow it."""
+    output = "plain words\n" * 2_000
+    log = talk(user("Go."), assistant(call("bash", command="env")), result(output)).messages
+    for references in (True, False):
+        short = index_of(log, Readings(Estimator(), Policy(), references=references)).shortened(2)
+        assert short is not None
+        assert bool(short.reference) == references
+        assert ("hf-" in repr(short.message.parts)) == references
+
+
+def test_a_call_is_found_by_its_own_result_where_ids_repeat() -> None:
+    """Some agents count their ids anew in each turn."""
+    rows: list[Message] = []
+    for n in range(3):
+        rows += [
+            Message("assistant", (ToolCall("c1", "bash", f'{{"command": "run_{n}"}}'),), 2 * n),
+            Message("tool", (ToolResult("c1", (Text("exit code 0"),)),), 2 * n + 1),
+        ]
+    found = index_of(tuple(rows)).facts(0, 6)
+    assert [fact.key for fact in found if fact.kind == "command"] == ["run_0", "run_1", "run_2"]
