@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from holdfast.engine.compressor import Compressor
     from holdfast.engine.contract import ContextEngine
     from holdfast.engine.oneshot import compress
+    from holdfast.engine.reducing import reduce
     from holdfast.policy import Policy
+    from holdfast.redaction import Redacted, RedactionPolicy, Redactor, Vault, redact
+    from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
 
 __all__ = [
@@ -41,6 +44,10 @@ __all__ = [
     "NotReadable",
     "Opaque",
     "Policy",
+    "Redacted",
+    "RedactionPolicy",
+    "Redactor",
+    "Reduced",
     "Repaired",
     "Report",
     "Text",
@@ -49,12 +56,15 @@ __all__ = [
     "ToolResult",
     "Transcript",
     "UnknownName",
+    "Vault",
     "Violation",
     "check",
     "compress",
     "convert",
     "dump",
     "load",
+    "redact",
+    "reduce",
     "repair",
 ]
 
@@ -63,9 +73,16 @@ _LATER = {
     "ContextEngine": "holdfast.engine.contract",
     "Converted": "holdfast.dialects.convert",
     "Policy": "holdfast.policy",
+    "Redacted": "holdfast.redaction",
+    "RedactionPolicy": "holdfast.redaction",
+    "Redactor": "holdfast.redaction",
+    "Reduced": "holdfast.reduction.reduced",
     "Report": "holdfast.report",
+    "Vault": "holdfast.redaction",
     "compress": "holdfast.engine.oneshot",
     "convert": "holdfast.dialects.convert",
+    "redact": "holdfast.redaction",
+    "reduce": "holdfast.engine.reducing",
 }
 """Names that are imported when they are first asked for, so that a plain check starts quickly."""
 

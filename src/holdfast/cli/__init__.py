@@ -21,6 +21,8 @@ COMMANDS = {
     "diff": "Show what became of every message.",
     "inspect": "Show where the context of a transcript goes.",
     "recall": "Print the originals behind a reference.",
+    "redact": "Write a text without its secrets.",
+    "reduce": "Make one text smaller by what it is.",
     "repair": "Mend what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in what was folded or rewritten.",

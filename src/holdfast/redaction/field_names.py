@@ -1,0 +1,106 @@
+"""What the name of a field says: how surely it holds a secret, and of which kind."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+from holdfast.redaction.rules.words import (
+    HARMLESS_ENDS,
+    HEADERS,
+    ID_WORDS,
+    KEY_WORDS,
+    OPEN_KEY_WORDS,
+    SECRET_WORDS,
+    SHORT_WORDS,
+    SUFFIXES,
+    WEAK_WORDS,
+)
+
+Strength: TypeAlias = Literal["strong", "weak", "none"]
+"""Strong: any real value is a secret. Weak: only one that looks random."""
+
+
+_NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_ASIDE = re.compile(r"\s(?:for|of|in|on|string|str|std::string)\b|\s\(|\s{2}|:")
+_SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Word(NamedTuple):
+    """The name of a field."""
+
+    name: str
+    before: bytes
+    """The character before it."""
+    end: int
+
+
+def name_of(data: bytes, start: int, end: int) -> Word:
+    """Return the whole name around a hit."""
+    if data[start] not in _NAME_BYTES:
+        start += 1
+    first = max(0, start - 64)
+    first += len(data[first:start].rstrip(_NAME_BYTES))
+    name = data[first:end].decode("latin-1").strip(" \t\"'`\\])|,;\r\n")
+    before = b"-" if name.startswith("-") else data[max(0, first - 1) : first]
+    return Word(name.lstrip("-."), before, end)
+
+
+def word_at(data: bytes, start: int) -> Word | None:
+    """Return the name at a hit, where it is one word only."""
+    run = _RUN.match(data, start)
+    if run is None or data[run.end() : run.end() + 1] == b" ":
+        return None
+    return name_of(data, start, run.end())
+
+
+_RUN = re.compile(rb"[^A-Za-z]?[A-Za-z0-9_.-]*+")
+
+
+@lru_cache(maxsize=4096)
+def strength_of(name: str) -> Strength:
+    """Return how far the name of a field says that it holds a secret."""
+    lowered = name.lower()
+    if lowered.startswith(HEADERS):
+        return "strong"
+    words = [word.lower() for word in _SPLIT.findall(_ASIDE.split(name)[0])]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in SUFFIXES):
+        words.pop()
+    if not words:
+        return "none"
+    last = words[-1]
+    if last in HARMLESS_ENDS:
+        return "weak" if last == "id" and len(words) > 1 and words[-2] in ID_WORDS else "none"
+    if any(a in OPEN_KEY_WORDS and b == "key" for a, b in pairwise(words)):
+        return "none"
+    joined = "".join(words[-2:])
+    if last.endswith(SECRET_WORDS) or joined.endswith(SECRET_WORDS) or last in SHORT_WORDS:
+        return "strong"
+    if last == "auth" and len(words) > 1:
+        return "strong"
+    if last == "key":
+        return "strong" if len(words) > 1 and words[-2] in KEY_WORDS else "weak"
+    if last in WEAK_WORDS or any(word.endswith(SECRET_WORDS) for word in words):
+        return "weak"
+    return "none"
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> str:
+    """Return what the placeholder calls a field of this name."""
+    lowered = name.lower()
+    for kind, words in _KINDS:
+        if any(word in lowered for word in words):
+            return kind
+    return "secret"
+
+
+_KINDS = (
+    ("password", ("pass", "pwd", "psw", "pw")),
+    ("token", ("token", "jwt", "bearer", "auth")),
+    ("api-key", ("api",)),
+    ("secret", ("secret",)),
+    ("key", ("key",)),
+)

@@ -1,0 +1,101 @@
+"""Where the value of a field starts and ends: by its quotes, or by what separates it."""
+
+from __future__ import annotations
+
+import re
+
+MAX_VALUE = 4096
+MAX_CLOSERS = 8
+
+
+def value_at(data: bytes, at: int, *, lines: bool, query: bool) -> tuple[int, int, bool] | None:
+    """Return the span of the value after a separator, and whether it is in quotes.
+
+    With `lines` it may stand on the next line; with `query` it ends as a parameter of a URL does.
+    """
+    opened = (_OPEN_LINES if lines else _OPEN).match(data, at)
+    if opened is None:
+        return None
+    start, end = opened.span(1)
+    if start < 0:
+        start = opened.start(2)
+        return start, _end_of_bare(data, start, query=query), False
+    if data[end : end + 1] in _NO_VALUE:
+        return None
+    closed = _end_of_quoted(data, end, data[start:end])
+    if closed > end:
+        return (*_without_blanks(data, end, closed), True)
+    return end, _end_of_bare(data, end, query=query), False
+
+
+def _without_blanks(data: bytes, start: int, end: int) -> tuple[int, int]:
+    value = data[start:end]
+    if not (value.startswith(b" ") and value.endswith(b" ")) or not value.strip():
+        return start, end
+    return end - len(value.lstrip()), start + len(value.rstrip())
+
+
+_OPEN = re.compile(rb"""[ \t]{0,16}(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))""")
+_OPEN_LINES = re.compile(
+    rb"""(?:\s|\\{1,3}\r?\n|\\{1,4}[nrt]){0,64}+"""
+    rb"""(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))"""
+)
+# Possessive, and no two alternatives start alike: these read each byte once, and no further than
+# the value goes.
+_PLAIN = r"""\\[^nrt"'`\\u\s\x00]"""
+_OVER = r"""[\s"'`<\x00]|\\[nrt"'`\\u\s\x00]|\\?\Z"""
+_BARE = re.compile(
+    (
+        rf"""(?:%26)?(?:[^\s"'`<\\\x00,;&|)\]}}%]++|%(?!26)|{_PLAIN}"""
+        rf"""|[,;&|](?![\w.%-]{{0,64}}+[=:]|[)\]}}]|{_OVER})|[)\]}}]++(?![.,;]{{0,64}}+(?:{_OVER})))*+"""
+    ).encode("ascii")
+)
+_QUERY = re.compile(rf"""(?:[^\s"'`<\\\x00&#%]++|%(?!26)|{_PLAIN})*+""".encode("ascii"))
+_QUOTED = {
+    quote: re.compile(rb"(?:[^\\\r\n\x00" + quote + rb"]|\\[^\r\n\x00])*+")
+    for quote in (b'"', b"'", b"`")
+}
+
+
+_NO_VALUE = (b",", b"]", b"}", b":", b";", b")", b"")
+"""What stands after a quote that closes a string and opens no value."""
+
+
+def _end_of_quoted(data: bytes, start: int, quote: bytes) -> int:
+    """Return where the closing quote stands; an escaped quote closes what one has opened."""
+    if quote.startswith(b"\\") or len(quote) >= 3:
+        end = data.find(quote, start, start + MAX_VALUE)
+        line = data.find(b"\n", start, end if end >= 0 else start + MAX_VALUE)
+        return -1 if end < 0 or (line >= 0 and len(quote) < 3) else end
+    run = _QUOTED[quote].match(data, start, start + MAX_VALUE)
+    end = start if run is None else run.end()
+    return end if data[end : end + 1] == quote else -1
+
+
+def _end_of_bare(data: bytes, start: int, *, query: bool) -> int:
+    """Return where a value without quotes ends: before what separates it from the next field."""
+    run = (_QUERY if query else _BARE).match(data, start, start + MAX_VALUE)
+    end = start if run is None else run.end()
+    if query:
+        return end
+    value = data[start:end]
+    if is_unbalanced(value):
+        after = data[end : end + MAX_CLOSERS]
+        return end + len(after) - len(after.lstrip(b")]}"))
+    return start + len(value.rstrip(b",;:"))
+
+
+def is_unbalanced(value: bytes) -> bool:
+    """Whether a bracket closes that none has opened, in the middle of a long value: no code."""
+    if len(value) < 12 or not _CLOSES.search(value):
+        return False
+    opened: list[int] = []
+    for at, c in enumerate(value):
+        if c in b"([{":
+            opened.append(c)
+        elif c in b")]}" and (not opened or b"([{".index(opened.pop()) != b")]}".index(c)):
+            return value[at + 1 : at + 2].isalnum()
+    return False
+
+
+_CLOSES = re.compile(rb"[)\]}][A-Za-z0-9]")

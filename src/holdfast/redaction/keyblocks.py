@@ -1,0 +1,112 @@
+"""Private keys: PEM, OpenSSH, PGP and PuTTY, whole, escaped, cut off at either end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from holdfast.redaction.matching import compiled
+
+BEGINS = ("-----begin ", "---- begin ", "putty-user-key-file-")
+ENDS = ("-----end ", "---- end ")
+BODIES = ("b3blbnnzac1rzxktdje", "aibaakc", "ibadanbgkqhkig9w0baqefaas", "mhccaqeei")
+"""How the base64 of OpenSSH, RSA, PKCS #8 and EC private keys starts, in lower case."""
+
+_JOINTS = "|".join(rf"{quote}[\s+,]*{quote}" for quote in ('"', r"\\\"", r"\\\\\\\"", "'", "`"))
+_GAP = rf"(?:\\{{1,6}}[nrt]|[\s>|#]|{_JOINTS})"
+"""Between two lines of a key; where a string ends another one must begin."""
+_BODY = (
+    rf"(?:{_GAP}*(?:[A-Za-z][A-Za-z0-9-]{{2,24}}: [^\r\n\\\"]{{1,120}}"
+    rf"|[A-Za-z0-9+/]{{16,}}={{0,2}}"
+    rf"|[A-Za-z0-9+/]{{1,15}}={{1,2}}|=[A-Za-z0-9+/]{{4}}))"
+)
+_BEGIN = compiled(
+    r"(?i)(?:-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    r"|PuTTY-User-Key-File-\d: [a-z0-9-]{3,40})"
+    rf"((?:{_BODY})*)"
+    rf"(?:{_GAP}*(?:[A-Za-z0-9+/]{{1,15}}={{0,2}})?{_GAP}*-{{4,5}} ?END [A-Z0-9 ]{{0,40}}-{{4,5}})?"
+)
+_END = compiled(r"(?i)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_RUN = compiled(r"[A-Za-z0-9+/]{24,}={0,2}(?:" + _BODY + r")*")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/=]{16,}")
+_LAST_RUN = re.compile(rb"[A-Za-z0-9+/]++={0,2}$")
+_AROUND = b" \t\"'+,>|#`"
+_PIECE = re.compile(rb"(?:\\{1,6}[nr]|[\r\n])+")
+MAX_BODY = 16_384
+LOOK_BACK = 8192
+
+
+def key_block(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
+    """Return the span of the private key that begins at `at`."""
+    found = _BEGIN.at(data, at)
+    if found is None:
+        return None
+    body = found[1][0]
+    following = data.find(b"BEGIN ", body, body + MAX_BODY)
+    end = _END.after(data, body, following if following >= 0 else body + MAX_BODY)
+    if end is not None and _is_mostly_base64(data[body : end[0][0]]):
+        return at, end[0][1]
+    if _BASE64.search(data, *found[1]) is None:
+        return None
+    return at, _trimmed(data, found[0][1])
+
+
+def key_tail(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
+    """Return the span of the private key of which only the end is there."""
+    found = _END.at(data, at)
+    if found is None:
+        return None
+    floor = max(covered, at - LOOK_BACK)
+    start = at
+    for piece_start, piece_end in _pieces_backwards(data[floor:at]):
+        piece = data[floor + piece_start : floor + piece_end].rstrip(_AROUND)
+        if not piece.strip(_AROUND):
+            continue
+        run = _LAST_RUN.search(piece)
+        if run is None or (len(run.group()) < 16 and start != at):
+            break
+        start = floor + piece_start + run.start()
+        if piece[: run.start()].strip(_AROUND):
+            break
+    return None if start == at else (start, found[0][1])
+
+
+def key_body(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
+    """Return the span of a private key that has lost both its ends."""
+    start = at
+    while (
+        start > covered
+        and at - start < 16
+        and (data[start - 1 : start].isalnum() or data[start - 1] in b"+/")
+    ):
+        start -= 1
+    found = _RUN.at(data, start)
+    return None if found is None else (start, _trimmed(data, found[0][1]))
+
+
+def _is_mostly_base64(body: bytes) -> bool:
+    """Whether what stands between BEGIN and END is a key, however it was escaped."""
+    if len(body) < 32 or _STRUCTURE.search(body):
+        return False
+    return len(body.translate(None, _BASE64_BYTES)) < len(body) * 0.4
+
+
+_STRUCTURE = re.compile(rb"""["']\s*[\]}:]|[\[{]""")
+"""JSON between BEGIN and END: they belong to different strings."""
+_BASE64_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+
+def _pieces_backwards(text: bytes) -> Iterator[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    last = 0
+    for cut in _PIECE.finditer(text):
+        spans.append((last, cut.start()))
+        last = cut.end()
+    spans.append((last, len(text)))
+    return reversed(spans)
+
+
+def _trimmed(data: bytes, end: int) -> int:
+    while data[end - 1] in b" \t\r\n\"'":
+        end -= 1
+    return end

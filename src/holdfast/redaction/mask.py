@@ -1,0 +1,104 @@
+"""Placeholders: what stands in the text where a secret stood."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+from holdfast.redaction.finder import LINE, PRIVATE_KEY
+from holdfast.redaction.policy import DEFAULT_KEY
+
+_UNTAGGED = frozenset((PRIVATE_KEY, LINE))
+PUBLIC_TAG_BYTES = 2
+TAG_BYTES = 4
+
+
+def placeholder(kind: str, secret: bytes, key: str) -> bytes:
+    """Return `[redacted:kind:tag]`; the same secret under the same key gets the same tag.
+
+    It holds no quote, backslash or control character, so it is safe inside any JSON string.
+    """
+    if kind in _UNTAGGED:
+        return f"[redacted:{kind}]".encode()
+    size = PUBLIC_TAG_BYTES if key == DEFAULT_KEY else TAG_BYTES
+    tag = blake2b(secret, digest_size=size, key=_keyed(key)).hexdigest()
+    return f"[redacted:{kind}:{tag}]".encode()
+
+
+@lru_cache(maxsize=16)
+def _keyed(key: str) -> bytes:
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+
+
+class Dressing:
+    r"""Dresses placeholders so that JSON stays JSON.
+
+    In JSON only a number can stand outside of a string. Where one is hidden, the placeholder needs
+    quotes of its own, escaped as often as those around it: `{"pan": 4…}`, `"{\"pan\": 4…}"`.
+    """
+
+    def __init__(self, data: bytes, *, from_line_start: bool = True) -> None:
+        self._data = data
+        self._started = False
+        self._at = 0
+        self._open: list[int] = []
+        self._last = 0
+        self._whole = from_line_start
+
+    def dressed(self, mask: bytes, start: int, end: int) -> bytes:
+        """Return the placeholder as it must stand in place of `data[start:end]`."""
+        data = self._data
+        if data[start:end].strip(b"0123456789.eE+-"):
+            return mask
+        before = _BEFORE.match(data[max(0, start - 64) : start][::-1])
+        after = _AFTER.match(data, end, end + 64)
+        if before is None or after is None:
+            return mask
+        quote = self._quote_at(start)
+        if quote is None:  # the start of the line is out of sight: a key before it tells as much
+            quote = before[1] and before[1][::-1]
+        return b"0" if quote is None else quote + mask + quote
+
+    def _quote_at(self, at: int) -> bytes | None:
+        """Return the quote that a value needs here; empty within a string, `None` if unknown."""
+        data = self._data
+        line = data.rfind(b"\n", self._at, at)
+        if line >= 0 or not self._started:
+            self._started = True
+            self._at = line + 1
+            self._open.clear()
+            self._last = 0
+            self._whole = self._whole or line >= 0
+        if not self._whole:
+            return None
+        for quote in _QUOTE.finditer(data, self._at, at):
+            self._turn(_depth(len(quote.group()) - 1))
+        self._at = at
+        if not self._open:
+            return b'"'
+        return b"\\" * ((1 << self._last) - 1) + b'"' if self._last > self._open[-1] else b""
+
+    def _turn(self, depth: int) -> None:
+        """Follow one quote: it closes the string that one of its depth has opened, or opens one."""
+        while self._open and self._open[-1] > depth:
+            self._open.pop()
+        if self._open and self._open[-1] == depth:
+            self._open.pop()
+        else:
+            self._open.append(depth)
+        self._last = depth
+
+
+def _depth(backslashes: int) -> int:
+    r"""Return how often a quote is escaped: `"`, `\"`, `\\\"`, after any escaped backslashes."""
+    depth = 0
+    while backslashes >> depth & 1:
+        depth += 1
+    return depth
+
+
+_BEFORE = re.compile(rb"""\s*(?::\s*(["']\\*)|[\[,]|$)""")
+"""What stands before a value in JSON, read backwards."""
+_AFTER = re.compile(rb"\s*(?:[,\]}]|\\n|$)")
+_QUOTE = re.compile(rb'\\*"')

@@ -1,0 +1,206 @@
+"""The redactor: text in, the text without its secrets and what was found out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from holdfast.redaction.finder import LINE, Finder, Span, finder_for, merged
+from holdfast.redaction.mask import Dressing, placeholder
+from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.stream import Stream
+from holdfast.redaction.vault import Vault
+from holdfast.redaction.view import view_of
+
+
+class Finding(Struct, frozen=True):
+    """One secret that was hidden, without its content."""
+
+    kind: str
+    start: int
+    """Where it stood in the text that was given, in characters (in bytes where bytes were)."""
+    end: int
+
+
+class Redacted(Struct, frozen=True):
+    """A text without its secrets, and what was found."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many secrets of each kind were found, most first."""
+        return dict(Counter(finding.kind for finding in self.findings).most_common())
+
+
+class Redactor:
+    """Hides secrets as its policy says. A redactor is a function: it fits the port `Redact`."""
+
+    def __init__(
+        self, policy: RedactionPolicy | None = None, *, vault: Vault | None = None
+    ) -> None:
+        self.policy = policy = policy or RedactionPolicy()
+        self._finder: Finder = finder_for(policy)
+        self._vault = vault
+
+    def __call__(self, text: str) -> str:
+        """Return `text` without its secrets."""
+        data = text.encode("utf-8", "surrogatepass")
+        spans = self.spans(data)
+        return text if not spans else decoded(self.masked(data, spans))
+
+    def redact(self, text: str) -> Redacted:
+        """Return `text` without its secrets, and what was found where."""
+        data = text.encode("utf-8", "surrogatepass")
+        spans = self.spans(data)
+        if not spans:
+            return Redacted(text, ())
+        return Redacted(decoded(self.masked(data, spans)), _in_characters(data, text, spans))
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Return the secrets of `data` in order, as offsets into it."""
+        view = view_of(data)
+        found: list[Span] = []
+        last = 0
+        for start, end, kind, rank in self._settled(view.data):
+            start, end = _whole(data, *view.original(start, end))
+            if end > last:
+                found.append(Span(max(start, last), end, kind, rank))
+                last = end
+        return found
+
+    def _settled(self, data: bytes) -> list[Span]:
+        """Return the secrets of `data`, and those that show only when the first are hidden.
+
+        Hiding a secret changes what stands around the next. So the neighbourhoods are read again,
+        and where that finds something, all of it is, until nothing is found.
+        """
+        found = self._finder.spans(data)
+        for _ in range(MAX_ROUNDS if found else 0):
+            data = _blanked(data, found)
+            if not self._finder.spans(_neighbourhoods(data, found)):
+                break
+            more = self._finder.spans(data)
+            if not more:
+                break
+            if len(more) > MAX_MORE + len(data) // 256:
+                more = _lines_of(data, more)
+            found = merged([*found, *more])
+        return found
+
+    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
+        """Return `data` with a placeholder in place of each span."""
+        pieces: list[bytes] = []
+        dressing = dressing or Dressing(data)
+        last = 0
+        for start, end, kind, _ in spans:
+            mask = placeholder(kind, data[start:end], self.policy.key)
+            if self._vault is not None:
+                self._vault.put(decoded(mask), decoded(data[start:end]))
+            pieces += (data[last:start], dressing.dressed(mask, start, end))
+            last = end
+        return b"".join((*pieces, data[last:]))
+
+    def stream(self) -> Stream:
+        """Return a redactor for one long text that comes in pieces."""
+        return Stream(self)
+
+
+def redact(text: str) -> str:
+    """Return `text` without its secrets, under the default policy.
+
+    Redacting twice is redacting once, and JSON stays JSON.
+    """
+    return _default()(text)
+
+
+_DEFAULT: list[Redactor] = []
+
+
+def _default() -> Redactor:
+    if not _DEFAULT:
+        _DEFAULT.append(Redactor())
+    return _DEFAULT[0]
+
+
+def decoded(data: bytes) -> str:
+    """Return bytes that came from a text as text again, lone surrogates included."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+MAX_ROUNDS = 4
+MAX_MORE = 16
+"""So many may show up in a second round, and more in a long text; else their lines are hidden."""
+NEAR = 512
+
+
+def _lines_of(data: bytes, spans: Sequence[Span]) -> list[Span]:
+    lines: list[Span] = []
+    end = -1
+    for span in spans:
+        if span.start > end:
+            start = data.rfind(b"\n", max(end, 0), span.start) + 1
+            end = data.find(b"\n", span.end)
+            end = len(data) if end < 0 else end
+            lines.append(Span(start, end, LINE, -1))
+    return lines
+
+
+def _blanked(data: bytes, spans: Sequence[Span]) -> bytes:
+    pieces: list[bytes] = []
+    last = 0
+    for span in spans:
+        pieces += (data[last : span.start], bytes(span.end - span.start))
+        last = span.end
+    return b"".join((*pieces, data[last:]))
+
+
+def _neighbourhoods(data: bytes, spans: Sequence[Span]) -> bytes:
+    """Return what stands near the spans, as one text."""
+    pieces: list[bytes] = []
+    start = end = -1
+    for span in spans:
+        if span.start - NEAR > end:
+            pieces.append(data[max(start, 0) : max(end, 0)])
+            start = max(0, span.start - NEAR)
+        end = span.end + NEAR
+    return b"\n\n".join((*pieces, data[max(start, 0) : end]))
+
+
+def _whole(data: bytes, start: int, end: int) -> tuple[int, int]:
+    r"""Move a span off the middle of a character or of an escape such as `\u0041` or `\n`."""
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    slash = data.rfind(b"\\u", max(0, start - 5), start)
+    if slash >= 0 and _is_escape(data, slash):
+        start = min(max(start, slash + 6), end)
+    tail = data.rfind(b"\\", max(start, end - 6), end)
+    if tail >= 0 and _is_escape(data, tail):
+        end = max(end, tail + (6 if data[tail + 1 : tail + 2] == b"u" else 2))
+    return start, min(end, len(data))
+
+
+def _is_escape(data: bytes, at: int) -> bool:
+    """Whether the backslash at `at` is not itself escaped."""
+    count = 0
+    while at - count > 0 and count < 64 and data[at - count - 1] == 92:
+        count += 1
+    return count % 2 == 0
+
+
+def _in_characters(data: bytes, text: str, spans: list[Span]) -> tuple[Finding, ...]:
+    if len(data) == len(text):
+        return tuple(Finding(s.kind, s.start, s.end) for s in spans)
+    found: list[Finding] = []
+    at = chars = 0
+    for span in spans:
+        chars += len(decoded(data[at : span.start]))
+        size = len(decoded(data[span.start : span.end]))
+        found.append(Finding(span.kind, chars, chars + size))
+        chars += size
+        at = span.end
+    return tuple(found)

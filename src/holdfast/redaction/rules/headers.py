@@ -1,0 +1,92 @@
+"""Authorization and its kin: Bearer, Basic, Digest, SigV4, and what stands in such headers."""
+
+from __future__ import annotations
+
+from holdfast.redaction.rule import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        kind="authorization",
+        family="header",
+        anchors=("authorization",),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"authorization\\{0,6}[\"'`]?\]?\)?\s{0,4}(?:[:=]{1,2}>?|,)\s{0,4}[fb]?\\{0,6}[\"'`]?\s{0,2}"
+        r"(?:(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm|jwt|oauth|sso-key|geniekey|bot"
+        r"|splunk|aws|hawk|mac|[a-z][a-z-]{1,15})(?:\s{1,4}|=|%20|:\s?))?"
+        r"(?P<value>[A-Za-z0-9._~+/|:=%-]{6,})",
+        gate="header",
+        true=(
+            ("Authorization: Bearer ", "mF_9.B5f-4.1JqM", "\r\n"),
+            ("> authorization: Basic ", "amRvZTpuaHkxa0tOaEtXRA==", "\nHost: x"),
+            ('{"headers": {"Authorization": "', "4e1243bd22c66e76c2ba9eddc1f91394", '"}}'),
+            ('-H "Authorization: token ', "a1b2c3d4e5f60718293a", '"'),
+        ),
+        false=(
+            "the authorization model is fully open",
+            "Authorization: Bearer XXXXXXXXXXXX",
+            "Authorization: Bearer $TOKEN",
+            'headers["Authorization"] = f"Bearer {token}"',
+        ),
+    ),
+    Rule(
+        kind="bearer-token",
+        family="header",
+        anchors=("bearer ", "bearer%20"),
+        ignore_case=True,
+        open_end=True,
+        pattern=r"bearer(?:\s{1,4}|%20)\\{0,6}[\"'`]?(?P<value>[A-Za-z0-9._~+/|-]{12,}={0,2})",
+        gate="header",
+        true=(("curl -H 'X: Bearer ", "eh0Yz2lkpQ81mvT6", "' x"),),
+        false=("Bearer authentication", "the bearer authenticates himself", "Bearer <your-token>"),
+    ),
+    Rule(
+        kind="digest-response",
+        family="header",
+        anchors=("digest ",),
+        ignore_case=True,
+        pattern=r"digest\s[^\r\n\x00]{0,400}?response=\\{0,6}[\"']?(?P<value>[0-9a-f]{32,128})",
+        true=(
+            (
+                'Authorization: Digest username="a", realm="x", nonce="84d0df4e", response="',
+                "538a40168995882e6d90a5a1e2b7000c",
+                '", qop=auth',
+            ),
+        ),
+        false=('WWW-Authenticate: Digest realm="x", nonce="84d0df4e52260d90", qop="auth"',),
+    ),
+    Rule(
+        kind="aws-signature",
+        family="header",
+        anchors=("signature=",),
+        ignore_case=True,
+        inside_word=True,
+        pattern=r"signature=(?P<value>[0-9a-f]{64}|[A-Za-z0-9%+/]{26,60}(?:=|%3D))",
+        true=(
+            (
+                "SignedHeaders=host;range, Signature=",
+                "fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024",
+                "",
+            ),
+            (
+                "https://b.s3.amazonaws.com/k?X-Amz-Signature=",
+                "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404",
+                "&x=1",
+            ),
+        ),
+        false=("signature=none", "def f(signature=inspect.signature(x)): ..."),
+    ),
+    Rule(
+        kind="sas-signature",
+        family="url",
+        anchors=("sig=",),
+        inside_word=False,
+        pattern=r"sig=(?P<value>[A-Za-z0-9%+/_-]{40,90}(?:=|%3[Dd]|))",
+        gate="random",
+        true=(
+            ("?sv=2022-11-02&ss=b&sig=", "mZ3kYf0q%2Bv1Q8sT4uW7xY9zA2bC4dE6fG8hJ0kL2mN4%3D", "&x"),
+        ),
+        false=("sig=inspect.signature(f)", "sig=abc"),
+    ),
+)

@@ -1,0 +1,26 @@
+"""All rules, in the order in which they win where two find the same."""
+
+from __future__ import annotations
+
+from holdfast.redaction.rule import Rule
+from holdfast.redaction.rules import (
+    commands,
+    comparisons,
+    headers,
+    mentions,
+    personal,
+    tokens,
+    urls,
+    vendors,
+)
+
+RULES: tuple[Rule, ...] = (
+    *vendors.RULES,
+    *tokens.RULES,
+    *headers.RULES,
+    *urls.RULES,
+    *commands.RULES,
+    *comparisons.RULES,
+    *personal.RULES,
+    *mentions.RULES,
+)

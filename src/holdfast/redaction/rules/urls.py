@@ -1,0 +1,110 @@
+"""Credentials inside URLs: database and broker strings, userinfo, bare tokens before the host."""
+
+from __future__ import annotations
+
+from holdfast.redaction.rule import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        inside_word=True,
+        open_end=True,
+        pattern=r"/\\?/[^\s:@/\"'`<>\\\x00()\[\]{}]{0,128}:(?P<value>[^\s\"'`<>/\\\x00]{1,256})"
+        r"@[A-Za-z0-9\[$*{_]",
+        gate="real",
+        true=(
+            ("DSN=postgresql://root:", "zZdBCsbd9G%40%2F%23T02l", "@localhost/app"),
+            ("conn mysql://deploy:", "H6DljvKFqiV4Fj@ASP1C", "@db.corp.example.org:1234/app"),
+            ("redis://:", "s3cr3tpw27", "@db.corp.example.org:6379/0"),
+            ("//readonly:", "necessary-will-only-evidence", "@host.example.com/x"),
+            ('"url": "amqp:\\/\\/app:', "key-whose-each", '@db.internal:5432\\/app"'),
+        ),
+        false=(
+            "https://maps.example.com/@52.5200,13.4050,12z",
+            "http://localhost:8080/a@b",
+            "postgresql://user:${DB_PASSWORD}@host/db",
+            "postgres://user:<password>@host/db",
+            "// see: foo@bar",
+        ),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        inside_word=True,
+        open_end=True,
+        ignore_case=True,
+        pattern=r"(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|mssql|oracle)"
+        r"(?:\+[a-z0-9]{1,16})?://[^\s:@/\"'`<>\\\x00]{0,128}:(?P<value>[^\s\"'`<>\\\x00@]{1,200})"
+        r"@[a-z0-9.-]{1,100}[:/]",
+        gate="real",
+        true=(("mysql://app:", "a/b#c9Q", "@db.internal:3306/x"),),
+        false=("mysql://app@db.internal:3306/x",),
+    ),
+    Rule(
+        kind="url-token",
+        family="url",
+        anchors=(),
+        inside_word=True,
+        open_end=True,
+        pattern=r"/\\?/(?P<value>[A-Za-z0-9_.~%-]{16,256})(?::x-oauth-basic|:)?@[A-Za-z0-9]",
+        gate="random",
+        true=(
+            ("git remote add origin https://", "MfN21drwlo7889Og4Weps0x", "@github.com/a/b.git"),
+            ("https://", "AJcHbP4BRCuwYZCSyOFjg56xXLtoYo", "@sentry.example.com/42"),
+        ),
+        false=("https://deployment-user@git.example.com/a.git", "ssh://git@github.com/a/b"),
+    ),
+    Rule(
+        kind="url-parameter",
+        family="url",
+        anchors=(),
+        inside_word=True,
+        open_end=True,
+        ignore_case=True,
+        pattern=r"[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
+        r"|nonce|invite|magic|assertion"
+        r"|hash|confirmation|verify|reset|signature|credential|t|k"
+        r"|s)=(?P<value>[^\s&#\"'<>\\\x00]{12,1000})",
+        gate="random",
+        true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
+        false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12"),
+    ),
+    Rule(
+        kind="jdbc-password",
+        family="connection",
+        anchors=("jdbc:oracle:",),
+        ignore_case=True,
+        open_end=True,
+        pattern=r"jdbc:oracle:[a-z]{2,6}:[^\s/@\"']{1,64}/(?P<value>[^\s\"'@]{1,128})@",
+        gate="real",
+        true=(("jdbc:oracle:thin:postgres/", "s3cr3tpw40", "@localhost:1521:XE"),),
+        false=("jdbc:oracle:thin:@localhost:1521:XE",),
+    ),
+    Rule(
+        kind="webhook-url",
+        family="url",
+        anchors=(
+            "hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
+            "webhook.office.com/", "hooks.zapier.com/hooks/",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/"
+        r"|discord(?:app)?\.com/api/webhooks/"
+        r"|webhook\.office\.com/webhookb2/"
+        r"|hooks\.zapier\.com/hooks/catch/)(?P<value>[A-Za-z0-9_/@-]{16,300})",
+        gate="mixed",
+        true=(
+            (
+                "https://hooks.slack.com/services/",
+                "T0DCUJB1Q/B0DD08H5G/" "bJtrpFi1fO1JMcwy9WzEz7Oj",
+                " posted",
+            ),
+        ),
+        false=("https://hooks.slack.com/services/ is the address", "discord.com/api/webhooks/:id"),
+    ),
+)  # fmt: skip

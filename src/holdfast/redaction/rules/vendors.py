@@ -1,0 +1,28 @@
+"""Tokens that a vendor marked with a prefix, and keys beside a vendor's name."""
+
+from __future__ import annotations
+
+from holdfast.redaction.rule import Rule
+from holdfast.redaction.rules import (
+    vendors_ai,
+    vendors_cloud,
+    vendors_code_hosts,
+    vendors_data,
+    vendors_infra,
+    vendors_messaging,
+    vendors_named,
+    vendors_payments,
+    vendors_work,
+)
+
+RULES: tuple[Rule, ...] = (
+    *vendors_ai.RULES,
+    *vendors_cloud.RULES,
+    *vendors_code_hosts.RULES,
+    *vendors_data.RULES,
+    *vendors_infra.RULES,
+    *vendors_messaging.RULES,
+    *vendors_payments.RULES,
+    *vendors_work.RULES,
+    *vendors_named.RULES,
+)

@@ -1,0 +1,105 @@
+"""Redaction of a text that comes in pieces, in constant memory.
+
+A piece is read together with what stood before it, and what stands near its end waits for the next
+one; so a secret is found wherever the pieces are cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from holdfast.redaction.mask import Dressing
+from holdfast.redaction.matching import compiled
+
+if TYPE_CHECKING:
+    from holdfast.redaction.finder import Span
+    from holdfast.redaction.redactor import Redactor
+
+BLOCK = 1 << 20
+"""Bytes that are read at once; smaller pieces wait."""
+CONTEXT = 16_384
+"""Bytes before a piece that its rules may look back to: more than any of them does."""
+HOLD = 32_768
+"""Bytes at the end of a piece that wait for the next: more than any rule reads ahead."""
+LONGEST = 1 << 19
+"""A secret that is still open after so many bytes is hidden so far, and then to its end."""
+NEAR_END = 64
+"""A secret that ends so near to the end of a piece may go on in the next."""
+_REST = compiled(r"[A-Za-z0-9+/=_.~%-]*")
+_REST_OF_KEY = compiled(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
+
+
+class Stream:
+    """Takes bytes in pieces and gives back bytes without secrets; keeps about a block of them."""
+
+    def __init__(
+        self, redactor: Redactor, *, block: int = BLOCK, hold: int = HOLD, context: int = CONTEXT
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        """How many secrets of each kind were found so far."""
+        self._redactor = redactor
+        self._block = block
+        self._hold = hold
+        self._context = context
+        self._before = b""
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._starts_line = True
+        self._open = ""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take the next piece; return what is settled, often nothing."""
+        self._waiting.append(piece)
+        self._size += len(piece)
+        return self._settled(last=False) if self._size >= self._block + self._hold else b""
+
+    def finish(self) -> bytes:
+        """Return the rest. Afterwards the stream is as new."""
+        rest = self._settled(last=True)
+        self._before, self._starts_line, self._open = b"", True, ""
+        return rest
+
+    def _settled(self, *, last: bool) -> bytes:
+        waiting = self._without_rest(b"".join(self._waiting))
+        window = self._before + waiting
+        floor = len(self._before)
+        spans = [span for span in self._redactor.spans(window) if span.end > floor]
+        cut = len(window) if last else max(floor, len(window) - self._hold)
+        cut = self._wait_for(spans, window, cut, floor, last=last)
+        taken = [span._replace(start=max(span.start, floor)) for span in spans if span.start < cut]
+        if taken:
+            cut = max(cut, taken[-1].end)
+        self.counts.update(span.kind for span in taken)
+        dressing = Dressing(window, from_line_start=self._starts_line)
+        out = self._redactor.masked(window[:cut], taken, dressing)[floor:]
+        start = max(0, cut - self._context)
+        self._starts_line = (self._starts_line and start == 0) or window[start - 1 : start] == b"\n"
+        self._before = window[start:cut]
+        self._waiting = [window[cut:]]
+        self._size = len(window) - cut
+        return out
+
+    def _wait_for(
+        self, spans: list[Span], window: bytes, cut: int, floor: int, *, last: bool
+    ) -> int:
+        """Return where to cut so that a secret that may go on is not cut off."""
+        if last or not spans:
+            return cut
+        span = next((span for span in reversed(spans) if span.start < cut), None)
+        if span is None or span.end < len(window) - NEAR_END:
+            return cut
+        if len(window) - max(span.start, floor) < LONGEST:
+            return max(span.start, floor)
+        self._open = span.kind
+        return cut
+
+    def _without_rest(self, waiting: bytes) -> bytes:
+        """Leave out what belongs to a secret that was hidden before it ended."""
+        if not self._open:
+            return waiting
+        rest = (_REST_OF_KEY if self._open == "private-key" else _REST).at(waiting, 0)
+        waiting = waiting if rest is None else waiting[rest[0][1] :]
+        if waiting:
+            self._open = ""
+        return waiting

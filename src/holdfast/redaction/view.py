@@ -1,0 +1,78 @@
+"""What a reader sees of a text: without colour codes and zero-width characters.
+
+A terminal's codes may stand in the middle of a secret. The rules read the text without them, and a
+map leads every offset back to the original.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from msgspec import Struct
+
+from holdfast.redaction.matching import compiled
+
+PLACEHOLDER = compiled(r"\[redacted:[a-z0-9-]{1,40}(?::[0-9a-f]{4,8})?\]")
+PLACEHOLDER_START = b"[redacted:"
+_UNSEEN = compiled(
+    r"(?:(?:\x1b|\\{1,2}u001[bB]|\\{1,2}x1[bB]|\\{1,2}033|\\{1,2}e)\[[0-9;:?]{0,24}[A-Za-z]"
+    r"|\x1b\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]"
+    r"|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf|\xc2\xad"
+    r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
+)
+
+
+_SIGNS = (b"\x1b", b"\xe2", b"\\u", b"\xef", b"\xc2", b"\\x1", b"\\033", b"\\e[")
+"""Where none of these occurs there is nothing unseen; looking for them is nearly free."""
+
+
+class View(Struct, frozen=True):
+    """The text that the rules read, and the way back."""
+
+    data: bytes
+    """Same length as the visible text; every placeholder is blanked out with NULs."""
+    starts: tuple[int, ...]
+    """Offsets in `data` before which something was left out, ascending."""
+    shifts: tuple[int, ...]
+    """For each of them, how many bytes were left out up to there."""
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original that shows as this span of `data`."""
+        if not self.starts:
+            return start, end
+        return start + self._shift(start), end - 1 + self._shift(end - 1) + 1
+
+    def _shift(self, at: int) -> int:
+        index = bisect_right(self.starts, at)
+        return self.shifts[index - 1] if index else 0
+
+
+def view_of(data: bytes) -> View:
+    """Return what a reader sees of `data`."""
+    if not any(sign in data for sign in _SIGNS):
+        return View(_blanked(data), (), ())
+    pieces: list[bytes] = []
+    starts: list[int] = []
+    shifts: list[int] = []
+    last = kept = 0
+    for ((start, end),) in _UNSEEN.all(data):
+        pieces.append(data[last:start])
+        kept += start - last
+        last = end
+        starts.append(kept)
+        shifts.append(end - kept)
+    shown = data if not starts else b"".join((*pieces, data[last:]))
+    return View(_blanked(shown), tuple(starts), tuple(shifts))
+
+
+def _blanked(data: bytes) -> bytes:
+    """Put NULs in place of placeholders, so that no rule can match one or reach over it."""
+    at = data.find(PLACEHOLDER_START)
+    if at < 0:
+        return data
+    pieces: list[bytes] = []
+    last = 0
+    for ((start, end),) in PLACEHOLDER.all(data, at):
+        pieces += (data[last:start], bytes(end - start))
+        last = end
+    return b"".join((*pieces, data[last:]))

@@ -1,0 +1,77 @@
+"""The gates: what tells a secret from a placeholder, a name or a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from math import isclose, log2
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction.field_values import is_unbalanced, value_at
+from holdfast.redaction.gates import entropy, is_unspeakable, looks_random, real
+
+
+@given(st.binary(min_size=1, max_size=256))
+def test_entropy_is_that_of_the_counts(value: bytes) -> None:
+    """The table gives what the definition gives."""
+    shares = [n / len(value) for n in Counter(value).values()]
+    assert isclose(entropy(value), -sum(p * log2(p) for p in shares), abs_tol=1e-9)
+
+
+@given(st.text("aB3-", min_size=16, max_size=300))
+def test_few_characters_do_not_look_random(text: str) -> None:
+    """Four different characters have at most two bits each, however they alternate."""
+    assert not looks_random(text.encode())
+
+
+@given(st.text("abcXYZ019_-", min_size=24, max_size=40))
+def test_what_looks_random_alternates(text: str) -> None:
+    """A value of few runs of one class is a name."""
+    kinds = [c.isdigit() + 2 * c.islower() + 4 * c.isupper() for c in text]
+    if sum(a != b for a, b in pairwise(kinds)) < 4:
+        assert not looks_random(text.encode())
+
+
+def test_a_filler_counts_only_as_a_word_of_its_own() -> None:
+    """`fake` within a token is chance; `fake` as a part of a name is not."""
+    body = b"sk-ant-admin01-abc12fake-456def789ghij-klmnopqrstuvwx-3456yza789bcde-12fakehij"
+    assert real(body)
+    for filler in (b"sk-fake-key", b"your-token", b"my_secret_1", b"fake_token_1", b"AKIA-xxxx-1"):
+        assert not real(filler)
+
+
+def test_words_can_be_spoken_and_random_letters_cannot() -> None:
+    """Twelve random letters of one case are told from words and compounds."""
+    for word in (b"catchphrase", b"lengthwise", b"internationalization", b"workstations", b"short"):
+        assert not is_unspeakable(word)
+    for letters in (b"slzpoqhnxahpmdbbqzzy", b"WXRTKPLMNBQZ", b"gacjkuuorrnpryxhwykp"):
+        assert is_unspeakable(letters)
+
+
+def test_brackets_that_do_not_match_are_no_code() -> None:
+    """Code that was cut off has openers too many; only a password closes what none has opened."""
+    assert is_unbalanced(b"m{{h}o)p${e]nib(o")
+    for code in (b"foo(bar[0].baz)x", b"get_password(user", b"a{b}(c)[d]efghij", b"value1234567))"):
+        assert not is_unbalanced(code)
+
+
+def test_a_bare_value_ends_before_the_next_field() -> None:
+    """Separators count where a name follows, closing brackets and commas at the end."""
+    for text, value in (
+        (b"ab,cd", b"ab,cd"),
+        (b"ab,user=x", b"ab"),
+        (b"ab;x", b"ab;x"),
+        (b"ab,ssl=True", b"ab"),
+        (b"a&b=c", b"a"),
+        (b"ab)", b"ab"),
+        (b"ab),", b"ab"),
+        (b"a)b", b"a)b"),
+        (b"ab%26c=d", b"ab"),
+        (b"ab\\n", b"ab"),
+        (b"ab;", b"ab"),
+        (b"ab c", b"ab"),
+    ):
+        assert value_at(text, 0, lines=False, query=False) == (0, len(value), False), text
+    assert value_at(b"a,b=c&d", 0, lines=False, query=True) == (0, 5, False)

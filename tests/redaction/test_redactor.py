@@ -1,0 +1,263 @@
+"""The redactor's laws: stable, valid JSON, linear, one placeholder for one secret."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import holdfast
+from holdfast import RedactionPolicy, Redactor, Vault, redact
+from holdfast.redaction.rules.field_examples import TRUE
+from holdfast.redaction.rules.registry import RULES
+
+KEYED = Redactor(RedactionPolicy(key="test"))
+EXAMPLES = [*TRUE, *(parts for rule in RULES for parts in rule.true if rule.family != "mention")]
+TOKEN = "ghp_" + "a8Bd3Fg7Hj2Kl5Mn9Pq4Rs6Tv1Wx3Yz8Cb2D"
+
+examples = st.integers(0, len(EXAMPLES) - 1).map(lambda n: EXAMPLES[n])
+texts = st.lists(
+    st.one_of(
+        st.text(max_size=30),
+        st.integers(0, len(EXAMPLES) - 1).map(lambda n: "".join(EXAMPLES[n])),
+        st.sampled_from(
+            ["password=", '"', "'", "\\", "\\n", "\n", ": ", " ", "token", "key", "=", "\0",
+             "[redacted:key:00]", "[redacted:", "]", "://", "@", "-----BEGIN RSA PRIVATE KEY-----",
+             "4012888888881881", ",", "[", "{", "\ud800", "\u200b", "eyJhbGciOi", "\\u00", "%3D",
+             "\x1b[0m"]
+        ),
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+values: Any = st.recursive(
+    st.one_of(texts, st.integers(), st.just(4012888888881881), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["password", "pan", "token", "x"]), inner, max_size=4),
+    ),
+    max_leaves=8,
+)
+
+
+@given(texts)
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    """No rule matches a placeholder, and none reaches over one."""
+    once = KEYED(text)
+    assert KEYED(once) == once
+
+
+@given(values)
+def test_json_stays_json(value: Any) -> None:
+    """A text that is JSON is still JSON, also where JSON stands escaped within it."""
+    for text in (json.dumps(value), json.dumps(value, indent=2), json.dumps(json.dumps(value))):
+        json.loads(KEYED(text))
+    json.loads(json.loads(KEYED(json.dumps(json.dumps(json.dumps(value))))))
+
+
+@given(texts)
+def test_any_text_is_taken_and_findings_lie_within_it(text: str) -> None:
+    """Nothing is raised for any text; findings are in order and do not overlap."""
+    at = 0
+    for found in KEYED.redact(text).findings:
+        assert at <= found.start < found.end <= len(text)
+        at = found.end
+
+
+@given(examples, texts, texts)
+def test_what_stands_around_a_secret_on_other_lines_does_not_hide_it(
+    parts: tuple[str, ...], before: str, after: str
+) -> None:
+    """Invariant: a known secret on lines of its own never survives."""
+    text = "".join(parts)
+    if before.count("-----BEGIN") or "\0" in before + after or "\\" in before[-2:]:
+        return
+    out = KEYED(f"{before}\n\n{text}\n\n{after}")
+    for secret in parts[1::2]:
+        if secret not in before + after and len(secret) > 9:
+            assert secret not in out
+
+
+def test_the_same_secret_has_the_same_placeholder_and_another_key_another() -> None:
+    """A summary can say "the same key"; two stores cannot be compared."""
+    (first, second) = (redact(f"{word}={TOKEN}").partition("=")[2] for word in ("a", "b"))
+    assert first == second
+    assert KEYED(f"a={TOKEN}") != f"a={first}"
+    assert KEYED(f"a={TOKEN}") == Redactor(RedactionPolicy(key="test"))(f"a={TOKEN}")
+
+
+def test_a_private_key_becomes_one_fixed_marker() -> None:
+    """Nothing of a private key is left, not even a tag."""
+    body = "MIIEpAIBAAKCAQEA1u3kYf0qv1Q8sT4uW7xY9zA2\n" * 3
+    text = f"x\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\ny"
+    assert KEYED(text) == "x\n[redacted:private-key]\ny"
+
+
+def test_a_number_hidden_in_json_gets_quotes_of_its_own() -> None:
+    """Only a number can stand outside of a string, so its placeholder must be one."""
+    card = "4012888888881881"
+    for text in (
+        f'{{"pan": {card}, "l": [1, {card}]}}',
+        json.dumps(f'{{"pan": {card}, "l": [1, {card}]}}'),
+        json.dumps({"text": f"cards [{card}, 1] and {card}, ok"}),
+    ):
+        out = KEYED(text)
+        assert card not in out
+        json.loads(out)
+
+
+def test_a_key_that_begins_and_ends_in_two_strings_does_not_join_them() -> None:
+    """BEGIN in one string and END in another leave the JSON between them whole."""
+    body = "AIj0jSsi9I0rIgAAAAtzc2gtZWQyNTUxOQAAACBz"
+    value = {
+        "a": ["-----BEGIN RSA PRIVATE KEY-----"],
+        "b": f"{body}\n-----END RSA PRIVATE KEY-----",
+    }
+    out = KEYED(json.dumps(value))
+    assert body not in out
+    assert list(json.loads(out)) == ["a", "b"]
+
+
+def test_code_mode_leaves_bare_assignments_and_nothing_else() -> None:
+    """Source-code mode skips only the noisy passes."""
+    code = Redactor(RedactionPolicy(key="test", code=True))
+    assert code("password = abc123xyz9") == "password = abc123xyz9"
+    assert "abc123xyz9" not in KEYED("password = abc123xyz9")
+    for text in (
+        f"x = {TOKEN}",
+        'password = "abc123xyz9"',
+        "db://a:abc123xyz9@h",
+        "--token abc123xyz9",
+    ):
+        assert "abc123xyz9" not in code(text)
+        assert TOKEN not in code(text)
+
+
+def test_families_and_kinds_can_be_switched() -> None:
+    """Personal data is a family; mentions are off by default; a kind can be kept."""
+    text = "call +1 503 757 9372, mail jane.roe@mailhost.org, <@112233445566778899>"
+    assert Redactor(RedactionPolicy(personal=False))(text) == text
+    assert "<@112233445566778899>" in redact(text)
+    assert "112233445566778899" not in Redactor(RedactionPolicy(mentions=True))(text)
+    assert "jane.roe@mailhost.org" in Redactor(RedactionPolicy(keep=frozenset({"email"})))(text)
+    assert "9372" not in redact(text)
+
+
+def test_a_vault_restores_what_it_saw_and_nothing_else() -> None:
+    """Placeholders come back only through the vault of the redactor that made them."""
+    vault = Vault()
+    keeper = Redactor(RedactionPolicy(key="test"), vault=vault)
+    text = f"curl -H 'Authorization: Bearer {TOKEN}' and password=hunter2024!"
+    hidden = keeper(text)
+    assert TOKEN not in hidden
+    assert vault.restore(hidden) == text
+    assert Vault().restore(hidden) == hidden
+    assert TOKEN not in repr(vault)
+    vault.put("[redacted:x:0000]", "a")
+    vault.put("[redacted:x:0000]", "b")
+    assert vault.restore("[redacted:x:0000]") == "[redacted:x:0000]"
+
+
+def test_colours_and_zero_width_characters_are_looked_through() -> None:
+    """A code in the middle of a token does not hide it from the rules."""
+    for odd in ("\x1b[0m\x1b[31m", "\u200b", "\\u001b[0m", "\ufeff"):
+        out = KEYED(f"say {TOKEN[:20]}{odd}{TOKEN[20:]} now")
+        assert TOKEN[6:18] not in out
+        assert TOKEN[22:] not in out
+        assert out.startswith("say [redacted:")
+        assert out.endswith(" now")
+
+
+def test_a_token_that_is_broken_in_two_is_hidden_on_both_sides() -> None:
+    """A line end or a string put together from two does not save a token."""
+    for odd in ("\n", "\\n", '" + "', "' '"):
+        out = KEYED(f'k = "{TOKEN[:20]}{odd}{TOKEN[20:]}"')
+        assert TOKEN[6:18] not in out
+        assert TOKEN[22:] not in out
+
+
+HOSTILE = (
+    "a.", "a", "key-", "sk-", "12:34:", "4", "4111 1111 1111 1112 ",
+    "-----BEGIN RSA PRIVATE KEY-----\n", "postgres://user:pass", "//:", "password=", 'password="',
+    "token='token=\"", "authorization: ", "bearer a-", "-eyJ", "curl -u a ", "cookie: a=b; ",
+    "a@b.", "+1 2", "\\", "\\u001b[0", "\x1b[0m", "\u200b", '"', "[redacted:",
+    "[redacted:key:0123]", "machine a login b ", "name: PASSWORD value", "\0", "\ud800",
+    "4012888888881881,", "a\u200b", "AKIA", "ghp_", "xoxb-", "password is ", "<password>",
+    "_gitlab_session=", "token-xxxxx:" + "a1b2c3" * 8 + "abc", "EAAA\n", "Q~\n",
+    "Cookie: theme=dark; laravel_session=", "Server=h;Uid=a;Pwd=Reach!task",
+    "token=Ab3dEf6hIj9lMn2pQr5t\n", "?sig=mZ3kYf0qv1Q8sT4uW7xY9zA2bC4dE6fG8hJ0kL2mN4 ",
+    "mytool \\\n  --client-secret \\\n  ", "password=a&", "password=a,b", "password=))", "pass:((",
+    "redirect=%3Faccess_token%3DsA9ST7s28eQ%26a%", "+14155550123,", "export DB_PASSWORD=",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_input_makes_the_work_grow_faster_than_its_length(piece: str) -> None:
+    """Four times as much of anything takes no more than about four times as long."""
+    seconds: list[float] = []
+    for size in (25_000, 100_000):
+        text = piece * (size // len(piece))
+        best = 9.0
+        for _ in range(2):
+            start = time.process_time()
+            KEYED(text)
+            best = min(best, time.process_time() - start)
+        seconds.append(best)
+    assert seconds[1] < 12 * seconds[0] + 0.05
+    assert seconds[1] < 0.4
+
+
+def test_a_line_that_costs_too_much_is_hidden_as_a_whole() -> None:
+    """The budget fails closed: the line goes, the lines around it stay."""
+    text = "before\n" + "password=" * 2_000 + "hunter2hunter2\nafter"
+    assert KEYED(text) == "before\n[redacted:line]\nafter"
+
+
+def test_short_lines_that_all_cost_a_try_are_hidden_in_blocks() -> None:
+    """Many lines may cost a little more than they are long, but not all lines of a long text."""
+    few = "EAAA\n" * 3_000
+    assert KEYED(few) == few
+    many = KEYED("before\n" + "EAAA\n" * 50_000)
+    assert many.startswith("before\nEAAA\n")
+    assert many.count("EAAA") < 12_000
+    assert "[redacted:line]" in many
+
+
+def test_what_is_hidden_already_costs_nothing() -> None:
+    """A long list of secrets becomes a list of placeholders, and stays one."""
+    text = "".join(f"token=Ab3dEf6hIj9lMn2pQr{n:05}\n" for n in range(10_000))
+    once = KEYED(text)
+    assert once.count("[redacted:token:") == 10_000
+    assert "[redacted:line]" not in once
+    assert KEYED(once) == once
+
+
+def test_a_token_within_a_longer_value_does_not_save_the_rest() -> None:
+    """A field is hidden to its end, also where a part of it is a secret by itself."""
+    for text in (f'password="{TOKEN} Reach!task99"', f"password={TOKEN}:Reach!task99"):
+        out = KEYED(text)
+        assert TOKEN not in out
+        assert "task99" not in out
+
+
+def test_the_public_names_are_there() -> None:
+    """`holdfast.redact` and `holdfast.Redactor` are the ones of this package."""
+    assert holdfast.redact is redact
+    assert holdfast.Redactor is Redactor
+
+
+@pytest.mark.soak
+@given(texts, texts)
+def test_soak_no_text_takes_long(one: str, two: str) -> None:
+    """Fuzzing: a megabyte of any two pieces in turn takes under a second of CPU."""
+    piece = one + two
+    if not piece:
+        return
+    text = piece * (200_000 // len(piece) + 1)
+    start = time.process_time()
+    out = KEYED(text)
+    assert time.process_time() - start < 1.0
+    assert KEYED(out) == out

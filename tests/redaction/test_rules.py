@@ -1,0 +1,72 @@
+"""Every rule beside its true and its false examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.gates import GATES
+from holdfast.redaction.matching import compiled
+from holdfast.redaction.rule import Rule
+from holdfast.redaction.rules.field_examples import FALSE, TRUE
+from holdfast.redaction.rules.registry import RULES
+
+EVERYTHING = Redactor(RedactionPolicy(key="test", mentions=True))
+
+
+NAMED = [pytest.param(rule, id=f"{rule.kind}-{number}") for number, rule in enumerate(RULES)]
+
+
+def hidden(text: str) -> str:
+    """Return the text with a dot for each hidden character."""
+    chars = list(text)
+    for found in EVERYTHING.redact(text).findings:
+        chars[found.start : found.end] = "•" * (found.end - found.start)
+    return "".join(chars)
+
+
+def expected(parts: tuple[str, ...]) -> str:
+    return "".join(part if n % 2 == 0 else "•" * len(part) for n, part in enumerate(parts))
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_a_rule_hides_its_true_examples_and_nothing_beside_them(rule: Rule) -> None:
+    """The values of the true examples are hidden to the character, by whatever rule finds them."""
+    assert rule.true
+    for parts in rule.true:
+        assert hidden("".join(parts)) == expected(parts)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_a_rule_leaves_its_false_examples_alone(rule: Rule) -> None:
+    """A near miss stays as it is."""
+    assert rule.false
+    for text in rule.false:
+        assert hidden(text) == text
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_a_rule_is_well_formed(rule: Rule) -> None:
+    """Kind, anchors and pattern are such that the engine can find and name what they describe."""
+    compiled(rule.pattern)
+    assert rule.gate in GATES
+    assert rule.kind == rule.kind.lower().replace("_", "-").replace(" ", "-")
+    assert all(len(anchor) >= 2 and anchor.isascii() for anchor in rule.anchors)
+
+
+@pytest.mark.parametrize("parts", TRUE, ids=lambda parts: "".join(parts)[:40])
+def test_a_field_hides_its_value(parts: tuple[str, ...]) -> None:
+    """The name of a field gives its value away, in every notation."""
+    assert hidden("".join(parts)) == expected(parts)
+
+
+@pytest.mark.parametrize("text", FALSE, ids=lambda text: text[:40])
+def test_a_field_that_holds_no_secret_stays(text: str) -> None:
+    """Code, prose and counts beside a secret word are left alone."""
+    assert hidden(text) == text
+
+
+def test_there_are_many_vendors() -> None:
+    """At least 150 formats of vendors' tokens."""
+    vendors = [rule for rule in RULES if rule.family == "vendor"]
+    assert sum(max(1, len(rule.anchors)) for rule in vendors) >= 150

@@ -1,0 +1,100 @@
+"""What holds for all rules of vendors beyond their own examples."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction.finder import Finder
+from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.rules import vendors
+from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes
+from holdfast.redaction.rules.vendors_named import SERVICES
+
+FINDER = Finder(RedactionPolicy(), vendors.RULES)
+VALUES = [
+    pytest.param(parts[1], id=f"{rule.kind}-{number}")
+    for number, rule in enumerate(vendors.RULES)
+    for parts in rule.true
+    if parts[0] == "see "
+]
+AROUND = (
+    ("", ""),
+    ('{"a": "', '"}'),
+    ("x='", "';"),
+    ("(", ")"),
+    ("first line\\n", "\\nlast line"),
+    ("?a%3D", "%26b"),
+    ("https://host.test/?q=", "&page=2"),
+    ("\x1b[31m ", " \x1b[0m"),
+    ("see ", ", or not."),
+)
+
+
+def hidden(text: str) -> str:
+    """Return the text with a dot for each byte that a rule of a vendor hides."""
+    data = bytearray(text.encode())
+    for span in FINDER.spans(bytes(data)):
+        data[span.start : span.end] = b"." * (span.end - span.start)
+    return data.decode()
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_token_is_found_whatever_stands_around_it(value: str) -> None:
+    """Quotes, brackets, escapes, percent signs and ends of the text do not hide a token."""
+    for before, after in AROUND:
+        assert "." * len(value) in hidden(before + value + after), (before, after)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "{name}_API_KEY={value}",
+        '"{name}Token": "{value}"',
+        "{name} secret key = '{value}'",
+        "{name}: {value}",
+        "<{name}>{value}</{name}>",
+    ],
+)
+@pytest.mark.parametrize("value", [hexes(32), hexes(40), alnum(24), UUID])
+def test_a_key_beside_the_name_of_its_service_is_found(layout: str, value: str) -> None:
+    """Every service of the table, in any case, with any random value."""
+    for service in SERVICES:
+        for name in (service, service.upper(), service.replace("_", "-").title()):
+            text = layout.format(name=name, value=value)
+            assert value not in hidden(text), text
+
+
+@given(st.text("0123456789abcdef", min_size=1, max_size=200))
+def test_a_digest_alone_is_no_key(digest: str) -> None:
+    """Hashes of any length stay, bare and with the name of their function."""
+    for text in (digest, f"sha256:{digest}", f"commit {digest}", f"etag: W/{digest}"):
+        assert hidden(text) == text
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,12}", fullmatch=True), min_size=1, max_size=9))
+def test_words_are_no_key(words: list[str]) -> None:
+    """Identifiers, paths and prose of plain words stay, whatever prefix they happen to spell."""
+    for joint in ("_", "-", ".", " ", "/", ":", ""):
+        text = joint.join(words)
+        assert hidden(text) == text
+        assert hidden(text.upper()) == text.upper()
+
+
+@given(st.sampled_from(vendors.RULES), st.integers(2, 400))
+def test_a_prefix_alone_is_no_key(rule: vendors.Rule, repeats: int) -> None:
+    """A prefix without a body, or with a filler of one letter after it, is not hidden."""
+    for anchor in rule.anchors[:3]:
+        assert hidden(anchor) == anchor
+        if not anchor[-1].isalnum():
+            filler = f"{anchor}{'x' * repeats}"
+            assert hidden(filler) == filler
+
+
+def test_the_kinds_of_vendors_are_many() -> None:
+    """Each format counts once: a prefix, or a shape without one; names of services do not."""
+    formats = sum(max(1, len(r.anchors)) for r in vendors.RULES if r.kind != "service-key")
+    assert formats >= 400
+    assert len({rule.kind for rule in vendors.RULES}) >= 200
+    assert len(SERVICES) == len(set(SERVICES))
