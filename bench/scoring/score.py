@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -189,6 +190,10 @@ def _rate(rows: set[str], bad: Sequence[str]) -> float | None:
     return 1 - len(bad) / len(rows) if rows else None
 
 
+_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,60}(?::[0-9a-f]{1,8})?\]")
+"""What stands for a hidden secret is no fact of the source."""
+
+
 def _inventions(case: Case, shown: Shown) -> tuple[list[str], list[str]]:
     """Return facts of the summary that the source has not, and references to nothing."""
     if shown.compressed is None:
@@ -196,7 +201,7 @@ def _inventions(case: Case, shown: Shown) -> tuple[list[str], list[str]]:
     invented = [
         fact
         for body in summaries(shown.messages)
-        for fact in sorted(summary_facts(body))
+        for fact in sorted(summary_facts(_PLACEHOLDER.sub(" ", body)))
         if not surviving("", case.source, Fact(fact, "path" if "/" in fact else "", False))
     ]
     unresolved = [ref for ref in sorted(references(shown.text)) if not _resolves(shown, ref)]

@@ -121,6 +121,19 @@ def test_a_key_that_begins_and_ends_in_two_strings_does_not_join_them() -> None:
     assert list(json.loads(out)) == ["a", "b"]
 
 
+def test_an_escape_before_a_secret_goes_as_a_whole_or_stays() -> None:
+    """A key without its first line may start with the letter of an escaped line end."""
+    body = "MIIEpAIBAAKCAQEA1u3kYf0qv1Q8sT4uW7xY9zA2"
+    text = f"machine h login d password asT1T0woqQBHo62\n-- KEY--\n{body}\nafter"
+    for depth in range(3):
+        out = KEYED(text)
+        assert body not in out
+        assert "asT1T0" not in out
+        for _ in range(depth):
+            out = json.loads(out)
+        text = json.dumps(text)
+
+
 def test_code_mode_leaves_bare_assignments_and_nothing_else() -> None:
     """Source-code mode skips only the noisy passes."""
     code = Redactor(RedactionPolicy(key="test", code=True))

@@ -178,10 +178,16 @@ def _whole(data: bytes, start: int, end: int) -> tuple[int, int]:
     slash = data.rfind(b"\\u", max(0, start - 5), start)
     if slash >= 0 and _is_escape(data, slash):
         start = min(max(start, slash + 6), end)
+    if data[start : start + 1] in _ESCAPED:
+        before = data[max(0, start - 64) : start]
+        start -= len(before) - len(before.rstrip(b"\\"))
     tail = data.rfind(b"\\", max(start, end - 6), end)
     if tail >= 0 and _is_escape(data, tail):
         end = max(end, tail + (6 if data[tail + 1 : tail + 2] == b"u" else 2))
     return start, min(end, len(data))
+
+
+_ESCAPED = (b"n", b"r", b"t", b"b", b"f")
 
 
 def _is_escape(data: bytes, at: int) -> bool:

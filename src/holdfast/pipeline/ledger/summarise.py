@@ -133,7 +133,7 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     if not asks:
         return
     room = around.room_chars * _ASKS_SHARE
-    order: list[Ask] = list(dict.fromkeys((asks[-1], *asks[:1], *reversed(asks))))
+    order: list[Ask] = list(dict.fromkeys((asks[0], asks[-1], *reversed(asks))))
     shown: list[tuple[Ask, str, float]] = []
     for number, ask in enumerate(order):
         text = _quoted(ask, room, always=number < 2)

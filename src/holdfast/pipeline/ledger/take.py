@@ -84,6 +84,7 @@ _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 _STARTED_CHARS = 400
 _REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
 """Arguments that hold what an edit takes away."""
+_CLOSERS = " *_)\"'”`\n"
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
 _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
@@ -155,9 +156,14 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
     is_reply = not any(isinstance(part, ToolCall) for part in message.parts)
     kind: FactKind = "reply" if is_reply else "said"
-    yield Fact(kind, cut(words, _REPLY_CHARS if is_reply else _SAID_CHARS), source, at)
+    asks_back = words.rstrip(_CLOSERS).endswith(("?", "？", "؟"))
     if not lines:
+        # of what an agent wrote long ago only that it answered is kept
+        if is_reply and not asks_back:
+            yield Fact(kind, "", source, at)
         return
+    yield Fact(kind, cut(words, _REPLY_CHARS if is_reply else _SAID_CHARS), source, at,
+               "asks" if asks_back else "")  # fmt: skip
     for decision in decisions(words):
         yield Fact("decision", decision.text, source, at, terms=terms_of(decision.text, 8))
     if is_reply:
@@ -276,7 +282,7 @@ class _Result:
     def _lines(self, key: str) -> Iterator[Fact]:
         head = cut(key, HEAD_CHARS)
         for name, value in self.arguments.items():
-            if name in _REPLACED:
+            if name in _REPLACED or (name in _COMMAND_KEYS and "\n" not in str(value)):
                 continue
             if isinstance(value, str) and len(value) > _LONG_ARGUMENT_CHARS:
                 for line in lines_of(value, _MOST_ARGUMENT_LINES):

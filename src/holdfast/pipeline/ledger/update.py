@@ -79,7 +79,7 @@ class _Book:
             case "reply":
                 if fact.text:
                     self.replies.append(fact)
-                if self.asks and not self.asks[-1].answered_by:
+                if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
                     self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
             case "file":
                 self._file(fact)

@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         pattern=r"machine\s{1,4}\S{1,128}\s{1,16}(?:login\s{1,4}\S{1,128}\s{1,16})?"
         r"(?:account\s{1,4}\S{1,128}\s{1,16})?"
-        r"password\s{1,4}[\"']?(?P<value>[^\s\"'\x00]{3,256})",
+        r"password\s{1,4}[\"']?(?P<value>[^\s\"'\\\x00]{3,256})",
         gate="real",
         true=(
             ("machine api.example.com\n  login deploy\n  password ", "asT1T0woqQBHo62", "\n"),
