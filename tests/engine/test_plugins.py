@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.plugins import GROUP, engine_named
+from holdfast.engine.plugins import GROUP, engine_named, reducer_named
 from holdfast.errors import UnknownName
 
 ENGINE = """
@@ -62,3 +62,9 @@ def test_an_engine_of_another_package_is_found(
     assert made.get_status()["context_length"] == 5_000
     assert made.get_tool_schemas() == []
     sys.modules.pop("quiet_engine", None)
+
+
+def test_an_unknown_reducer_is_refused() -> None:
+    """No reducer comes with Holdfast under this group."""
+    with pytest.raises(UnknownName, match="no-such-reducer"):
+        reducer_named("no-such-reducer")

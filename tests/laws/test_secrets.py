@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
 from holdfast.dialects.convert import convert
-from holdfast.pipeline.frame import recognise
+from holdfast.pipeline.frame import recognise, summary_text
 from holdfast.policy import Policy
 from holdfast.transcript import Text, ToolResult
 
@@ -113,3 +113,19 @@ def test_no_secret_stands_in_other_dialects_either(dialect: str) -> None:
     for shown in written_texts(made.messages):
         for secret in SECRETS.values():
             assert secret not in shown
+
+
+def test_no_secret_of_a_carried_summary_is_kept() -> None:
+    """A summary that comes back with the transcript is cleaned before it enters the state."""
+    secret = f"ghp_{BODY}"
+    body = f"## Goal\n- Use {secret} [m3]"
+    carried = summary_text(body, "hf-0123456789")
+    items: list[Any] = [{"role": "user", "content": carried}]
+    for number in range(6):
+        items += turn(number, "", "")
+    engine = Compressor(context_length=8_000, policy=SMALL)
+    engine.append(*items)
+    engine.compact(force=True)
+    assert secret not in engine.snapshot().decode()
+    for shown in written_texts(engine.messages):
+        assert secret not in shown

@@ -159,3 +159,17 @@ def test_a_call_is_found_by_its_own_result_where_ids_repeat() -> None:
         ]
     found = index_of(tuple(rows)).facts(0, 6)
     assert [fact.key for fact in found if fact.kind == "command"] == ["run_0", "run_1", "run_2"]
+
+
+def test_only_the_calls_that_a_message_answers_are_cleaned() -> None:
+    """A long session holds thousands of others; each message would pay for all of them."""
+    asked: list[str] = []
+
+    def redact(text: str) -> str:
+        asked.append(text)
+        return text
+
+    calls = {f"c{n}": ToolCall(f"c{n}", "bash", f'{{"command": "run {n}"}}') for n in range(500)}
+    message = Message("tool", (ToolResult("c7", (Text("ok"),)),), 9)
+    Readings(Estimator(), Policy(), redact).facts(message, calls)
+    assert sorted(asked) == ["ok", '{"command": "run 7"}']

@@ -440,7 +440,7 @@ class Compressor(ContextEngine):
             log=log.messages,
             index=log,
             view=log.view,
-            state=rehydrated(self._state, log.carried),
+            state=rehydrated(self._state, list(map(settings.redact, log.carried))),
             policy=settings.policy,
             budget=scaled(settings.budget, self._ratio()),
             rules=wire_rules(frame, profile, settings.model),

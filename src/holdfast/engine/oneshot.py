@@ -92,7 +92,7 @@ def compress(
         log=log,
         index=ScannedIndex(log, view, Readings(counts, settings, hide, references)),
         view=view,
-        state=rehydrated(CompactionState(), carried_in(transcript.messages)),
+        state=rehydrated(CompactionState(), list(map(hide, carried_in(transcript.messages)))),
         policy=settings,
         budget=budget_for(
             settings, window, output_tokens=output_tokens, target_tokens=target_tokens

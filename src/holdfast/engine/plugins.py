@@ -8,8 +8,10 @@ from typing import Any
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.contract import ContextEngine
 from holdfast.errors import UnknownName
+from holdfast.reduction import TextReducer
 
 GROUP = "holdfast.engines"
+REDUCERS_GROUP = "holdfast.reducers"
 
 
 def engine_named(name: str, **settings: Any) -> ContextEngine:
@@ -20,3 +22,11 @@ def engine_named(name: str, **settings: Any) -> ContextEngine:
     if name not in found:
         raise UnknownName("engine", name, ("compressor", *sorted(found)))
     return found[name].load()(**settings)
+
+
+def reducer_named(name: str) -> TextReducer:
+    """Return a text reducer that another package brings, or raise `UnknownName`."""
+    found = {entry.name: entry for entry in entry_points(group=REDUCERS_GROUP)}
+    if name not in found:
+        raise UnknownName("reducer", name, tuple(sorted(found)))
+    return found[name].load()

@@ -30,6 +30,8 @@ _SUMMARY_SHARE = 0.6
 _LEAST_SUMMARY_SHARE = 0.45
 _ENOUGH_TOKENS = 320
 """So much of what is free, and not more, it has also where nothing is left for it."""
+_SURELY = 0.98
+"""A long summary is measured through a sample: so much of its room it may fill."""
 _HEAD_SHARE = 0.15
 """How much of a size that was asked for the protected head may take."""
 
@@ -86,7 +88,8 @@ def choose(work: Work) -> Choice:
     pruner = ground.pruner
     left = pruner.squeeze(partition.tail_start, _excess(work, partition, summary_tokens))
     if target is not None:
-        summary_tokens = max(summary_tokens - left, min(summary_tokens, _least_summary(work)))
+        room = int((summary_tokens - left) * _SURELY)
+        summary_tokens = max(room, min(summary_tokens, _least_summary(work)))
     rewritten = {
         index: message
         for index, message in pruner.pruned.items()

@@ -52,7 +52,7 @@ _FOREIGN_SUMMARY = re.compile(
     r"This session is being continued from a previous conversation that ran out of context\. "
     r"The (?:summary below|conversation is summarized below)"
 )
-_FOREIGN_CLOSE = re.compile(r"\n*-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}\n*")
+_FOREIGN_CLOSE = re.compile(r"-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}")
 
 
 def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
@@ -77,7 +77,7 @@ def summary_body(text: str) -> str | None:
             return None
         inner = text.rstrip()[len(SUMMARY_OPEN) : -len(SUMMARY_CLOSE)]
         _, _, body = inner.partition("\n\n")
-        return body.rpartition(SUMMARY_AFTERWORD)[0].strip("\n") or body.strip("\n")
+        return body.strip("\n").removesuffix(SUMMARY_AFTERWORD).strip("\n")
     if _FOREIGN_OPEN.match(text):
         found = _FOREIGN_CLOSE.search(text)
         inner = text[: found.start()] if found else text

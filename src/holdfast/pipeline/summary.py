@@ -34,7 +34,7 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
     ("file", "files"), ("remaining", "remaining"), ("next", "remaining"),
 )  # fmt: skip
 """How other compressors' headings are read."""
-_HEADING = re.compile(r"^#{1,4} +(.+?) *:?$")
+_HEADING = re.compile(r"#{1,4} +(?=\S)")
 _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
@@ -112,26 +112,30 @@ def parse_summary(text: str) -> Summary:
     indented, so that no words of an entry can be taken for another entry or a heading. Lines of
     other compressors that are neither headings nor entries belong to the entry before.
     """
-    found: dict[Section, list[Entry]] = {section: [] for section in SECTIONS}
+    found: dict[Section, list[list[str]]] = {section: [] for section in SECTIONS}
     here: Section = "critical"
     for line in text.split("\n"):
         entries = found[here]
         if line.startswith(_INDENT) and entries:
-            entries[-1] = Entry(f"{entries[-1].text}\n{line[len(_INDENT) :]}")
+            entries[-1].append(line[len(_INDENT) :])
             continue
         heading = _HEADING.match(line)
         if heading:
-            here = _section_of(heading.group(1))
+            here = _section_of(line[heading.end() :].rstrip(" ").removesuffix(":"))
             continue
         if not line.strip() or line.strip() in _EMPTY or line.startswith("(… "):
             continue
         mark = _ENTRY.match(line)
         if mark or not entries:
-            entries.append(Entry(line[mark.end() :] if mark else line.strip()))
+            entries.append([line[mark.end() :] if mark else line.strip()])
         else:
-            entries[-1] = Entry(f"{entries[-1].text}\n{line.strip()}")
+            entries[-1].append(line.strip())
     return Summary(
-        {name: tuple(_sourced(row, name) for row in rows) for name, rows in found.items() if rows},
+        {
+            name: tuple(_sourced(Entry("\n".join(row)), name) for row in rows)
+            for name, rows in found.items()
+            if rows
+        },
         "parsed", len(found["completed"]),
     )  # fmt: skip
 
