@@ -10,9 +10,10 @@ from holdfast import load
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.live_log import LiveLog
 from holdfast.pipeline.index import Readings
+from holdfast.pipeline.ledger import Ledger, update
 from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.policy import Policy
-from holdfast.testing.long_lists import long_lists
+from holdfast.testing.long_lists import Exchange, long_lists, written
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 
@@ -51,3 +52,16 @@ def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> Non
     log.append(data.draw(long_lists(provider, most=6)))
     counted = sum(message_tokens(message, Estimator()) for message in log.render())
     assert log.view_tokens == counted
+
+
+def test_the_ledger_kept_on_the_way_is_the_ledger_of_all_facts() -> None:
+    """Wherever the tail starts, and whether or not a compaction knows a part of it already."""
+    log = LiveLog("openai-chat", Readings(Estimator(), Policy()))
+    log.append(written("openai-chat", [Exchange(2, 1, 300)] * 120))
+    assert len(log.messages) > 400
+    for stop in (0, 5, 127, 128, 129, 300, len(log.messages)):
+        expected = update(Ledger(), log.facts(0, stop))
+        assert log.ledger(stop, Ledger(), 0) == expected
+        known_to = stop // 2
+        known = update(Ledger(), log.facts(0, known_to))
+        assert log.ledger(stop, known, known_to) == expected

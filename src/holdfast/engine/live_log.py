@@ -12,7 +12,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.pipeline.breakdown import category
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.index import Readings, Shortened, results_of
-from holdfast.pipeline.ledger import Fact
+from holdfast.pipeline.ledger import Fact, Ledger, update
 from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.partition import Anchors
 from holdfast.pipeline.prune import Prepared
@@ -29,6 +29,9 @@ from holdfast.transcript import (
 )
 
 _NOTHING: dict[str, Prepared] = {}
+_MARK_MESSAGES = 128
+_MARKS_KEPT = 24
+"""A tail is rarely longer than what they cover."""
 
 
 class Read(Struct, frozen=True):
@@ -78,6 +81,8 @@ class LiveLog:
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
         self._read: list[Read | Mapping[str, ToolCall]] = []
+        self._marks: list[tuple[int, Ledger]] = [(0, Ledger())]
+        """Ledgers up to positions on the way, the newest last."""
         self._shown: dict[str, int] = {}
         self._view: View = whole(0)
         self._given: dict[int, Message] = {}
@@ -130,11 +135,24 @@ class LiveLog:
         self.groups.take(message)
         self.anchors.take(message, at)
         self._read.append(arrival.read)
+        self._mark()
         if arrival.carried is not None:
             self.carried.append(arrival.carried)
         if arrival.given is not message:
             self._given[at] = arrival.given
         self._show(arrival.given, arrival.given_tokens)
+
+    def _mark(self) -> None:
+        """Now and then keep the ledger up to here, so that a compaction need not make it."""
+        at, (known_to, known) = len(self.messages), self._marks[-1]
+        if at - known_to < _MARK_MESSAGES:
+            return
+        rows = self._read[known_to:at]
+        if not all(isinstance(row, Read) for row in rows):
+            return
+        self._marks.append((at, update(known, self.facts(known_to, at))))
+        if len(self._marks) > _MARKS_KEPT:
+            del self._marks[0]
 
     def _show(self, message: Message, tokens: int) -> None:
         name = category(message)
@@ -164,6 +182,16 @@ class LiveLog:
         """Return the facts of a stretch; they were found on arrival, all of them."""
         del lines
         return [fact for at in range(start, stop) for fact in self._at(at).facts]
+
+    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
+        """Return the ledger of the log up to `stop`, from the nearest that was kept on the way.
+
+        A ledger of two rounds is the ledger of one, so it makes no difference which that is.
+        """
+        for at, marked in reversed(self._marks):
+            if known_to < at <= stop:
+                return update(marked, self.facts(at, stop))
+        return update(known, self.facts(known_to, stop))
 
     def terms(self, at: int) -> Iterable[str]:
         """Return names, paths and numbers in one message."""

@@ -83,7 +83,7 @@ def plan(work: Work) -> Plan | Unchanged:
     if choice.partition is None:
         return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
     stop = choice.partition.tail_start
-    ledger = update(work.state.ledger, work.index.facts(work.state.ledgered, stop))
+    ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
     return Plan(work, choice, ledger, told, choice.tokens_before)
 

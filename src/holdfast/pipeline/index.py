@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cleaning import cleaned, cleaned_call
-from holdfast.pipeline.ledger import Fact, facts_of, without_secrets
+from holdfast.pipeline.ledger import Fact, Ledger, facts_of, update, without_secrets
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.measure import Costs, message_tokens, text_length
 from holdfast.pipeline.partition import Anchors
@@ -116,6 +116,10 @@ class LogIndex(Protocol):
         """Return the facts of a stretch; without `lines` those that a single run finds quickly."""
         ...
 
+    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
+        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
+        ...
+
     def terms(self, at: int) -> Iterable[str]:
         """Return names, paths and numbers in one message."""
         ...
@@ -161,6 +165,10 @@ class ScannedIndex:
         ]
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
         return [*without_secrets(older, readings.redact), *newer]
+
+    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
+        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
+        return update(known, self.facts(known_to, stop))
 
     def terms(self, at: int) -> Iterable[str]:
         """Return names, paths and numbers in one message."""
