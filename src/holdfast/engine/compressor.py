@@ -30,7 +30,7 @@ from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
-from holdfast.redaction import Redactor
+from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
 from holdfast.transcript import Message, Payload, Rewritten, Transcript, extend, render
@@ -110,7 +110,8 @@ class Compressor(ContextEngine):
             output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,
             dialect=dialect_for(provider, dialect),
-            counter=counts, redact=redact or Redactor(), outside_tokens=tools_tokens(tools, counts),
+            counter=counts, redact=redact or Redactor(RedactionPolicy(personal=False)),
+            outside_tokens=tools_tokens(tools, counts),
         )  # fmt: skip
         self.context_length = window
         self.threshold_tokens = self._settings.budget.threshold_tokens

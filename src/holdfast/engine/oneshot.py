@@ -25,7 +25,7 @@ from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter
-from holdfast.redaction import Redactor
+from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Folded, Message, Transcript, View, rewrite, whole
 
@@ -74,7 +74,9 @@ def compress(
 
     A run by hand acts also below the threshold; `pinned` are positions that stay as they are, and
     `force` is for engines that would wait. The list is repaired first where it breaks its
-    provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated.
+    provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated. What
+    is written goes through `redact`: without one, secrets are hidden and personal data stays,
+    because the agent goes on with it.
     """
     del force
     if keep_last is not None and keep_last < 1:
@@ -87,7 +89,7 @@ def compress(
     log = _log(transcript.messages)
     view = _view(transcript.messages, log)
     counts = counter or Estimator()
-    hide = redact or Redactor()
+    hide = redact or Redactor(RedactionPolicy(personal=False))
     work = Work(
         log=log,
         index=ScannedIndex(log, view, Readings(counts, settings, hide, references)),

@@ -17,6 +17,7 @@ from holdfast.dialects.check import check
 from holdfast.dialects.load import load
 from holdfast.dialects.profiles import profile_named
 from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
+from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import (
     Media,
@@ -35,6 +36,8 @@ _MARKS = (
     "[holdfast ", "[CONTEXT COMPACTION", "[CONTEXT SUMMARY", "This session is being continued",
 )  # fmt: skip
 _QUOTE = re.compile(r"^- (?:The user wrote|First request)(?: \([^()\n]*\))?: (.*(?:\n  .*)*)", re.M)
+_HIDE = Redactor(RedactionPolicy(personal=False))
+"""As a compaction hides secrets by default: a quote may hold placeholders."""
 _ENTRY = re.compile(r"^(?:- |\d+\. )\S", re.M)
 _LABEL = re.compile(r" \[(earlier )?([^\[\]\n]+)\]\Z")
 
@@ -209,7 +212,7 @@ def _quotes(was: Transcript, now: Transcript, spoken: Sequence[str] | None) -> l
         quoted = entry[: label.start()].replace("\n  ", "\n").strip()
         quoted = quoted.removesuffix("…").rstrip()
         home = texts if label.group(1) else [labelled.get(label.group(2), "")]
-        if not any(quoted in words for words in home):
+        if not any(quoted in words or quoted in _HIDE(words) for words in home):
             found.append(f"quoted, and nobody wrote it there: {entry!r:.160}")
     return found
 

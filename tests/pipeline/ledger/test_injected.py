@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.pipeline.ledger import Ledger
+from holdfast import load
+from holdfast.pipeline.ledger import Ledger, facts_of
 from holdfast.pipeline.ledger.injected import directory_told, own_words, without_blocks
 from holdfast.testing import assistant, call, result, user
 from holdfast.testing.formats.words import words
@@ -102,3 +103,15 @@ def test_hostile_blocks_take_linear_time(piece: str) -> None:
     own_words(text)
     directory_told(f"<environment_context>{text}")
     assert time.process_time() - started < 2
+
+
+def test_what_is_quoted_of_an_ask_stands_so_in_its_message() -> None:
+    """Of words around a block, or in two texts with a command between, the longest stretch."""
+    around = f"Do this first. {REMINDER} And then that one, please."
+    command = "<command-name>/exit</command-name>\n<command-args></command-args>"
+    other = "Could we use the other one?"
+    parts = [{"type": "text", "text": command}, {"type": "text", "text": other}]
+    for content, expected in ((around, "And then that one, please."), (parts, other)):
+        [message] = load([{"role": "user", "content": content}]).messages
+        asks = [fact.text for fact in facts_of(message, {}) if fact.kind == "ask"]
+        assert asks == [expected]

@@ -22,11 +22,12 @@ _DIRECTORY = ("<cwd>", "</cwd>")
 
 
 def own_words(text: str) -> str:
-    """Return what the user wrote of a text: "" where an agent wrote all of it.
+    """Return what the user wrote of a text, verbatim: "" where an agent wrote all of it.
 
-    Of a slash command it is what stands behind the command, or the command alone.
+    Of a slash command it is what stands behind the command, or the command alone; of words around
+    a block the longest stretch.
     """
-    words = without_blocks(text).strip()
+    words = max(_stretches(text), key=len).strip()
     if _NAME[0] in words[:400]:
         return _between(words, *_ARGUMENTS).strip() or _between(words, *_NAME).strip()
     return "" if words.startswith(_WHOLE) else words
@@ -40,12 +41,25 @@ def without_blocks(text: str) -> str:
     return text
 
 
+def _stretches(text: str) -> list[str]:
+    """Return the stretches of a text between the blocks that agents put into it."""
+    found = [text]
+    for start, stop in _BLOCKS:
+        if start in text:
+            found = [piece for one in found for piece in _kept(one, start, stop)]
+    return found
+
+
 def directory_told(text: str) -> str:
     """Return the working directory that an agent tells its model, "" where it tells none."""
     return _between(text, *_DIRECTORY).strip() if "<environment_context>" in text[:400] else ""
 
 
 def _removed(text: str, start: str, stop: str) -> str:
+    return "".join(_kept(text, start, stop))
+
+
+def _kept(text: str, start: str, stop: str) -> list[str]:
     kept: list[str] = []
     at = 0
     while (begin := text.find(start, at)) >= 0:
@@ -55,7 +69,7 @@ def _removed(text: str, start: str, stop: str) -> str:
         kept.append(text[at:begin])
         at = end + len(stop)
     kept.append(text[at:])
-    return "".join(kept)
+    return kept
 
 
 def _between(text: str, start: str, stop: str) -> str:

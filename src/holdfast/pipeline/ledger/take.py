@@ -124,7 +124,10 @@ def _asked(message: Message, *, lines: bool) -> Iterator[Fact]:
     for text in given:
         if place := directory_told(text):
             yield Fact("place", place, source, at, "chdir", effect=Effect("chdir", place))
-    words = "\n".join(filter(None, map(own_words, given))).strip()
+    own = [words for text in given if (words := own_words(text))]
+    words = "\n".join(own).strip()
+    if words not in "\n".join(given):
+        words = max(own, key=len)  # what is quoted stands so in the message
     if not words:
         return
     is_long = len(words) > _ASK_CHARS
