@@ -172,3 +172,11 @@ def test_text_under_no_heading_is_critical() -> None:
     assert [(name, [entry.text for entry in rows]) for name, rows in found.items()] == [
         ("critical", ["Just words."])
     ]
+
+
+def test_two_summaries_together_speak_as_the_newer_one() -> None:
+    """Its language, and whether it is brief; the actions of both are counted."""
+    newer = Summary({"goal": (Entry("Neu.", "m9"),)}, "ledger", 2, "de", brief=True)
+    both = merged(Summary({"goal": (Entry("Old.", "m1"),)}, "parsed", 3), newer)
+    assert (both.language, both.brief, both.made_by, both.numbered) == ("de", True, "ledger", 5)
+    assert [entry.text for entry in both.sections["goal"]] == ["Old.", "Neu."]

@@ -265,4 +265,4 @@ def merged(older: Summary, newer: Summary) -> Summary:
         kept.extend(entry for entry in newer.sections.get(section, ()) if entry.text not in known)
         if kept:
             sections[section] = tuple(kept)
-    return Summary(sections, newer.made_by, older.numbered + newer.numbered, newer.language)
+    return replace(newer, sections=sections, numbered=older.numbered + newer.numbered)
