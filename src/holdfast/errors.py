@@ -10,6 +10,7 @@
     ├── CannotUndo         an output that was changed since it was compressed
     ├── MissingExtra       an optional package that is not installed: which extra brings it
     ├── ExactCountingUnavailable   no vocabulary for a model; estimates still work
+    ├── SummarizerFailed   a model that wrote no usable summary: what kind of failure
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     └── CannotRepair       violations that cannot be mended without inventing content
@@ -20,7 +21,7 @@ An error carries its facts as attributes; its text quotes them and names the rem
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from holdfast.transcript import Violation
@@ -126,6 +127,41 @@ class ExactCountingUnavailable(HoldfastError):
         self.reason = reason
         self.remedy = remedy
         super().__init__(f"no exact token counts for {model!r}: {reason}; {remedy}")
+
+
+FailureKind: TypeAlias = Literal[
+    "refused",
+    "not found",
+    "unreachable",
+    "timed out",
+    "rate limited",
+    "overloaded",
+    "too long",
+    "broken answer",
+    "empty answer",
+    "bad answer",
+    "cancelled",
+]
+"""How a summariser can fail. `refused`: credentials or quota; `not found`: model or address;
+`too long`: more than it can read; `broken answer`: not what its protocol promises; `empty answer`:
+nothing in it; `bad answer`: text that the gate turns down."""
+
+
+class SummarizerFailed(HoldfastError):
+    """A model that wrote no usable summary; nothing has changed.
+
+    `said` is a short sentence without content of the conversation; `retry_after` is the delay in
+    seconds that the provider asked for, 0 where it named none.
+    """
+
+    def __init__(
+        self, kind: FailureKind, name: str, said: str = "", *, retry_after: float = 0.0
+    ) -> None:
+        self.kind: FailureKind = kind
+        self.name = name
+        self.said = said
+        self.retry_after = retry_after
+        super().__init__(f"{name}: {kind}" + (f" ({said})" if said else ""))
 
 
 class InvalidView(HoldfastError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -44,3 +44,67 @@ class WireRules(Struct, frozen=True):
     """Whether the first message that is no system message must be a user's."""
     strips_thinking: bool = False
     """Whether thinking is bound to the messages before it, so that a rewrite must strip it."""
+
+
+class CachedPrefix(Struct, frozen=True, kw_only=True):
+    """What the provider has in its cache: the main request, letter for letter, without its end."""
+
+    dialect: str
+    messages: Sequence[Any]
+    """As they went over the wire."""
+    system: Any = None
+    tools: Sequence[Any] = ()
+
+
+class SummaryRequest(Struct, frozen=True, kw_only=True):
+    """One question to a model that writes a summary. Secrets are out of it already."""
+
+    instructions: str
+    """What to do: the system text."""
+    prompt: str
+    """The material and the question: one user text."""
+    max_tokens: int
+    """How long the answer may be."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema of the answer, for models that can be held to one; others write Markdown."""
+    prefix: CachedPrefix | None = None
+    """Where the main model writes: the request that it has read already. Then `instructions` and
+    `prompt` are appended as one user message, and nothing before it changes."""
+
+
+class SummaryAnswer(Struct, frozen=True, kw_only=True):
+    """What the model wrote, as it came."""
+
+    text: str
+    model: str = ""
+    stopped: Literal["end", "length", "refusal", "other"] = "end"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class Summarizer(Protocol):
+    """A model that writes summaries, for callers that wait and for those that await.
+
+    Both methods raise `SummarizerFailed` for whatever goes wrong outside, and nothing else; they
+    try once: whether to try again is decided by the failure policy.
+    """
+
+    @property
+    def name(self) -> str:
+        """Who writes, for the report: `openai:gpt-5-mini`."""
+        ...
+
+    @property
+    def context_length(self) -> int:
+        """How many tokens it can read and write in one request; 0 where that is not known."""
+        ...
+
+    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        """Return the answer within `timeout` seconds."""
+        ...
+
+    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
+        ...
