@@ -26,6 +26,8 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """The log up to here is folded, except for islands."""
     carried: Summary | None = None
     """A summary that was found in the transcript and whose originals are not in the log."""
+    prose: Summary | None = None
+    """What a model wrote of what was folded, checked; the next one goes on from it."""
     noted: bool = False
     """Whether the system prompt carries the note."""
     ineffective: int = 0

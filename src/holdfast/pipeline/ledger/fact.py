@@ -74,8 +74,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 def encodable(fact: Fact) -> Fact:
     """Return a fact that can be written as JSON: a lone surrogate in it becomes U+FFFD."""
-    texts = (fact.text, fact.source, fact.key, fact.head, fact.was)
-    if fact.effect is None and "".join(texts).isascii():
+    if f"{fact.source}{_all_texts(fact)}".isascii():
         return fact
     made = _with_texts(fact, lambda text: _LONE_SURROGATE.sub("\ufffd", text))
     terms = tuple(_LONE_SURROGATE.sub("\ufffd", term) for term in fact.terms)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from holdfast.pipeline.ledger.terms import terms_of
+from holdfast.pipeline.ledger.terms import runs_of, terms_in
 from holdfast.reduction.terminal import plain
 
 _MOST_READ_CHARS = 24_000
@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\||\t|:(?!\d))")
 _DEFINES = re.compile(
     r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
     r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module)\b"
-)
+).match
 
 
 _IDLE = (
@@ -33,24 +33,30 @@ _IDLE = (
 
 
 class Line(Struct, frozen=True, gc=False):
-    """A line with its terms; `worth` is what it holds by itself, for its length."""
+    """A line with its terms."""
 
     text: str
     terms: tuple[str, ...]
-    worth: float
+    is_definition: bool = False
+
+    @property
+    def worth(self) -> float:
+        """What it holds by itself, for its length."""
+        return (len(self.terms) + 2 * self.is_definition) / (24 + len(self.text))
 
 
 def lines_of(text: str, most: int) -> list[Line]:
     """Return the `most` lines that hold most, in the order of the text, each once."""
     found: dict[str, Line] = {}
-    for raw in _pieces(_ends(text)):
-        shown = _NUMBERED.sub("", raw, count=1).strip() if raw[:1] in _STARTS else raw.strip()
+    for raw, runs in _pieces(_ends(text)):
+        if raw[:1] in _STARTS and (number := _NUMBERED.match(raw)):
+            shown, runs = raw[number.end() :].strip(), runs[number.end() :]
+        else:
+            shown = raw.strip()
         if len(shown) < _LEAST_CHARS or shown in found or shown.startswith(_IDLE):
             continue
-        terms = terms_of(shown, _MOST_TERMS)
-        if terms:
-            bonus = 2 if _DEFINES.match(raw) else 0
-            found[shown] = Line(shown, terms, (len(terms) + bonus) / (24 + len(shown)))
+        if terms := terms_in(runs, _MOST_TERMS):
+            found[shown] = Line(shown, terms, _DEFINES(raw) is not None)
     if len(found) <= most:
         return list(found.values())
     best = sorted(found.values(), key=lambda line: line.worth, reverse=True)[:most]
@@ -68,14 +74,16 @@ def _ends(text: str) -> Iterable[str]:
     return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
 
 
-def _pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the lines; a long one in pieces that end between words."""
+def _pieces(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines, and the runs in each; a long one in pieces that end between words."""
     for text in texts:
-        for line in (plain(text) if "\x1b" in text or "\r" in text else text).split("\n"):
+        shown = plain(text) if "\x1b" in text or "\r" in text else text
+        for line, runs in zip(shown.split("\n"), runs_of(shown).split("\n"), strict=True):
             if len(line) <= _SHOWN_CHARS:
-                yield line
+                yield line, runs
             else:
-                yield from _parts(line)
+                for part in _parts(line):
+                    yield part, runs_of(part)
 
 
 def _parts(line: str) -> Iterator[str]:

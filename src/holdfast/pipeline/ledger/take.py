@@ -153,11 +153,13 @@ def _is_own(text: str) -> bool:
 
 
 def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
+    is_reply = not any(type(part) is ToolCall for part in message.parts)
+    if not (lines or is_reply):
+        return
     words = "\n".join(texts(message)).strip()
     if not words:
         return
     source, at = message.label, message.position
-    is_reply = not any(isinstance(part, ToolCall) for part in message.parts)
     kind: FactKind = "reply" if is_reply else "said"
     asks_back = words.rstrip(_CLOSERS).endswith(("?", "？", "؟"))
     if not lines:
