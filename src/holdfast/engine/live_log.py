@@ -253,10 +253,15 @@ class LiveLog:
             self._show(self.messages[at], self.tokens[at])
         self._view = extend(was.view, len(self.messages))
 
-    def replace_view(self, view: View, shown: Mapping[str, int]) -> None:
-        """Take the view that a compaction made, with its tokens by category."""
+    def replace_view(self, view: View, shown: Mapping[str, int], newer: Iterable[int] = ()) -> None:
+        """Take the view that a compaction made, with its tokens by category.
+
+        `newer` are positions that arrived while it was made.
+        """
         self._view = view
         self._shown = dict(shown)
+        for at in newer:
+            self._show(self.messages[at], self.tokens[at])
 
     def render(self) -> tuple[Message, ...]:
         """Return the messages that the model sees."""

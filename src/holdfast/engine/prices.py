@@ -1,0 +1,84 @@
+"""What a model costs, from the data of genai-prices (the extra `prices`)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.caching.minimum_sizes import minimum_for
+from holdfast.caching.prices import Prices, prices_from
+from holdfast.errors import MissingExtra
+
+_FIELDS = {
+    "input": "input_mtok",
+    "output": "output_mtok",
+    "cache_read": "cache_read_mtok",
+    "cache_write_5m": "cache_write_mtok",
+    "cache_write_1h": "cache_write_1h_mtok",
+}
+
+
+def prices_of(model: str) -> Prices | None:
+    """Return the prices of `model` today, None where they are not known.
+
+    A name may carry its provider, as in `anthropic/claude-sonnet-4-5`. Nothing is fetched: the
+    data is the one that the package ships. Raises `MissingExtra` where it is not installed; it
+    is imported only here, because it brings a validation library and an HTTP client.
+    """
+    if not model:
+        return None
+    try:
+        from genai_prices.data_snapshot import get_snapshot
+    except ImportError:
+        raise MissingExtra("prices", "the price of a model") from None
+    provider, _, name = model.rpartition("/")
+    snapshot = get_snapshot()
+    for reference, provider_id in ((name, provider or None), (model, None), (name, None)):
+        try:
+            seller, found = snapshot.find_provider_model(reference, None, provider_id, None)
+        except LookupError:
+            continue
+        made = _prices(found.get_prices(datetime.now(tz=UTC)), name, f"genai-prices: {seller.id}")
+        if made is not None:
+            return made
+    return None
+
+
+def _prices(table: Any, model: str, source: str) -> Prices | None:
+    """Return a price table as our value; None where it does not sell text by the token."""
+    starts = {
+        tier.start
+        for field in _FIELDS.values()
+        for tier in getattr(getattr(table, field, None), "tiers", ())
+    }
+    base = _figures(table, 0)
+    if "input" not in base or "output" not in base:
+        return None
+    least = minimum_for(model)
+    found = prices_from(base, min_cached_tokens=least)
+    if not starts:
+        return _sourced(found, source)
+    first = min(starts)
+    dearer = prices_from(_figures(table, first), min_cached_tokens=least)
+    return _sourced(found, source, first, dearer)
+
+
+def _figures(table: Any, start: int) -> dict[str, float]:
+    """Return the prices that hold from `start` on, as far as there are any."""
+    figures: dict[str, float] = {}
+    for name, field in _FIELDS.items():
+        value = getattr(table, field, None)
+        for tier in getattr(value, "tiers", ()):
+            if tier.start <= start:
+                value = tier
+        amount = getattr(value, "price", getattr(value, "base", value))
+        if isinstance(amount, (Decimal, int, float)):
+            figures[name] = float(amount)
+    return figures
+
+
+def _sourced(found: Prices, source: str, start: int = 0, dearer: Prices | None = None) -> Prices:
+    return replace(found, source=source, long_from_tokens=start, long=dearer)
