@@ -8,6 +8,7 @@ from functools import reduce
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.failures import Breaker
 from holdfast.pipeline.frame import carried_summary
 from holdfast.pipeline.ledger import Ledger
 from holdfast.pipeline.summary import Summary, merged, parse_summary
@@ -30,6 +31,8 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """What a model wrote of what was folded, checked; the next one goes on from it."""
     noted: bool = False
     """Whether the system prompt carries the note."""
+    breaker: Breaker = Breaker()
+    """How long no summariser is asked after failures."""
     ineffective: int = 0
     last_saving: float = 0.0
     references: tuple[Reference, ...] = ()
