@@ -25,9 +25,9 @@ _CLEARLY_LESS = 8
 """A text of so many characters per token is not worth measuring: what replaces it is smaller."""
 
 
-_LONG_CHARS = 1_200_000
-_LINES_OF_LONG_CHARS = 120_000
-"""Of a log that is longer than the first, every line is read only in so much at its end."""
+_LINES_OF_CHARS = 240_000
+"""So much at the end of a log is read line by line for a single run; of what is older only what
+was asked, done, and went wrong. Twice as much finds a hundredth more."""
 _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
 
@@ -195,14 +195,12 @@ class ScannedIndex:
         return found
 
     def _lines_from(self, start: int, stop: int) -> int:
-        """Return from where on every line is read: only the newest of a very long log."""
-        read, lines_from = 0, start
+        """Return from where on every line is read."""
+        read = 0
         for at in range(stop - 1, start - 1, -1):
             read += text_length(self._log[at])
-            if read <= _LINES_OF_LONG_CHARS:
-                lines_from = at
-            elif read > _LONG_CHARS:
-                return lines_from
+            if read > _LINES_OF_CHARS:
+                return at + 1
         return start
 
     def prepared(self, at: int) -> dict[str, Prepared]:

@@ -157,7 +157,11 @@ class _Bulk:
         """Add a message."""
         self._flat += MESSAGE_OVERHEAD_TOKENS
         for part in message.parts:
-            self._part(part, counter)
+            if type(part) is Text:
+                self._texts.append(part.text)
+                self._chars += len(part.text)
+            else:
+                self._part(part, counter)
         if self._chars > _BULK_CHARS:
             self._flush(counter)
 

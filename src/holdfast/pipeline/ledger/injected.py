@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
 _WHOLE = (
     "<environment_context>", "<user_instructions>", "<system-reminder>", "<local-command-",
     "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<turn_aborted>",
@@ -19,17 +25,34 @@ _BLOCKS = (
 _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
 _DIRECTORY = ("<cwd>", "</cwd>")
+_SKILL = "Base directory for this skill:"
+_REPORTS = (
+    ("<subagent_notification>", "</subagent_notification>", "subagent"),
+    ("<task-notification>", "</task-notification>", "task"),
+    ("<bash-stdout>", "</bash-stdout>", "user's shell"),
+    ("<bash-stderr>", "</bash-stderr>", "user's shell"),
+    ("<user_shell_command>", "</user_shell_command>", "user's shell"),
+)
+_MOST_REPORT_CHARS = 24_000
+
+
+class Report(Struct, frozen=True):
+    """What somebody else than the user reported in a message of the user's, and who."""
+
+    teller: str
+    text: str
 
 
 def own_words(text: str) -> str:
     """Return what the user wrote of a text, verbatim: "" where an agent wrote all of it.
 
-    Of a slash command it is what stands behind the command, or the command alone; of words around
-    a block the longest stretch.
+    Of a slash command it is the command with what stands behind it; of words around a block the
+    longest stretch.
     """
     words = max(_stretches(text), key=len).strip()
     if _NAME[0] in words[:400]:
-        return _between(words, *_ARGUMENTS).strip() or _between(words, *_NAME).strip()
+        name, rest = _between(words, *_NAME).strip(), _between(words, *_ARGUMENTS).strip()
+        return f"{name} {rest}".strip()
     return "" if words.startswith(_WHOLE) else words
 
 
@@ -48,6 +71,41 @@ def _stretches(text: str) -> list[str]:
         if start in text:
             found = [piece for one in found for piece in _kept(one, start, stop)]
     return found
+
+
+def skill_told(text: str) -> str:
+    """Return the line that tells where a skill lies whose text follows, "" where none does."""
+    return text.partition("\n")[0].strip() if text.startswith(_SKILL) else ""
+
+
+def report_told(text: str) -> Report | None:
+    """Return what a background agent, task or shell reported; None where none did."""
+    if text[:1] != "<":
+        return None
+    for start, stop, teller in _REPORTS:
+        if text.startswith(start):
+            inner = text[len(start) : len(start) + _MOST_REPORT_CHARS].partition(stop)[0].strip()
+            return Report(teller, "\n".join(_strings(inner)))
+    return None
+
+
+def _strings(text: str) -> Iterator[str]:
+    """Yield the texts of a report that is JSON; any other as it is."""
+    if text[:1] == "{":
+        try:
+            yield from _leaves(msgspec.json.decode(text))
+            return
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            pass
+    yield text
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from _leaves(inner)
 
 
 def directory_told(text: str) -> str:

@@ -1,0 +1,127 @@
+"""How a call ended, as far as its result tells."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from holdfast.pipeline.ledger.lines import cut, whole_words
+from holdfast.pipeline.ledger.looks import is_look, masks_failures
+from holdfast.pipeline.tools import Family
+from holdfast.reduction import signals
+
+_MOST_ERRORS = 12
+_MOST_OF_A_LOOK = 3
+_HEAD_CHARS = 400
+_FRAME_CHARS = 1_000
+_WHOLE_CHARS = 300
+_FAILURES = ("rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
+             "Traceback", "ERR", "not ok ", "imed out", "borted")  # fmt: skip
+_REJECTIONS = (
+    "doesn't want to proceed", "tool use was rejected", "rejected by user", "user chose not to",
+    "execution denied", "request interrupted by user", "user rejected", "user declined",
+    "aborted by user",
+)  # fmt: skip
+_REFUSALS = (
+    "tool_use_error", "doesn't want to proceed", "not been applied", "no replacement was performed",
+    "introduced new syntax error", "string to replace not found", "verification failed",
+    "was rejected", "permission denied", "operation not permitted",
+)  # fmt: skip
+_MISSING = re.compile(
+    r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
+    r"|^(?:fatal|error)\b|does not exist|<tool_use_error>|cannot access|ambiguous argument"
+)
+"""How a look that found nothing says so; other words of failure are what it found."""
+_RUNNING = re.compile(
+    r"[Rr]unning (?:with session|in (?:the )?background(?: with)?) ID:? ?(\w[\w-]{0,63})"
+)
+_FRAMES = ("Chunk ID:", "Wall time:")
+_OUTPUT = "\nOutput:\n"
+_RUNNERS = frozenset({"shell", "process", "notebook"})
+_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
+
+
+class Outcome(Struct, frozen=True):
+    """What a result tells of its call."""
+
+    code: int | None
+    failed: bool
+    rejected: bool
+    """The user did not let it go ahead."""
+    looked: bool
+    """It looked at something and can have done nothing else."""
+    running: str
+    """The id under which it goes on in the background, "" where it does not."""
+    errors: tuple[str, ...]
+    """The lines that tell what went wrong."""
+
+
+def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> Outcome:
+    """Return how a call ended; `command` is "" where there is none.
+
+    An exit status tells of the last part of a command line only: what stands before a pipe or a
+    semicolon may have failed all the same, and then says so itself.
+    """
+    code = signals.exit_status(output)
+    first = _first_line(output)
+    start = first.lower()
+    refused = is_error or _is_refusal(start)
+    looked = is_look(command) if command else family in _LOOKING
+    if looked:
+        errors = _of_look(output, first, is_known=refused or code not in (None, 0))
+        failed = code != 0 if code is not None else refused or bool(errors)
+    else:
+        errors = _of_work(command, output, code, refused=refused)
+        failed = bool(code or errors) if code is not None else refused or bool(errors)
+        if family not in _RUNNERS:
+            failed = code != 0 if code is not None else refused
+    if refused and not errors:
+        errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
+    found = _RUNNING.search(output[:_HEAD_CHARS]) if code is None and command else None
+    return Outcome(
+        code, failed, refused and any(words in start for words in _REJECTIONS), looked,
+        found[1] if found else "", errors,
+    )  # fmt: skip
+
+
+def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:
+    """Return what a look failed to find; what it did find may well be about errors."""
+    if not is_known:
+        return (whole_words(first, signals.SHOWN_CHARS),) if _MISSING.search(first) else ()
+    if not _has_sign(output):
+        return ()
+    found = (line for line in signals.error_lines(output, _MOST_ERRORS) if _MISSING.search(line))
+    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)[:_MOST_OF_A_LOOK]
+
+
+def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
+    if code == 0 and not (command and _has_sign(output) and masks_failures(command)):
+        return ()
+    if not (code or refused or _has_sign(output)):
+        return ()
+    found = signals.error_lines(output, _MOST_ERRORS)
+    if found and code == 0:
+        counts = signals.test_counts(output)
+        if counts is not None and counts.passed and not counts.failed:
+            return ()
+    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
+
+
+def _has_sign(output: str) -> bool:
+    return any(sign in output for sign in _FAILURES) or signals.has_diagnostics(output)
+
+
+def _first_line(output: str) -> str:
+    """Return the first line of what was printed, after the lines that a runner puts before it."""
+    head = output[:_FRAME_CHARS]
+    if head.startswith(_FRAMES):
+        head = head.partition(_OUTPUT)[2] or head
+    return head.lstrip().partition("\n")[0][:_HEAD_CHARS].rstrip()
+
+
+def _is_refusal(start: str) -> bool:
+    """Return whether a result begins by saying that nothing was done."""
+    return start.startswith(("error", "<error", "aborted by user")) or any(
+        words in start for words in _REFUSALS
+    )

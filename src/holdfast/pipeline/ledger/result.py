@@ -1,0 +1,266 @@
+"""The facts of one tool result and the call that it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from zlib import crc32
+
+from holdfast.pipeline.dialogue.fields import fields
+from holdfast.pipeline.digests import given_to
+from holdfast.pipeline.digests.line import first_of, words_of
+from holdfast.pipeline.effects import Effect, effects_of_call
+from holdfast.pipeline.ledger.fact import Fact, FactKind
+from holdfast.pipeline.ledger.injected import without_blocks
+from holdfast.pipeline.ledger.lines import cut, lines_of
+from holdfast.pipeline.ledger.outcome import outcome_of
+from holdfast.pipeline.ledger.terms import terms_of
+from holdfast.pipeline.ledger.todo import todo_text
+from holdfast.pipeline.tools import family_of
+from holdfast.reduction import signals
+from holdfast.transcript import Message, Text, ToolCall, ToolResult
+
+HEAD_CHARS = 90
+_COMMAND_CHARS = 240
+_TARGET_CHARS = 160
+_FIRST_LINE_CHARS = 120
+_MOST_LINES = 24
+_MOST_ARGUMENT_LINES = 12
+_MOST_FIELDS = 40
+_MOST_FAILING = 12
+_LONG_ARGUMENT_CHARS = 120
+_COMMAND_KEYS = ("command", "cmd", "script", "code", "input", "chars")
+_PROCESS_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "terminal_id")
+_DEEDS = frozenset((
+    "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
+    "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
+    "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
+))  # fmt: skip
+_NAME_PARTS = re.compile(r"[^a-z]+")
+_OUTCOMES = frozenset((
+    "status", "state", "result", "error", "success", "ok", "message", "outcome", "balance",
+    "total", "refund", "conclusion",
+))  # fmt: skip
+_PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
+_OUTCOME = 2.0
+_DONE = 6.0
+_CHANGED = 3.0
+_NOT_FOUND = 3.0
+"""What a look that found nothing is worth: not in the way of the work, but good to know."""
+_DEED_COMMANDS = (
+    "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
+    "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
+    "docker push", "kubectl apply", "terraform apply",
+)  # fmt: skip
+_RAN = 1.0
+_LOOKED = 0.1
+_STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
+"""How results tell the name of a process that goes on in the background."""
+_STARTED_CHARS = 400
+_REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
+"""Arguments that hold what an edit takes away."""
+_TRAILER = re.compile(
+    r"\s*(?:2>&1|>\s*/dev/null|\|\s*(?:head|tail|grep|tee)\b[^|&;\n\"']{0,200})\s*\Z"
+)
+"""What says how much of a command's output is wanted: the command is the same without it."""
+_MOST_TRAILERS = 4
+_PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
+_NO_FILE = frozenset("*?{`")
+
+
+def facts_of_result(
+    message: Message, result: ToolResult, call: ToolCall | None, *, lines: bool
+) -> Iterator[Fact]:
+    """Yield what the call did, how it ended, and the lines that may be needed again."""
+    return _Result(message, result, call, lines=lines).facts()
+
+
+class _Result:
+    """One tool result with its call, read once."""
+
+    def __init__(
+        self, message: Message, result: ToolResult, call: ToolCall | None, *, lines: bool
+    ) -> None:
+        self.reads_lines = lines
+        self.source, self.at = message.label, message.position
+        given = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+        self.output = without_blocks(given)
+        self.call = call
+        self.name = call.name if call is not None else result.name
+        self.arguments: Mapping[str, Any] = given_to(call) if call is not None else {}
+        self.family = family_of(self.name) if self.name else "other"
+        self.process = self._process()
+        self.line = "" if self.process else self._line()
+        self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
+        self.end = outcome_of(self.family, self.line, self.output, is_error=result.is_error)
+
+    def _process(self) -> str:
+        """Return which running process a call looks at or talks to."""
+        if self.family != "process":
+            return ""
+        return next((known for key in _PROCESS_KEYS if (known := words_of(self._given(key)))), "")
+
+    def _given(self, key: str) -> Any:
+        return self.arguments.get(key)
+
+    def _line(self) -> str:
+        if self.family not in ("shell", "process", "notebook"):
+            return ""
+        return first_of(self.arguments, *_COMMAND_KEYS)
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield what the call did, how it ended, and the lines that may be needed again."""
+        command, end = self.command, self.end
+        effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
+        if end.rejected:
+            what = cut(command or self._target(effects), HEAD_CHARS)
+            yield self._fact("decision", f"The user rejected `{what}`", "")
+            return
+        key = self._key(effects)
+        for effect in effects:
+            yield from self._effect(effect, key, by_command=bool(command))
+        if end.running and not any(effect.action == "start" for effect in effects):
+            yield from self._effect(Effect("start", detail=command), key, by_command=True)
+        if command:
+            yield from self._ran(command, key, effects)
+        if not end.failed and not command and not end.running:
+            yield self._fact("command", self._deed(), key)
+        yield from self._errors(key)
+        if self.process and end.code is not None:
+            yield Fact("place", self.process, self.source, self.at, "stop",
+                       effect=Effect("stop", detail=self.process))  # fmt: skip
+        if self.family in ("todo", "plan") and (state := todo_text(self.arguments)):
+            yield self._fact("todo", state, "")
+        if self.reads_lines:
+            yield from self._lines(key)
+
+    def _errors(self, key: str) -> Iterator[Fact]:
+        if not self.end.failed:
+            return
+        for line in self.end.errors:
+            if self.end.looked:
+                yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
+                           head=cut(key, HEAD_CHARS), worth=_NOT_FOUND)  # fmt: skip
+            else:
+                yield self._fact("error", line, key)
+
+    def _key(self, effects: tuple[Effect, ...]) -> str:
+        """Return what a call is known by when it comes again.
+
+        A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
+        """
+        if self.process:
+            return f"{self.name} {self.process}"
+        if not self.line:
+            return self._target(effects)
+        line = self.line.strip()
+        for _ in range(_MOST_TRAILERS):
+            shorter = _TRAILER.sub("", line)
+            if shorter == line or not shorter:
+                break
+            line = shorter
+        return _told(line, _COMMAND_CHARS)
+
+    def _deed(self) -> str:
+        """Return what a call of an unknown tool did, where its name says that it did something."""
+        words = set(_NAME_PARTS.split(self.name.lower()))
+        if self.family != "other" or not words & _DEEDS:
+            return ""
+        return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
+
+    def _target(self, effects: tuple[Effect, ...]) -> str:
+        """Return what a call was about: its tool and file, or its tool and first argument."""
+        for effect in effects:
+            if effect.path:
+                return f"{self.name} {effect.path}"
+        given = self.call.arguments if self.call is not None else ""
+        return f"{self.name} {_told(given, _TARGET_CHARS)}" if given not in ("", "{}") else self.name
+
+    def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
+        kind: FactKind = "place" if effect.action in _PLACES else "file"
+        if kind == "file" and effect.action != "read" and not _names_file(effect):
+            return
+        # which part of a command went wrong is not known: the others did what they say
+        failed = self.end.failed and not by_command
+        is_start = effect.action == "start"
+        found = _STARTED.search(self.output[:_STARTED_CHARS]) if is_start else None
+        yield Fact(kind, effect.path or effect.detail, self.source, self.at,
+                   effect.action, failed, effect=effect, was=found[1] if found else "",
+                   head=key if is_start else "")  # fmt: skip
+
+    def _ran(self, command: str, key: str, effects: tuple[Effect, ...]) -> Iterator[Fact]:
+        end = self.end
+        worth = _weight_of(command, effects, looked=end.looked)
+        ended = f" -> exit {end.code}" if end.code else ""
+        # what goes on in the background has not succeeded yet
+        yield Fact("command", f"`{command}`{ended}", self.source, self.at,
+                   "" if end.running else key, end.failed,
+                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth)  # fmt: skip
+        counts = signals.test_counts(self.output) if self.reads_lines else None
+        if counts is None:
+            return
+        failing = signals.failing_tests(self.output, _MOST_FAILING)
+        told = [f"{counts.passed} passed"]
+        if counts.failed:
+            told.insert(0, f"{counts.failed} failed")
+        names = f"; failing: {', '.join(failing)}" if failing else ""
+        text = f"`{cut(command, _FIRST_LINE_CHARS)}`: {', '.join(told)}{names}"
+        yield self._fact("test", text, key)
+
+    def _lines(self, key: str) -> Iterator[Fact]:
+        head = cut(key, HEAD_CHARS)
+        for name, value in self.arguments.items():
+            if name in _REPLACED or (name in _COMMAND_KEYS and "\n" not in str(value)):
+                continue
+            if isinstance(value, str) and len(value) > _LONG_ARGUMENT_CHARS:
+                for line in lines_of(value, _MOST_ARGUMENT_LINES):
+                    yield Fact("line", line.text, self.source, self.at, terms=line.terms,
+                               head=f"{head} ({name})")  # fmt: skip
+        if _is_json(self.output):
+            for field in fields(self.output, _MOST_FIELDS):
+                name = field.path.rpartition(".")[2].partition("[")[0]
+                text = f"{name}: {field.value}" if name else field.value
+                if name in _PRIVATE:
+                    continue
+                terms = terms_of(field.value, 8)
+                worth = _OUTCOME if name in _OUTCOMES else 0.0
+                yield Fact("field", text, self.source, self.at, terms=terms, head=head,
+                           worth=worth)  # fmt: skip
+            return
+        for line in lines_of(self.output, _MOST_LINES):
+            yield Fact("line", line.text, self.source, self.at, terms=line.terms, head=head)
+
+    def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
+        return Fact(kind, text, self.source, self.at, key, self.end.failed, terms_of(text, 12),
+                    was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
+
+
+def _told(text: str, most: int) -> str:
+    shown = cut(text, most)
+    if not shown.endswith("…"):
+        return shown
+    return f"{shown}#{crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _names_file(effect: Effect) -> bool:
+    """Return whether an effect is on one file, and not on a folder or on whatever a mask finds."""
+    for path in (effect.path, effect.to):
+        if path in (".", "..") or path.endswith("/") or not _NO_FILE.isdisjoint(path):
+            return False
+    return True
+
+
+def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
+    """Return what a command is worth telling: one that changed something more than a look."""
+    if any(deed in command for deed in _DEED_COMMANDS):
+        return _DONE
+    if any(effect.action != "read" for effect in effects):
+        return _CHANGED
+    return _LOOKED if looked or effects else _RAN
+
+
+def _is_json(output: str) -> bool:
+    """Return whether a result is JSON with few line breaks: its fields are its lines."""
+    start = output[:40].lstrip()[:1]
+    return start in ("{", "[") and output.count("\n") * 200 < len(output)
