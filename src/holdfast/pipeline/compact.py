@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from holdfast.pipeline.assemble import Assembled, assemble
 from holdfast.pipeline.breakdown import by_category, compared
 from holdfast.pipeline.choose import Choice, choose
+from holdfast.pipeline.gate import Checked, joined, patched_by
 from holdfast.pipeline.ledger import (
     Around,
     Fact,
@@ -75,6 +76,8 @@ class Outcome(Struct, frozen=True):
     categories: tuple[Category, ...]
     known_faults: tuple[str, ...]
     """Rules that what was given breaks already, and the result too."""
+    patched: int = 0
+    """Facts that a model left out of its summary and the ledger put in."""
 
 
 def plan(work: Work) -> Plan | Unchanged:
@@ -101,24 +104,27 @@ def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
                 yield fact
 
 
-def finish(todo: Plan, prose: Summary | None = None) -> Outcome | Unchanged:
-    """Return the next view, or the reason why the one before stays."""
+def finish(todo: Plan, checked: Checked | None = None) -> Outcome | Unchanged:
+    """Return the next view, or the reason why the one before stays.
+
+    `checked` is what a model wrote, as far as the gate let it through.
+    """
     work = todo.work
-    summary = _summary(todo, prose)
+    summary, patched = _summary(todo, checked)
     made = assemble(work, todo.choice, summary)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
     if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
         again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
-        return again if isinstance(again, Unchanged) else finish(again, prose)
+        return again if isinstance(again, Unchanged) else finish(again, checked)
     if problem is None and not todo.choice.is_new:
         problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
         return Unchanged(
             problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
         )
-    return _outcome(todo, made)
+    return _outcome(todo, made, checked, patched)
 
 
 def _worth_it(made: Assembled, before: int) -> Problem | None:
@@ -136,7 +142,8 @@ def _measured_one_by_one(work: Work) -> int:
     return work.outside_tokens + sum(shown.values())
 
 
-def _summary(todo: Plan, prose: Summary | None) -> Summary:
+def _summary(todo: Plan, checked: Checked | None) -> tuple[Summary, int]:
+    """Return the summary, and how many facts the ledger put in that a model left out."""
     work = todo.work
     around = Around(
         room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
@@ -146,11 +153,14 @@ def _summary(todo: Plan, prose: Summary | None) -> Summary:
         focus=work.wish.focus,
         brief=work.is_brief,
     )
-    summary = summarise(todo.told, around)
+    summary, patched = summarise(todo.told, around), 0
     if work.state.carried is not None:
         summary = merged(work.state.carried, summary)
-    summary = summary if prose is None else merged(prose, summary)
-    return focused(summary, work.wish.focus) if work.wish.focus else summary
+    prose = work.state.prose if checked is None else checked.summary
+    if prose is not None:
+        patched = patched_by(prose, summary)
+        summary = joined(prose, summary, around.room_chars)
+    return (focused(summary, work.wish.focus) if work.wish.focus else summary), patched
 
 
 def _live_asks(todo: Plan) -> frozenset[str]:
@@ -189,7 +199,7 @@ def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
     return [(0, partition.head_stop), *partition.islands]
 
 
-def _outcome(todo: Plan, made: Assembled) -> Outcome:
+def _outcome(todo: Plan, made: Assembled, checked: Checked | None, patched: int) -> Outcome:
     work, state = todo.work, todo.work.state
     partition = todo.choice.partition
     assert partition is not None
@@ -204,6 +214,8 @@ def _outcome(todo: Plan, made: Assembled) -> Outcome:
             ledgered=partition.tail_start,
             folded_to=partition.tail_start,
             noted=state.noted or made.noted,
+            prose=state.prose if checked is None else checked.summary,
+            prose_to=state.prose_to if checked is None else partition.tail_start,
             ineffective=state.ineffective + 1 if poor else 0,
             last_saving=round(saving, 4),
             references=(*state.references, *made.references),
@@ -218,4 +230,5 @@ def _outcome(todo: Plan, made: Assembled) -> Outcome:
         floor_tokens=todo.choice.floor_tokens,
         categories=compared(todo.choice.shown, made.shown),
         known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),
+        patched=patched,
     )

@@ -29,6 +29,8 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """A summary that was found in the transcript and whose originals are not in the log."""
     prose: Summary | None = None
     """What a model wrote of what was folded, checked; the next one goes on from it."""
+    prose_to: int = 0
+    """It tells of the log up to here."""
     noted: bool = False
     """Whether the system prompt carries the note."""
     breaker: Breaker = Breaker()

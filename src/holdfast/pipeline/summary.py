@@ -225,13 +225,19 @@ def _rendered(summary: Summary, chosen: dict[Section, list[int]], *, keep_empty:
         lines = [f"## {phrases.headings[section]}"]
         if len(indices) < len(entries) and indices and not summary.brief:
             lines.append(f"(… {len(entries) - len(indices)} more in the originals)")
+        first = _first_number(summary, len(indices))
         lines.extend(
-            _line(section, number, entries[index]) for number, index in enumerate(indices, 1)
+            _line(section, number, entries[index]) for number, index in enumerate(indices, first)
         )
         if not indices:
             lines.append(phrases.none)
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _first_number(summary: Summary, shown: int) -> int:
+    """Return the number of the first entry shown; where a model counts on, so do we."""
+    return max(summary.numbered - shown, 0) + 1 if summary.made_by == "model" else 1
 
 
 def _line(section: Section, number: int, entry: Entry) -> str:

@@ -1,0 +1,22 @@
+"""The form of an answer as a JSON schema, for models that can be held to one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.pipeline.summary import SECTIONS
+
+_ENTRY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "source": {"type": "string"}},
+    "required": ["text", "source"],
+    "additionalProperties": False,
+}
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: {"type": "array", "items": _ENTRY} for name in SECTIONS},
+    "required": list(SECTIONS),
+    "additionalProperties": False,
+}
+"""Every key is required and none is free, as strict structured output wants it."""
