@@ -26,7 +26,10 @@ def test_a_report_as_json_has_what_is_promised(report: Report) -> None:
         "messages_after", "boundary", "kept", "rewritten", "folded", "compaction_count",
         "recoverable", "references", "persistence", "summary_source",
     } <= set(data)  # fmt: skip
-    assert {"source", "confidence", "failure", "retry_class"} == set(data["summary_source"])
+    assert {
+        "source", "name", "confidence", "failure", "retry_class", "calls", "verified",
+        "unverified", "unchecked", "dropped", "patched",
+    } == set(data["summary_source"])  # fmt: skip
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
 
 

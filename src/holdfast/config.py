@@ -29,8 +29,24 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
     "compression": {field.name: cast("Kind", field.type.__name__) for field in fields(Policy)},
     "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
     "engine": {"name": "str"},
+    "summarizer": {
+        "model": "str",
+        "url": "str",
+        "fallback": "str",
+        "on_failure": "str",
+        "timeout": "float",
+    },
+    "caching": {"ttl": "str"},
 }
 """The sections of a settings file, their keys, and what each key holds."""
+
+_ONE_OF: Mapping[str, tuple[str, ...]] = {
+    "summarizer.on_failure": ("auto", "ledger", "abort"),
+    "caching.ttl": ("5m", "1h"),
+}
+_LEAST: Mapping[str, float] = {
+    "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
+}  # fmt: skip
 
 _MEANING: Mapping[Kind, str] = {
     "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
@@ -50,6 +66,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     engine: str = "compressor"
     """The name of the context engine, ours or one that another package registers."""
+    summarizer: str = "none"
+    """Who writes summaries: `none`, or a kind and a model such as `openai:gpt-5-mini`."""
+    summarizer_url: str = ""
+    fallback_summarizer: str = "none"
+    on_failure: Literal["auto", "ledger", "abort"] = "auto"
+    summarizer_timeout: float = 120.0
+    cache_ttl: Literal["5m", "1h"] = "5m"
     file: str = ""
 
 
@@ -189,8 +212,8 @@ def _wanted(section: str, key: str) -> str:
 
 def _range(section: str, key: str) -> str:
     """Return the allowed range of a number, as the policy itself words it."""
-    if section == "model":
-        return "of at least 0" if key == "output_tokens" else "of at least 1"
+    if (least := _LEAST.get(f"{section}.{key}")) is not None:
+        return f"of at least {least:g}"
     absurd: dict[str, Any] = {key: -(10**12)}
     try:
         Policy(**absurd)
@@ -215,16 +238,26 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         policy = Policy(**{key: one.value for key, one in chosen.items()})
     except InvalidSetting as error:
         raise InvalidSetting(chosen[error.name].origin, error.value, error.wanted) from None
-    for key, least in (("model.context_length", 1), ("model.output_tokens", 0)):
+    for key, least in _LEAST.items():
         one = given.get(key)
-        if one is not None and one.value < least:
-            raise InvalidSetting(one.origin, one.value, f"at least {least}")
+        if one is not None and not one.value >= least:
+            raise InvalidSetting(one.origin, one.value, f"at least {least:g}")
+    for key, known in _ONE_OF.items():
+        one = given.get(key)
+        if one is not None and one.value not in known:
+            raise InvalidSetting(one.origin, one.value, f"one of {', '.join(known)}")
     return Settings(
         policy=policy,
         model=_value(given, "model.name", ""),
         context_length=_value(given, "model.context_length", None),
         output_tokens=_value(given, "model.output_tokens", 0),
         engine=_value(given, "engine.name", "compressor"),
+        summarizer=_value(given, "summarizer.model", "none"),
+        summarizer_url=_value(given, "summarizer.url", ""),
+        fallback_summarizer=_value(given, "summarizer.fallback", "none"),
+        on_failure=_value(given, "summarizer.on_failure", "auto"),
+        summarizer_timeout=float(_value(given, "summarizer.timeout", 120.0)),
+        cache_ttl=_value(given, "caching.ttl", "5m"),
         file=file,
     )
 

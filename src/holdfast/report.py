@@ -57,9 +57,24 @@ class SummaryNote(Struct, frozen=True, kw_only=True):
     """Who wrote the summary, and what went wrong on the way."""
 
     source: SummarySource = "none"
+    name: str = ""
+    """The summariser, where a model wrote: `openai:gpt-5-mini`."""
     confidence: Literal["", "low", "medium", "high"] = ""
     failure: str = ""
+    """How the summariser failed that was asked."""
     retry_class: str = ""
+    calls: int = 0
+    """How often it was asked."""
+    verified: int = 0
+    """Sentences of the model that the log bears out."""
+    unverified: int = 0
+    """Sentences that stand marked, because a name in them is not in the log."""
+    unchecked: int = 0
+    """Sentences that name nothing that could be looked up."""
+    dropped: int = 0
+    """Sentences that were left out: invented, or not to be verified."""
+    patched: int = 0
+    """Facts that the model left out and the ledger put in."""
 
 
 class Category(Struct, frozen=True):

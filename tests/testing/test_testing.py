@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import holdfast.testing
 from holdfast import check, load
 from holdfast.errors import UnknownName
+from holdfast.ports import SummaryRequest
 from holdfast.testing import (
     BREAKAGES,
     PROVIDERS,
@@ -128,12 +129,13 @@ def test_unknown_names_are_refused() -> None:
 def test_the_scripted_summarizer_answers_in_order_and_remembers() -> None:
     """Answers come one by one, exceptions are raised, and one call too many is noticed."""
     scripted = ScriptedSummarizer(["one", TimeoutError("late")])
-    assert asyncio.run(scripted("a")) == "one"
-    with pytest.raises(TimeoutError):
-        asyncio.run(scripted("b"))
-    with pytest.raises(AssertionError, match="script is over"):
-        asyncio.run(scripted("c"))
-    assert scripted.requests == ["a", "b", "c"]
+    request = SummaryRequest(instructions="i", prompt="p", max_tokens=9)
+    assert scripted.summarise(request, 1.0).text == "one"
+    with pytest.raises(TimeoutError, match="late"):
+        asyncio.run(scripted.asummarise(request, 1.0))
+    with pytest.raises(AssertionError, match="over"):
+        scripted.summarise(request, 1.0)
+    assert scripted.requests == [request] * 3
 
 
 @given(st.text())

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from holdfast.dialects.profiles import dialect_for
+from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.conversation import Conversation, Settings, first_int, prompt_tokens_of
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.windows import window_of
-from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
+from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
+from holdfast.engine.writing import window_note
+from holdfast.pipeline.compact import Unchanged, plan
+from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.measure import Estimator, tools_tokens
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
 from holdfast.policy import Policy
-from holdfast.ports import Redact, TokenCounter
+from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Payload
@@ -43,8 +48,18 @@ class Compressor(ContextEngine):
         counter: TokenCounter | None = None,
         redact: Redact | None = None,
         tools: Sequence[Payload] = (),
+        summarizer: Summarizer | Writers | str | None = None,
+        fallback_summarizer: Summarizer | str | None = None,
+        on_failure: OnFailure = "auto",
+        summarizer_timeout: float = DEFAULT_TIMEOUT,
+        background: bool = False,
+        clock: Clock = time.time,
     ) -> None:
-        """Make a compressor for a window, a model whose window is known, or 200,000 tokens."""
+        """Make a compressor for a window, a model whose window is known, or 200,000 tokens.
+
+        With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
+        the pressure warning is due; `on_failure` says what follows where it cannot.
+        """
         window, source = window_of(model, context_length)
         counts = counter or Estimator()
         settings = Settings(
@@ -53,11 +68,15 @@ class Compressor(ContextEngine):
             policy=policy or Policy(), provider=provider,
             dialect=dialect_for(provider, dialect),
             counter=counts, redact=redact or Redactor(RedactionPolicy(personal=False)),
-            outside_tokens=tools_tokens(tools, counts),
+            tools=tuple(tools), outside_tokens=tools_tokens(tools, counts),
         )  # fmt: skip
         self.context_length = window
         self.threshold_tokens = settings.budget.threshold_tokens
         self._here = Conversation(settings)
+        self._writers = writers_of(
+            summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
+        )
+        self._author = Author(self._here, self._writers, background=background, clock=clock)
 
     @property
     def name(self) -> str:
@@ -69,6 +88,7 @@ class Compressor(ContextEngine):
     def append(self, *messages: Any) -> None:
         """Take new messages at the end of the conversation; costs the same at any length."""
         self._here.append(*messages)
+        self._author.look()
 
     def decide(self, prompt_tokens: int | None = None) -> Decision:
         """Return whether a compaction is due, and why; independent of the length of the log."""
@@ -86,19 +106,49 @@ class Compressor(ContextEngine):
 
         `pinned` are log positions that stay as they are.
         """
-        here, decision = self._here, self.decide()
-        work = here.work(Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned)))
-        if not force and not decision.due:
-            stays = Unchanged(decision.reason, decision.detail, here.estimate())
-            return here.reported(work, stays, decision)
-        todo = plan(work)
-        done = todo if isinstance(todo, Unchanged) else finish(todo)
-        if isinstance(done, Outcome):
-            here.adopt(done)
-            self.compression_count = here.state.count
-        else:
-            here.was_in_vain(counts=decision.due and done.reason != "cannot")
-        return here.reported(work, done, decision)
+        wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        return self._counted(self._author.compact(wish, force=force))
+
+    async def acompact(
+        self,
+        *,
+        focus: str = "",
+        force: bool = False,
+        keep_last: int | None = None,
+        pinned: Iterable[int] = (),
+    ) -> Report:
+        """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
+        wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        return self._counted(await self._author.acompact(wish, force=force))
+
+    def prepare(self) -> bool:
+        """Begin to write the next summary in the background, in a thread; `compact` takes it in.
+
+        False where there is nothing to write, or a summary is under way already.
+        """
+        return self._author.prepare()
+
+    def aprepare(self) -> bool:
+        """Do what `prepare` does, in a task of the running event loop."""
+        return self._author.aprepare()
+
+    @property
+    def is_preparing(self) -> bool:
+        """Whether a summary is under way in the background, or waits for `compact`."""
+        return self._author.is_preparing
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a summary was written in the background and waits for `compact`."""
+        return self._author.is_prepared
+
+    def cancel(self) -> None:
+        """Let go of what is written in the background; nothing of it will be used."""
+        self._author.cancel()
+
+    def _counted(self, report: Report) -> Report:
+        self.compression_count = self._here.state.count
+        return report
 
     @property
     def messages(self) -> list[Any]:
@@ -163,6 +213,7 @@ class Compressor(ContextEngine):
         if not messages:
             return False
         self._here.absorb(messages)
+        self._author.look()
         return self.decide().due
 
     def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
@@ -183,9 +234,7 @@ class Compressor(ContextEngine):
         """Return the host's list made smaller; the same messages where nothing is due."""
         if not messages:
             return []
-        self._here.absorb(messages)
-        if current_tokens:
-            self._here.report_usage(current_tokens, corrects=False)
+        self._take(messages, current_tokens)
         report = self.compact(focus=focus_topic or "", force=force or bool(focus_topic))
         return list(messages) if report.status == "unchanged" else self.messages
 
@@ -198,11 +247,21 @@ class Compressor(ContextEngine):
         force: bool = False,
     ) -> list[Any]:
         """Do what `compress` does, for hosts that await."""
-        return self.compress(messages, current_tokens, focus_topic, force=force)
+        if not messages:
+            return []
+        self._take(messages, current_tokens)
+        report = await self.acompact(focus=focus_topic or "", force=force or bool(focus_topic))
+        return list(messages) if report.status == "unchanged" else self.messages
+
+    def _take(self, messages: Sequence[Any], current_tokens: int | None) -> None:
+        self._here.absorb(messages)
+        if current_tokens:
+            self._here.report_usage(current_tokens, corrects=False)
 
     def on_session_reset(self) -> None:
         """Forget the session; the calibration belongs to the model and stays."""
         super().on_session_reset()
+        self._author.cancel()
         self._here.reset()
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
@@ -239,4 +298,12 @@ class Compressor(ContextEngine):
             "pressure": decision.pressure,
             "urgency": decision.urgency,
             "reason": decision.reason,
+            "summarizer": "none" if self._writers is None else self._writers.main.name,
+            "notes": self._notes(),
         }
+
+    def _notes(self) -> list[str]:
+        """Return what there is to say of the summariser before it is asked."""
+        if self._writers is None:
+            return []
+        return window_note(self._writers.main, self._here.settings.budget)

@@ -29,7 +29,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Rewritten, Transcript, extend, render
+from holdfast.transcript import Message, Payload, Rewritten, Transcript, extend, render
 
 _MILLION = 1_000_000
 _CARRIED_CHARS = 40_000.0
@@ -48,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
     counter: TokenCounter
     redact: Redact
+    tools: tuple[Payload, ...] = ()
     outside_tokens: int = 0
     """The tool definitions, which stand outside the message list."""
 
@@ -323,9 +324,17 @@ class Conversation:
         if not state.ledger.is_empty:
             known = carried_over(summarise(state.ledger, Around(_CARRIED_CHARS)))
             carried = known if carried is None else merged(carried, known)
+        prose = None if state.prose is None else carried_over(state.prose)
         self._calibration = found.calibration
         self.state = replace(
-            state, ledger=Ledger(), carried=carried, folded_to=0, ledgered=0, references=()
+            state,
+            ledger=Ledger(),
+            carried=carried,
+            folded_to=0,
+            ledgered=0,
+            prose=prose,
+            prose_to=0,
+            references=(),
         )
 
     # Helpers

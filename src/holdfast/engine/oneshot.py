@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,16 +16,19 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
 from holdfast.engine.windows import window_of
+from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
+from holdfast.engine.writing import Moment, Written, moment_at, patched, told, write
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.pipeline.assemble import with_note
-from holdfast.pipeline.compact import Outcome, Unchanged, finish, plan
+from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
+from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.index import Readings, ScannedIndex
 from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
-from holdfast.ports import Redact, TokenCounter
+from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Folded, Message, Transcript, View, rewrite, whole
@@ -69,6 +73,10 @@ def compress(
     references: bool = True,
     counter: TokenCounter | None = None,
     redact: Redact | None = None,
+    summarizer: Summarizer | Writers | str | None = None,
+    fallback_summarizer: Summarizer | str | None = None,
+    on_failure: OnFailure = "auto",
+    summarizer_timeout: float = DEFAULT_TIMEOUT,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
@@ -77,8 +85,10 @@ def compress(
     provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated. What
     is written goes through `redact`: without one, secrets are hidden and personal data stays,
     because the agent goes on with it.
+
+    With a `summarizer` (`openai:gpt-5-mini`, or an object with its methods) a model writes the
+    prose, checked against the log; `on_failure` says what follows where it cannot.
     """
-    del force
     if keep_last is not None and keep_last < 1:
         raise InvalidSetting("keep_last", keep_last, "at least 1")
     given = load(messages, dialect=dialect_for(provider, dialect))
@@ -110,13 +120,33 @@ def compress(
         ),
     )  # fmt: skip
     todo = plan(work)
-    done = todo if isinstance(todo, Unchanged) else finish(todo)
+    written = None
+    if isinstance(todo, Unchanged):
+        done = todo
+    else:
+        writers = writers_of(
+            summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
+        )
+        written = None if writers is None else write(todo, writers, _moment(todo, force))
+        done = _done(todo, written)
     report = replace(
-        report_of(work, done, transcript),
+        told(report_of(work, done, transcript), patched(written, done)),
         context_length_source=source,
         repaired=tuple(action.what for action in actions),
     )
     return _compressed(messages, given, transcript, done, report)
+
+
+def _moment(todo: Plan, forced: bool) -> Moment:
+    now, budget = time.time(), todo.work.budget
+    is_hard = todo.tokens_before >= budget.hard_tokens
+    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced)
+
+
+def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:
+    if written is not None and written.stops:
+        return Unchanged(written.stops, written.detail, todo.tokens_before)
+    return finish(todo, None if written is None else written.checked)
 
 
 def _compressed(

@@ -34,9 +34,14 @@ def prices_of(model: str) -> Prices | None:
         from genai_prices.data_snapshot import get_snapshot
     except ImportError:
         raise MissingExtra("prices", "the price of a model") from None
-    provider, _, name = model.rpartition("/")
+    first, _, rest = model.partition("/")
+    name = model.rpartition("/")[2]
     snapshot = get_snapshot()
-    for reference, provider_id in ((name, provider or None), (model, None), (name, None)):
+    for reference, provider_id in (
+        (rest or model, first if rest else None),
+        (model, None),
+        (name, None),
+    ):
         try:
             seller, found = snapshot.find_provider_model(reference, None, provider_id, None)
         except LookupError:
@@ -48,7 +53,10 @@ def prices_of(model: str) -> Prices | None:
 
 
 def _prices(table: Any, model: str, source: str) -> Prices | None:
-    """Return a price table as our value; None where it does not sell text by the token."""
+    """Return a price table as our value; None where it does not sell text by the token.
+
+    Of the steps for longer prompts only the first is taken.
+    """
     starts = {
         tier.start
         for field in _FIELDS.values()
@@ -58,12 +66,11 @@ def _prices(table: Any, model: str, source: str) -> Prices | None:
     if "input" not in base or "output" not in base:
         return None
     least = minimum_for(model)
-    found = prices_from(base, min_cached_tokens=least)
+    found = prices_from(base, min_cached_tokens=least, at_marks="claude" in model.lower())
     if not starts:
         return _sourced(found, source)
-    first = min(starts)
-    dearer = prices_from(_figures(table, first), min_cached_tokens=least)
-    return _sourced(found, source, first, dearer)
+    dearer = prices_from(_figures(table, min(starts)), min_cached_tokens=least)
+    return _sourced(found, source, min(starts), dearer)
 
 
 def _figures(table: Any, start: int) -> dict[str, float]:

@@ -7,6 +7,7 @@ from holdfast.pipeline.ledger.fact import (
     FactKind,
     FileState,
     Ledger,
+    is_complex,
     redacted,
     without_secrets,
 )
@@ -15,5 +16,5 @@ from holdfast.pipeline.ledger.take import facts_of
 from holdfast.pipeline.ledger.update import update
 
 __all__ = ["Around", "Fact", "FactKind", "FileState", "Ledger", "facts_of",
-           "redacted", "summarise", "tokens_per_char", "update",
+           "is_complex", "redacted", "summarise", "tokens_per_char", "update",
            "without_secrets"]  # fmt: skip

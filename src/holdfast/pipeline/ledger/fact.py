@@ -192,3 +192,13 @@ class Ledger(Struct, frozen=True):
 
 
 _EMPTY = Ledger()
+
+
+_MANY_FILES = 12
+_MANY_FAILURES = 3
+
+
+def is_complex(ledger: Ledger) -> bool:
+    """Return whether a session holds much at once: many files changed, several open failures."""
+    touched = sum(state.is_touched for state in ledger.files.values())
+    return touched >= _MANY_FILES or len(ledger.errors) >= _MANY_FAILURES

@@ -1,0 +1,194 @@
+"""Who compacts a conversation: the ledger alone, or with a model, now or in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from holdfast.engine.background import InTask, InThread
+from holdfast.engine.conversation import Conversation
+from holdfast.engine.run import Run, begin, end
+from holdfast.engine.writers import Writers
+from holdfast.engine.writing import Moment, Written, awrite, moment_at, write
+from holdfast.pipeline.compact import Unchanged
+from holdfast.pipeline.trigger import Decision
+from holdfast.pipeline.work import Wish
+from holdfast.ports import CachedPrefix
+from holdfast.report import Report
+
+Clock = Callable[[], float]
+_WORTH_ANOTHER = 0.05
+"""So much of the threshold must have come since the last time that nothing was to prepare."""
+
+
+class Author:
+    """Runs the compactions of one conversation; at most one summary is under way at a time."""
+
+    def __init__(
+        self,
+        here: Conversation,
+        writers: Writers | None = None,
+        *,
+        background: bool = False,
+        clock: Clock = time.time,
+    ) -> None:
+        self._here = here
+        self._writers = writers
+        self._background = background and writers is not None
+        self._clock = clock
+        self._preparing: InThread | InTask | None = None
+        self._looked_at = 0
+
+    # In the foreground
+
+    def compact(self, wish: Wish, *, force: bool) -> Report:
+        """Fold what is due, or take in what was prepared; waits only where it must."""
+        preparing = self._usable(force=force)
+        if preparing is not None:
+            if not preparing.is_done and not self._must_wait():
+                return self._busy()
+            if isinstance(preparing, InThread):
+                preparing.wait(self._patience())
+            if (written := self._taken(preparing)) is not None:
+                return end(self._here, preparing.run, written)
+        run = self._begun(wish, force=force)
+        if isinstance(run, Report):
+            return run
+        written = (
+            write(run.todo, self._writers, self._moment(run, force)) if self._writers else None
+        )
+        return end(self._here, run, written)
+
+    async def acompact(self, wish: Wish, *, force: bool) -> Report:
+        """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
+        preparing = self._usable(force=force)
+        if preparing is not None:
+            if not preparing.is_done and not self._must_wait():
+                return self._busy()
+            if isinstance(preparing, InTask):
+                await asyncio.wait({preparing.task}, timeout=self._patience())
+            else:
+                await asyncio.to_thread(preparing.wait, self._patience())
+            if (written := self._taken(preparing)) is not None:
+                return end(self._here, preparing.run, written)
+        run = self._begun(wish, force=force)
+        if isinstance(run, Report):
+            return run
+        written = None
+        if self._writers is not None:
+            written = await awrite(run.todo, self._writers, self._moment(run, force))
+        return end(self._here, run, written)
+
+    # In the background
+
+    def look(self) -> None:
+        """Begin to prepare where pressure says so; called when something arrived."""
+        if self._background and self._preparing is None and self._is_time():
+            self.prepare()
+
+    def prepare(self) -> bool:
+        """Begin to write a summary in a thread; False where there is nothing to write."""
+        run = self._to_prepare()
+        if run is None or self._writers is None:
+            return False
+        self._preparing = InThread(run, self._writers, self._moment(run, forced=False))
+        return True
+
+    def aprepare(self) -> bool:
+        """Begin to write a summary in a task of the running loop."""
+        run = self._to_prepare()
+        if run is None or self._writers is None:
+            return False
+        self._preparing = InTask(run, self._writers, self._moment(run, forced=False))
+        return True
+
+    @property
+    def is_preparing(self) -> bool:
+        """Whether a summary is under way or waits to be taken in."""
+        return self._preparing is not None
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a summary waits to be taken in."""
+        return self._preparing is not None and self._preparing.is_done
+
+    def cancel(self) -> None:
+        """Let go of what is being prepared; the conversation stays as it is."""
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
+
+    # Helpers, in order of use
+
+    def _usable(self, *, force: bool) -> InThread | InTask | None:
+        """Return what is being prepared; a run by hand, or a changed past, lets it go."""
+        found = self._preparing
+        if found is not None and (force or not found.run.still_holds(self._here)):
+            self.cancel()
+            return None
+        return found
+
+    def _must_wait(self) -> bool:
+        return self._here.decide().urgency == "hard"
+
+    def _patience(self) -> float:
+        return self._writers.timeout if self._writers else 0.0
+
+    def _taken(self, preparing: InThread | InTask) -> Written | None:
+        written = preparing.written()
+        if self._preparing is preparing:
+            self._preparing = None
+        if written is None:
+            preparing.cancel()
+        return written
+
+    def _busy(self) -> Report:
+        here, decision = self._here, self._here.decide()
+        stays = Unchanged(
+            "already running", "a summary is being written in the background; there is room for "
+            "the next turn", here.estimate(),
+        )  # fmt: skip
+        return here.reported(here.work(Wish()), stays, decision)
+
+    def _begun(self, wish: Wish, *, force: bool) -> Run | Report:
+        return begin(self._here, wish, force=force, frozen=self._writers is not None)
+
+    def _moment(self, run: Run, forced: bool) -> Moment:
+        return moment_at(
+            self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
+        )
+
+    def _prefix(self) -> CachedPrefix | None:
+        """Return what the main model has in its cache, where it is the one that writes."""
+        if self._writers is None or not self._writers.rides_prefix:
+            return None
+        here = self._here
+        return CachedPrefix(
+            dialect=here.log.dialect, messages=tuple(here.seen), tools=here.settings.tools
+        )
+
+    def _is_time(self) -> bool:
+        """Return whether pressure asks for a summary, and trying again is worth it."""
+        here, decision = self._here, self._here.decide()
+        if not decision.pressure or not _may_act(decision):
+            return False
+        if here.state.breaker.is_open(self._clock()):
+            return False
+        grown = here.estimate() - self._looked_at
+        return abs(grown) >= _WORTH_ANOTHER * here.settings.budget.threshold_tokens
+
+    def _to_prepare(self) -> Run | None:
+        if self._preparing is not None:
+            return None
+        self._looked_at = self._here.estimate()
+        last = self._here.last
+        run = begin(self._here, Wish(), force=True, frozen=True)
+        if isinstance(run, Report):
+            self._here.last = last  # a look is no run
+            return None
+        return run
+
+
+def _may_act(decision: Decision) -> bool:
+    return decision.due or decision.reason == "below threshold"

@@ -1,0 +1,95 @@
+"""A summary that is written while the agent goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Protocol
+
+from holdfast.engine.run import Run
+from holdfast.engine.writers import Writers
+from holdfast.engine.writing import Moment, Written, awrite, write
+
+
+class Preparing(Protocol):
+    """A run whose summary is under way."""
+
+    @property
+    def run(self) -> Run:
+        """What was begun."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was written, or has failed for good."""
+        ...
+
+    def written(self) -> Written | None:
+        """Return what was written; None where it was cancelled or is not done."""
+        ...
+
+    def cancel(self) -> None:
+        """Let it go: nothing of it will be used."""
+        ...
+
+
+class InThread:
+    """Written in a thread of its own, which ends with the process."""
+
+    def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
+        self.run = run
+        self._written: Written | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(
+            target=self._write, args=(writers, moment), name="holdfast-summary", daemon=True
+        )
+        self._thread.start()
+
+    def _write(self, writers: Writers, moment: Moment) -> None:
+        try:
+            self._written = write(self.run.todo, writers, moment)
+        finally:
+            self._ended.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the thread has ended."""
+        return self._ended.is_set()
+
+    def written(self) -> Written | None:
+        """Return what was written; None where it was cancelled, or broke, or is not done."""
+        return self._written if self._ended.is_set() else None
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until it is done; False where that took longer."""
+        return self._ended.wait(timeout)
+
+    def cancel(self) -> None:
+        """Let it go; a request that is under way ends by itself, and is not used."""
+        self._written = None
+
+
+class InTask:
+    """Written in a task of the running event loop."""
+
+    def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
+        self.run = run
+        self.task = asyncio.get_running_loop().create_task(awrite(run.todo, writers, moment))
+        # a failure is taken up by `written`; a loop that closes first must not complain
+        self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the task has ended."""
+        return self.task.done()
+
+    def written(self) -> Written | None:
+        """Return what was written; None where it was cancelled, or broke, or is not done."""
+        task = self.task
+        if not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result()
+
+    def cancel(self) -> None:
+        """Cancel the request."""
+        self.task.cancel()

@@ -1,0 +1,75 @@
+"""Who writes the summaries of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from holdfast.errors import InvalidSetting
+from holdfast.pipeline.failures import OnFailure
+from holdfast.ports import Summarizer
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told before every call: the summariser, the number of the call, how many there are."""
+DEFAULT_TIMEOUT = 120.0
+MOST_CALLS = 8
+
+
+class Writers(Struct, frozen=True, kw_only=True):
+    """Who writes, who is asked where that fails, and what follows where both fail."""
+
+    main: Summarizer
+    other: Summarizer | None = None
+    on_failure: OnFailure = "auto"
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds for all calls of one summary together."""
+    most_calls: int = MOST_CALLS
+    other_when_complex: bool = False
+    """Whether the other one is asked first where the ledger shows much that is open or changed."""
+    rides_prefix: bool = False
+    """Whether the summariser is the main model, and is asked after what it has in its cache."""
+    progress: Progress | None = None
+
+
+def writers_of(
+    summarizer: Summarizer | Writers | str | None,
+    fallback: Summarizer | str | None = None,
+    *,
+    url: str = "",
+    on_failure: OnFailure = "auto",
+    timeout: float = DEFAULT_TIMEOUT,
+    progress: Progress | None = None,
+) -> Writers | None:
+    """Return who writes, None where the ledger alone does; names are looked up.
+
+    `url` is the address of the first, and of a fallback of the same kind; one of another kind
+    has its provider's own. Raises what `summarizer_named` raises, and `InvalidSetting` for a
+    fallback without a summariser.
+    """
+    if isinstance(summarizer, Writers):
+        return summarizer
+    main = _found(summarizer, url)
+    other = _found(fallback, url if _kind(fallback) == _kind(summarizer) else "")
+    if not timeout > 0:
+        raise InvalidSetting("summarizer_timeout", timeout, "above 0")
+    if main is None:
+        if other is not None:
+            raise InvalidSetting("fallback_summarizer", other.name, "given with a summarizer")
+        return None
+    return Writers(
+        main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress
+    )
+
+
+def _kind(given: Summarizer | str | None) -> str:
+    return given.partition(":")[0] if isinstance(given, str) else ""
+
+
+def _found(given: Summarizer | str | None, url: str = "") -> Summarizer | None:
+    if not isinstance(given, str):
+        return given
+    from holdfast.summarizers import summarizer_named
+
+    return summarizer_named(given, url=url)

@@ -1,0 +1,279 @@
+"""Summaries that are written while the agent goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import check
+from holdfast.engine.compressor import Compressor
+from holdfast.errors import SummarizerFailed
+from holdfast.policy import Policy
+from holdfast.testing import ScriptedSummarizer
+from holdfast.testing.long_lists import Exchange, written
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
+WAITS = 20.0
+"""More than any test takes."""
+
+
+def exchange(start: int, count: int = 1) -> list[Any]:
+    return written("openai-chat", [Exchange(2, 2, 900)] * count, start=start)
+
+
+def engine(summariser: ScriptedSummarizer, **settings: Any) -> Compressor:
+    return Compressor(**{
+        "context_length": 24_000, "policy": SMALL, "summarizer": summariser, "background": True,
+        **settings,
+    })  # fmt: skip
+
+
+def until_pressure(made: Compressor, summariser: ScriptedSummarizer) -> list[Any]:
+    """Append exchanges until the summariser is asked."""
+    items: list[Any] = []
+    for number in range(40):
+        made.append(*(new := exchange(number)))
+        items += new
+        if made.decide().pressure:
+            assert summariser.asked.wait(WAITS)
+            return items
+    raise AssertionError("no pressure")
+
+
+def test_pressure_begins_it_and_no_turn_waits() -> None:
+    """While there is room, `compact` says that one is under way; then it takes it in."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summariser)
+    items = until_pressure(made, summariser)
+    while not made.decide().due:
+        made.append(*(new := exchange(len(items))))
+        items += new
+    report = made.compact()
+    assert (report.status, report.reason) == ("unchanged", "already running")
+    assert made.messages == items
+    summariser.release()
+    while not made.is_prepared:
+        pass
+    made.append(*(new := exchange(900)))
+    report = made.compact()
+    assert (report.status, report.summary_source.source) == ("compacted", "model")
+    assert made.messages[-len(new) :] == new
+    assert not check(made.messages, provider="openai-chat")
+    assert made.undo()
+    assert made.messages == [*items, *new]
+    assert len(summariser.requests) == 1
+
+
+def test_where_the_next_turn_would_not_fit_it_is_waited_for() -> None:
+    """Hard urgency waits for what is under way, instead of beginning anew."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summariser)
+    items = until_pressure(made, summariser)
+    made.append(*exchange(500, 12))
+    assert made.decide().urgency == "hard"
+    summariser.release()
+    report = made.compact()
+    assert report.summary_source.source == "model"
+    assert len(summariser.requests) == 1
+    assert items[0] == made.recall(report.references[0].ref)[0] or report.folded > 0
+
+
+def test_a_changed_past_drops_what_was_prepared() -> None:
+    """A forced run in between wins; the prepared one is never swapped in."""
+    summariser = ScriptedSummarizer([GOOD, GOOD], hold=True)
+    made = engine(summariser)
+    until_pressure(made, summariser)
+    summariser.release()
+    assert made.compact(force=True).status == "compacted"
+    assert made.state.count == 1
+    assert made.compact().reason in ("below threshold", "deferred")
+    assert made.state.count == 1
+
+
+def test_what_is_cancelled_is_not_used() -> None:
+    """Also where it was ready."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summariser)
+    items = until_pressure(made, summariser)
+    made.cancel()
+    summariser.release()
+    assert made.compact().reason == "below threshold"
+    assert made.messages == items
+
+
+def test_a_failure_in_the_background_changes_nothing() -> None:
+    """It is told at the next run, and a pause follows."""
+    summariser = ScriptedSummarizer([SummarizerFailed("refused", "scripted:model")])
+    made = engine(summariser)
+    items = until_pressure(made, summariser)
+    while not made.is_prepared:
+        pass
+    report = made.compact()
+    assert (report.status, report.reason) == ("unchanged", "aborted")
+    assert made.messages == items
+    assert made.state.breaker.strikes == 1
+    made.append(*exchange(700))
+    assert len(summariser.requests) == 1
+
+
+def test_a_task_of_the_loop_does_the_same() -> None:
+    """For hosts that await; the loop stays free while the summary is written."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summariser, background=False)
+    items = exchange(0, 5)
+    made.append(*items)
+
+    async def go() -> tuple[str, str]:
+        assert made.aprepare()
+        assert not made.aprepare()
+        busy = (await made.acompact()).reason
+        made.append(*(new := exchange(300)))
+        items.extend(new)
+        summariser.release()
+        while not made.is_prepared:
+            await asyncio.sleep(0)
+        return busy, (await made.acompact()).summary_source.source
+
+    assert asyncio.run(go()) == ("already running", "model")
+    assert made.undo()
+    assert made.messages == items
+
+
+def test_a_loop_that_ends_first_ends_cleanly() -> None:
+    """Its task is cancelled with it, and the conversation is as it was."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summariser, background=False)
+    items = exchange(0, 5)
+    made.append(*items)
+
+    async def go() -> None:
+        assert made.aprepare()
+        await asyncio.sleep(0)
+
+    asyncio.run(go())
+    assert made.is_prepared
+    assert made.messages == items
+    summariser.release()
+    assert made.compact().summary_source.source == "model"
+
+
+STEPS = st.lists(
+    st.sampled_from(("turn", "turns", "compact", "force", "prepare", "release", "hold", "cancel",
+                     "undo", "restart", "fail", "usage")),
+    min_size=4, max_size=24,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("background", [True, False])
+@settings(max_examples=100, deadline=None)
+@given(steps=STEPS)
+def test_no_interleaving_breaks_a_law(steps: list[str], background: bool) -> None:
+    """Turns, swaps, cancels, undos and restarts in any order: valid, nothing lost, all come back.
+
+    After every step the provider accepts the list, the newest message is the last one, and every
+    message that was ever appended is there or behind a reference.
+    """
+    world = _World(background=background)
+    for step in steps:
+        getattr(world, step)()
+        world.hold_laws()
+    world.end()
+
+
+class _World:
+    """One conversation, its host and its summariser."""
+
+    def __init__(self, *, background: bool) -> None:
+        self.background = background
+        self.fails = False
+        self.items: list[Any] = []
+        self.serial = 0
+        self.summariser = self._summariser()
+        self.made = self._engine()
+
+    def _summariser(self) -> ScriptedSummarizer:
+        return ScriptedSummarizer(self._answer)
+
+    def _answer(self, request: object) -> Any:
+        del request
+        return SummarizerFailed("overloaded", "scripted:model") if self.fails else GOOD
+
+    def _engine(self) -> Compressor:
+        return engine(self.summariser, background=self.background, summarizer_timeout=WAITS)
+
+    def turn(self) -> None:
+        self.serial += 1
+        new = exchange(self.serial)
+        self.items += new
+        self.made.append(*new)
+
+    def turns(self) -> None:
+        for _ in range(4):
+            self.turn()
+
+    def compact(self) -> None:
+        if self.made.decide().urgency == "hard" or not self.made.is_preparing:
+            self.summariser.release()  # it would be waited for
+        self.made.compact()
+
+    def force(self) -> None:
+        self.summariser.release()
+        self.made.compact(force=True)
+
+    def prepare(self) -> None:
+        self.made.prepare()
+
+    def release(self) -> None:
+        self.summariser.release()
+
+    def hold(self) -> None:
+        self.summariser.hold()
+
+    def cancel(self) -> None:
+        self.made.cancel()
+
+    def undo(self) -> None:
+        self.made.undo()
+
+    def restart(self) -> None:
+        """A new process: the state and what the model sees are kept by the host."""
+        self.summariser.release()
+        self.made.cancel()
+        data, seen = self.made.snapshot(), self.made.messages
+        self.made = self._engine()
+        self.made.restore(data)
+        if seen:
+            self.made.append(*seen)
+        self.items = seen
+
+    def fail(self) -> None:
+        self.fails = not self.fails
+
+    def usage(self) -> None:
+        if self.items:
+            self.made.update_from_response({"prompt_tokens": self.made.decide().prompt_tokens + 9})
+
+    def hold_laws(self) -> None:
+        seen = self.made.messages
+        if not self.items:
+            return
+        assert not check(seen, provider="openai-chat")
+        assert seen[-1] == self.items[-1]
+        behind: list[Any] = []
+        for row in self.made.state.references:
+            behind += self.made.recall(row.ref)
+        held = [*map(repr, seen), *map(repr, behind)]
+        missing = [item for item in self.items if repr(item) not in held]
+        assert not missing
+
+    def end(self) -> None:
+        self.summariser.release()
+        self.made.cancel()
+        while self.made.undo():
+            pass
+        assert self.made.messages == self.items

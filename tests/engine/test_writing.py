@@ -1,0 +1,300 @@
+"""Summaries by a model in the engine: what is taken in, and what every failure leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, get_args
+
+import pytest
+
+import holdfast
+from holdfast.engine.compressor import Compressor
+from holdfast.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
+from holdfast.pipeline.failures import CLASSES, PAUSES
+from holdfast.policy import Policy
+from holdfast.report import Report
+from holdfast.testing import ScriptedSummarizer
+from holdfast.testing.laws import broken_laws
+from holdfast.testing.long_lists import Exchange, written
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
+GOOD = (
+    '{"completed": [{"text": "The agent looked through the values.", "source": ""}], '
+    '"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
+)
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+OUT_OF_REACH = ("refused", "not found", "unreachable")
+HOW = ("waits", "awaits")
+
+
+class Clock:
+    """A clock that stands still until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def engine(*answers: Any, clock: Clock | None = None, **settings: Any) -> Compressor:
+    made = Compressor(**{
+        "context_length": 32_000, "policy": SMALL, "clock": clock or Clock(),
+        "summarizer": ScriptedSummarizer(answers), **settings,
+    })  # fmt: skip
+    made.append(*ITEMS)
+    return made
+
+
+def compact(made: Compressor, how: str, **wishes: Any) -> Report:
+    if how == "waits":
+        return made.compact(**wishes)
+    return asyncio.run(made.acompact(**wishes))
+
+
+def failure(kind: FailureKind) -> SummarizerFailed:
+    return SummarizerFailed(kind, "scripted:model", "status 400")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_what_a_model_wrote_stands_in_the_summary(how: str) -> None:
+    """Checked, beside the ledger's facts, and the report says who wrote it."""
+    made = engine(GOOD)
+    report = compact(made, how)
+    assert report.status == "compacted"
+    note = report.summary_source
+    assert (note.source, note.name, note.calls, note.failure) == ("model", "scripted:model", 1, "")
+    assert note.patched > 0
+    assert "Everything was checked before it was changed." in str(made.messages)
+    assert made.state.prose is not None
+    assert broken_laws(ITEMS, made.messages, report, made.recall, provider="openai-chat") == []
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_failure_loses_nothing(kind: FailureKind, how: str) -> None:
+    """Where nobody can be reached and there is room, the very same messages come back; otherwise
+    the ledger's summary, with the failure in the report and a pause after it.
+    """
+    clock = Clock()
+    made = engine(failure(kind), clock=clock)
+    assert made.decide().urgency == "soft"
+    report = compact(made, how)
+    if kind in OUT_OF_REACH or kind == "cancelled":
+        assert (report.status, report.reason) == ("unchanged", "aborted")
+        assert "nothing was changed" in report.detail
+        assert made.messages == ITEMS
+        assert made.state.count == 0
+    else:
+        assert (report.status, report.summary_source.source) == ("compacted", "ledger")
+        assert any(kind in note for note in report.notes)
+        assert made.undo()
+        assert made.messages == ITEMS
+    assert report.summary_source.failure == kind
+    assert report.summary_source.retry_class == CLASSES[kind]
+    pause = made.state.breaker.until - clock.now if report.status == "unchanged" else 0
+    if kind in OUT_OF_REACH:
+        assert pause == PAUSES[CLASSES[kind]]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cancelled"])
+def test_the_settings_say_what_follows(kind: FailureKind) -> None:
+    """`ledger` never stops, `abort` always does, and at hard urgency only `abort` does."""
+    assert engine(failure(kind), on_failure="ledger").compact().status == "compacted"
+    stopped = engine(failure(kind), on_failure="abort").compact()
+    assert (stopped.status, stopped.reason) == ("unchanged", "aborted")
+    tight = engine(failure(kind), context_length=24_000)
+    assert tight.decide().urgency == "hard"
+    assert tight.compact().summary_source.source == "ledger"
+    stuck = engine(failure(kind), context_length=24_000, on_failure="abort")
+    assert stuck.compact().reason == "aborted"
+    assert stuck.messages == ITEMS
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cancelled"])
+def test_the_other_summariser_is_asked_once(kind: FailureKind, how: str) -> None:
+    """Whatever went wrong with the first; the user reads of it."""
+    other = ScriptedSummarizer([GOOD], name="scripted:other")
+    made = engine(failure(kind), fallback_summarizer=other)
+    report = compact(made, how)
+    assert report.summary_source.name == "scripted:other"
+    assert len(other.requests) == 1
+    assert any("the other summariser was asked" in note for note in report.notes)
+    assert not made.state.breaker.is_open(0)
+
+
+def test_both_fail_and_the_last_failure_counts() -> None:
+    """One pause, that of the second."""
+    clock = Clock()
+    other = ScriptedSummarizer([failure("overloaded")], name="scripted:other")
+    made = engine(failure("refused"), clock=clock, fallback_summarizer=other)
+    report = made.compact()
+    assert (report.summary_source.source, report.summary_source.failure) == ("ledger", "overloaded")
+    assert made.state.breaker.strikes == 1
+    assert made.state.breaker.until == clock.now + 60
+
+
+def test_nobody_is_asked_during_a_pause() -> None:
+    """The reason is `cooldown`; after it, or by force, the summariser is asked again."""
+    clock = Clock()
+    summariser = ScriptedSummarizer([failure("refused"), failure("refused"), GOOD])
+    made = engine(clock=clock, summarizer=summariser)
+    assert made.compact().reason == "aborted"
+    assert made.compact().reason == "cooldown"
+    clock.now += 599
+    waiting = made.compact()
+    assert (waiting.reason, len(summariser.requests)) == ("cooldown", 1)
+    assert "in 1 s" in waiting.detail
+    clock.now += 1
+    assert made.compact().reason == "aborted"
+    assert made.state.breaker.until == clock.now + 1_200
+    assert made.compact(force=True).summary_source.source == "model"
+    assert made.state.breaker.strikes == 0
+
+
+def test_a_pause_survives_a_restart() -> None:
+    """It is part of the state."""
+    clock = Clock()
+    made = engine(failure("refused"), clock=clock)
+    made.compact()
+    again = Compressor(
+        context_length=32_000, policy=SMALL, clock=clock, summarizer=ScriptedSummarizer([])
+    )
+    again.restore(made.snapshot())
+    again.append(*ITEMS)
+    assert again.compact().reason == "cooldown"
+
+
+def test_during_a_pause_a_full_session_goes_on_without_a_model() -> None:
+    """Where the ledger may stand in, it does, and nobody is asked."""
+    made = engine(failure("overloaded"))
+    assert made.compact().summary_source.source == "ledger"
+    made.append(*written("openai-chat", [Exchange(2, 2, 900)] * 8, start=900))
+    made.update_from_response({"prompt_tokens": 31_000})
+    report = made.compact()
+    assert (report.status, report.summary_source.source) == ("compacted", "ledger")
+    assert report.summary_source.failure == "overloaded"
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("error", [ValueError("secret words"), KeyError("x"), RuntimeError()])
+def test_a_summariser_that_breaks_its_protocol_is_a_failure(error: Exception, how: str) -> None:
+    """Its error names the type alone: messages of errors may hold what was said."""
+    report = compact(engine(error), how)
+    assert report.summary_source.failure == "broken answer"
+    assert "secret words" not in str(report)
+    assert type(error).__name__ in str(report.notes)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_an_interrupt_leaves_everything_as_it_was(how: str) -> None:
+    """It goes through, and the next run starts from the same place."""
+    made = engine(KeyboardInterrupt(), GOOD)
+    before = made.snapshot()
+    with pytest.raises(KeyboardInterrupt):
+        compact(made, how)
+    assert made.messages == ITEMS
+    assert made.snapshot() == before
+    assert compact(made, how).summary_source.source == "model"
+
+
+def test_cancelling_a_run_that_is_awaited_changes_nothing() -> None:
+    """The task ends, the conversation is as before."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer=summariser)
+
+    async def go() -> None:
+        task = asyncio.create_task(made.acompact())
+        while not summariser.asked.is_set():
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    assert made.messages == ITEMS
+    assert made.state.count == 0
+    assert made.state.breaker.strikes == 0
+
+
+def test_what_arrives_while_a_run_is_awaited_is_kept() -> None:
+    """The agent goes on; its new messages stand after the summary."""
+    summariser = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer=summariser)
+    new = {"role": "user", "content": "And this came in between."}
+
+    async def go() -> Report:
+        task = asyncio.create_task(made.acompact())
+        while not summariser.asked.is_set():
+            await asyncio.sleep(0)
+        made.append(new)
+        summariser.release()
+        return await task
+
+    report = asyncio.run(go())
+    assert report.summary_source.source == "model"
+    assert made.messages[-1] == new
+    assert made.undo()
+    assert made.messages == [*ITEMS, new]
+
+
+def test_another_compaction_in_between_wins() -> None:
+    """What was planned before it is dropped, and says so."""
+    summariser = ScriptedSummarizer([GOOD, GOOD], hold=True)
+    made = engine(summarizer=summariser)
+
+    async def go() -> tuple[Report, Report]:
+        first = asyncio.create_task(made.acompact())
+        while not summariser.asked.is_set():
+            await asyncio.sleep(0)
+        summariser.release()
+        second = made.compact()
+        return await first, second
+
+    first, second = asyncio.run(go())
+    assert second.status == "compacted"
+    assert (first.status, first.reason) == ("unchanged", "aborted")
+    assert made.state.count == 1
+
+
+@pytest.mark.parametrize("bad", [
+    "", "   ", "I'm sorry, but I can't help with that.", "<html><body>502</body></html>",
+    "{}", '{"task": []}',
+])  # fmt: skip
+def test_a_useless_answer_is_a_failure(bad: str) -> None:
+    """The ledger's summary stands instead."""
+    report = engine(bad).compact()
+    assert report.status == "compacted"
+    assert report.summary_source.source == "ledger"
+    assert report.summary_source.failure in ("empty answer", "broken answer", "bad answer")
+
+
+def test_one_shot_takes_a_summariser_too() -> None:
+    """By object or by name; a failure keeps the very object that was given."""
+    done = holdfast.compress(
+        ITEMS, context_length=12_000, policy=SMALL, summarizer=ScriptedSummarizer([GOOD])
+    )
+    assert done.report.summary_source.name == "scripted:model"
+    refused = holdfast.compress(
+        ITEMS,
+        context_length=32_000,
+        policy=SMALL,
+        summarizer=ScriptedSummarizer([failure("refused")]),
+    )
+    assert refused.messages is ITEMS
+    assert (refused.report.status, refused.report.reason) == ("unchanged", "aborted")
+    with pytest.raises(UnknownName, match="openai:MODEL"):
+        holdfast.compress(ITEMS, summarizer="llama:3")
+    with pytest.raises(InvalidSetting, match="above 0"):
+        holdfast.compress(ITEMS, summarizer=ScriptedSummarizer([]), summarizer_timeout=0)
+    with pytest.raises(InvalidSetting, match="with a summarizer"):
+        holdfast.compress(ITEMS, fallback_summarizer=ScriptedSummarizer([]))
+
+
+def test_no_time_is_left_for_a_second_call() -> None:
+    """All calls of one summary share the time that they are given."""
+    slow = ScriptedSummarizer(hold=True)
+    report = engine(summarizer=slow, summarizer_timeout=0.02).compact()
+    assert report.summary_source.failure == "timed out"
