@@ -8,6 +8,7 @@
 | any: path, url, command  | it was there                          | the sentence goes  |
 | any: identifier, number  | it was there                          | it is marked       |
 | any: order to the reader | the user wrote it                     | the sentence goes  |
+| any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
 | any: piece of a secret   | never                                 | the sentence goes  |
 
 What somebody would open, fetch or run is taken away, and what is only read is marked. A sentence
@@ -29,7 +30,7 @@ from holdfast.pipeline.gate.asks import Quoted, Quotes
 from holdfast.pipeline.gate.evidence import MARKS, Evidence, hidden_in, holds
 from holdfast.pipeline.gate.language import wrong_language
 from holdfast.pipeline.gate.names import NameKind, names_in, words_in
-from holdfast.pipeline.gate.phrases import ORDERS
+from holdfast.pipeline.gate.phrases import CLAIMS, ORDERS
 from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
@@ -158,6 +159,8 @@ class _Gate:
             return "dropped"
         if is_order(text) and not self._quotes.has(text):
             return "dropped"
+        if is_claim(text) and self._quotes.find(text, "") is None:
+            return "dropped"
         names = names_in(text)
         unknown = [name for name in names if not holds(evidence, name)]
         if any(name.kind in _ACTED_ON for name in unknown):
@@ -169,8 +172,17 @@ class _Gate:
 
 def is_order(text: str) -> bool:
     """Return whether a sentence speaks to whoever reads it."""
+    return _says(text, ORDERS)
+
+
+def is_claim(text: str) -> bool:
+    """Return whether a sentence says what the user wanted."""
+    return _says(text, CLAIMS)
+
+
+def _says(text: str, phrases: tuple[str, ...]) -> bool:
     small = " ".join(text.casefold().split())
-    return any(words in small for words in ORDERS)
+    return any(words in small for words in phrases)
 
 
 def _unmarked(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Words by which an answer is told to be no note, and a sentence to be an order to the agent."""
+"""Words by which an answer is told to be no note, and a sentence an order, or a claim."""
 
 from __future__ import annotations
 
@@ -32,3 +32,20 @@ ORDERS = (
 )  # fmt: skip
 """How a sentence speaks to whoever reads the note. A note reports; an order in it is kept only
 where the user wrote it."""
+
+CLAIMS = (
+    "user ask", "user also ask", "user want", "user request", "user need", "user said",
+    "user wrote", "user told", "user instruct", "user order", "user demand", "user insist",
+    "user prefer", "user requires", "user would like", "user wishes", "user agreed",
+    "user confirmed", "user approved", "user decided", "requested by the user",
+    "asked by the user", "at the user's request", "as the user",
+    "benutzer bat", "benutzer will", "benutzer möchte", "benutzer verlangt", "nutzer bat",
+    "nutzer will", "nutzer möchte", "nutzer verlangt", "vom benutzer gewünscht",
+    "usuario pidió", "usuario quiere", "usuario solicitó", "usuario pide",
+    "utilisateur a demandé", "utilisateur veut", "utilisateur demande", "utilisateur souhaite",
+    "usuário pediu", "usuário quer", "usuário solicitou",
+    "пользователь попросил", "пользователь хочет", "пользователь просит", "пользователь требует",
+    "用户要求", "用户希望", "用户想", "用户让", "ユーザーは", "ユーザーが", "ユーザーから",
+    "사용자가", "사용자는",
+)  # fmt: skip
+"""How a sentence says what the user wanted: kept only where the user's own words bear it out."""

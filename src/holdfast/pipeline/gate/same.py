@@ -69,12 +69,16 @@ def _stem(word: str) -> str:
 
 
 def is_same(one: Likeness, other: Likeness) -> bool:
-    """Return whether most words of the shorter are in the longer, and neither names something
-    that sets them apart.
+    """Return whether the words of the shorter are in the longer, most of them where both name the
+    same thing, and neither names something that sets them apart.
+
+    One other word sets two sentences without names apart: to keep both costs little, and a fact
+    that is taken for another is lost.
     """
     fewer = min(len(one.words), len(other.words))
     shared = len(one.words & other.words)
-    if shared < _LEAST_SHARED or shared < _ALIKE * fewer:
+    alike = _ALIKE if one.names and other.names else 1.0
+    if shared < _LEAST_SHARED or shared < alike * fewer:
         return False
     return one.names <= other.names or other.names <= one.names
 
