@@ -22,6 +22,7 @@ from holdfast.cli.inputs import (
 )
 from holdfast.cli.report import Found, Unreadable, compression_report, emit, found
 from holdfast.cli.settings import Window, settings_from, settings_options, window_for
+from holdfast.cli.summarizer import summarizer_options, writers_for
 from holdfast.config import Settings
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
@@ -36,6 +37,7 @@ from holdfast.engine.originals import (
     joined,
     write_originals,
 )
+from holdfast.engine.writers import Writers
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable
 from holdfast.report import Reference, Report
 from holdfast.tokens.exact import exact_counter
@@ -49,6 +51,7 @@ from holdfast.transcript import Transcript
     "--target-tokens", type=click.IntRange(min=1), metavar="N", help="Compact to this size."
 )
 @settings_options
+@summarizer_options
 @click.option(
     "--keep-last", type=click.IntRange(min=1), metavar="N",
     help="Keep this many exchanges, from a user message on.",
@@ -78,11 +81,12 @@ def compress(file: str, **options: Any) -> int:
 
     What every provider accepts comes out: the newest messages as they were (results that do not
     fit by themselves are cut in the middle), older tool results as one-line digests, the rest
-    folded into a summary, made without a model. Each of these carries a reference, and the
-    originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
-    recall` gives one back, `holdfast undo` all. On standard output there are references only with
-    --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
-    Where nothing can be saved, OUT is FILE, and the reason is said.
+    folded into a summary. That is made without a model; with --summarizer a model writes its
+    prose, checked against the transcript (a preview asks nobody). Each of these carries a
+    reference, and the originals are in OUT.originals.jsonl (for its owner alone), written before
+    OUT: `holdfast recall` gives one back, `holdfast undo` all. On standard output there are
+    references only with --originals. What breaks the provider's rules is mended first, or refused
+    with exit code 2. Where nothing can be saved, OUT is FILE, and the reason is said.
 
     \b
     holdfast compress session.json -o small.json
@@ -92,6 +96,7 @@ def compress(file: str, **options: Any) -> int:
     asked = _Asked(file=file, options=options)
     _refuse_contradictions(asked)
     settings = settings_from(options)
+    asked = replace(asked, writers=writers_for(settings))
     for name in (asked.output, asked.originals, options["report_file"]):
         if name and not asked.preview:
             check_writable(name)
@@ -116,6 +121,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
     file: str
     options: dict[str, Any]
+    writers: Writers | None = None
 
     @property
     def output(self) -> str:
@@ -220,6 +226,7 @@ def _run(
         above=None if above is None else _position(above, transcript, given, number),
         references=bool(asked.originals) or asked.preview,
         counter=exact_counter(window.model) if options["exact_tokens"] else None,
+        summarizer=None if asked.preview else asked.writers,
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
@@ -231,9 +238,16 @@ def _run(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *([window.note] if window.note else [])),
+        notes=(*done.report.notes, *_notes(asked, window)),
     )
     return Run(window, done, result, report)
+
+
+def _notes(asked: _Asked, window: Window) -> list[str]:
+    found = [window.note] if window.note else []
+    if asked.preview and asked.writers is not None:
+        found.append(f"a preview asks nobody: {asked.writers.main.name} would write the summary")
+    return found
 
 
 def _position(above: str, transcript: Transcript, given: Input, number: int) -> int:

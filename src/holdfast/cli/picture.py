@@ -28,7 +28,7 @@ from holdfast.cli.files import STANDARD, label
 from holdfast.cli.inputs import Input
 from holdfast.cli.strip import Cell, Mark, per_column_of
 from holdfast.engine.difference import Difference, difference_made
-from holdfast.report import Report
+from holdfast.report import Report, SummaryNote
 
 SHOWN_RECORDS = 20
 BAR_COLUMNS = 24
@@ -149,9 +149,8 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
         _line(console, "a preview: nothing was written")
     summary = sum(report.summary_tokens for report in reports)
     if summary:
-        made = [report.summary_source.source for report in reports if report.summary_tokens]
-        makers = dict.fromkeys(made)
-        names = " and ".join(_maker(source) for source in makers)
+        made = [report.summary_source for report in reports if report.summary_tokens]
+        names = " and ".join(dict.fromkeys(map(_maker, made)))
         _line(console, f"summary: {counted(summary, 'token')}, made by {names}")
     if written.preview:
         return
@@ -166,8 +165,14 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
         _line(console, f"recall one: holdfast recall {rows[0].ref} --originals {place}")
 
 
-def _maker(source: str) -> str:
-    return "the ledger, without a model" if source == "ledger" else f"a {source}"
+def _maker(note: SummaryNote) -> str:
+    if note.source == "ledger":
+        return "the ledger, without a model"
+    return (
+        f"{note.name} ({counted(note.verified, 'sentence')} verified, {note.unchecked} without "
+        f"names, {note.unverified} marked, {note.dropped} dropped; "
+        f"{counted(note.patched, 'fact')} put in)"
+    )
 
 
 def _notes(console: Console, reports: Sequence[Report]) -> None:

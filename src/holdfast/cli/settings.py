@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import click
 from msgspec import Struct
 
+from holdfast.cli.summarizer import SUMMARIZER_OPTIONS
 from holdfast.config import Settings, read_settings
 from holdfast.engine.windows import context_window
 from holdfast.errors import MissingExtra
@@ -54,9 +55,9 @@ def settings_options(command: F) -> F:
 def settings_from(options: Mapping[str, Any]) -> Settings:
     """Return the settings that the options of `settings_options` ask for, or raise."""
     flags = {
-        setting: (flag, options[flag[2:].replace("-", "_")])
-        for flag, setting, _, _, _ in _OPTIONS
-        if options[flag[2:].replace("-", "_")] is not None
+        setting: (flag, given)
+        for flag, setting, _, _, _ in (*_OPTIONS, *SUMMARIZER_OPTIONS)
+        if (given := options.get(flag[2:].replace("-", "_"))) is not None
     }
     return read_settings(options["config"], flags=flags)
 

@@ -1,0 +1,51 @@
+"""The options that name who writes summaries, and the line that shows that somebody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from holdfast.config import Settings
+from holdfast.engine.writers import Writers, writers_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SUMMARIZER_OPTIONS: tuple[tuple[str, str, Any, str, str], ...] = (
+    ("--summarizer", "summarizer.model", str, "WHO",
+     "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
+     "litellm:MODEL; keys come from the usual variables."),
+    ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summariser."),
+    ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
+     "Who is asked, once, where the summariser fails."),
+    ("--summarizer-timeout", "summarizer.timeout", float, "S",
+     "Seconds that the summariser has (120)."),
+    ("--on-failure", "summarizer.on_failure", click.Choice(["auto", "ledger", "abort"]), "",
+     "Where nobody wrote a summary: make one without a model (ledger), change nothing (abort), or "
+     "ledger unless it is the key or the network and there is room (auto)."),
+)  # fmt: skip
+"""Flag, setting, type, metavariable, help."""
+
+
+def summarizer_options(command: F) -> F:
+    """Add the flags that name a summariser to a command."""
+    for flag, _, kind, metavar, text in reversed(SUMMARIZER_OPTIONS):
+        command = click.option(flag, type=kind, metavar=metavar or None, help=text)(command)
+    return command
+
+
+def writers_for(settings: Settings) -> Writers | None:
+    """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
+    return writers_of(
+        settings.summarizer,
+        settings.fallback_summarizer,
+        url=settings.summarizer_url,
+        on_failure=settings.on_failure,
+        timeout=settings.summarizer_timeout,
+        progress=_show,
+    )
+
+
+def _show(name: str, number: int, total: int) -> None:
+    click.echo(f"holdfast: asking {name} for a summary, call {number} of {total}", err=True)
