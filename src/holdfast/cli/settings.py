@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeVar
 import click
 from msgspec import Struct
 
+from holdfast.catalog.windows import context_window
 from holdfast.cli.summarizer import SUMMARIZER_OPTIONS
 from holdfast.config import Settings, read_settings
-from holdfast.engine.windows import context_window
 from holdfast.errors import MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
 from holdfast.transcript import Transcript

@@ -39,6 +39,10 @@ class Author:
         self._clock = clock
         self._preparing: InThread | InTask | None = None
         self._looked_at = 0
+        if self._background and writers is not None:
+            for writer in (writers.main, writers.other):
+                # what an SDK needs to begin would hold up a turn later
+                getattr(writer, "warm", _nothing)()
 
     # In the foreground
 
@@ -188,6 +192,10 @@ class Author:
             self._here.last = last  # a look is no run
             return None
         return run
+
+
+def _nothing() -> None:
+    """Stand for what a summariser need not have."""
 
 
 def _may_act(decision: Decision) -> bool:

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from holdfast.catalog.windows import window_of
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.conversation import Conversation, Settings, first_int, prompt_tokens_of
 from holdfast.engine.recall import TOOLS, answer_tool
-from holdfast.engine.windows import window_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import window_note
 from holdfast.pipeline.compact import Unchanged, plan

@@ -9,13 +9,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.catalog.windows import window_of
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
-from holdfast.engine.windows import window_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import Moment, Written, moment_at, patched, told, write
 from holdfast.errors import InvalidSetting, UnknownReference

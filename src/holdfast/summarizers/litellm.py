@@ -1,0 +1,68 @@
+"""Any provider that litellm knows, through litellm."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from holdfast.ports import SummaryAnswer, SummaryRequest
+from holdfast.summarizers.asking import Asked, checked_url, demand, imported
+from holdfast.summarizers.draft import draft_for, read_stream
+from holdfast.summarizers.openai_chat import OPTIONS, chat_body, take_chunk
+
+
+def litellm(model: str, *, url: str = "", context_length: int = 0) -> Asked:
+    """Return a summariser that asks through litellm; the keys are in the variables it names.
+
+    Raises `MissingExtra` where litellm is not installed.
+    """
+    demand("litellm", "a summary through litellm")
+    checked_url(url)
+    name = f"litellm:{model}"
+
+    async def ask(
+        request: SummaryRequest, seconds: float, without: frozenset[str]
+    ) -> SummaryAnswer:
+        library = await imported("litellm")
+        # it prints an advertisement to standard output on every error otherwise
+        library.suppress_debug_info = True
+        body = chat_body(request, model, without)
+        draft = draft_for(request)
+        stream = await library.acompletion(
+            **body, api_base=url or None, timeout=seconds, num_retries=0, max_retries=0
+        )
+        await read_stream(stream, draft, take_chunk)
+        if not _is_finished(stream) and not draft.is_full:
+            draft.stopped = None
+        return draft.answer(name)
+
+    return Asked(
+        name,
+        ask,
+        context_length=context_length,
+        package="litellm",
+        key="the variable with the provider's key",
+        options=OPTIONS,
+        tidy=_close_clients,
+    )
+
+
+def _is_finished(stream: Any) -> bool:
+    """Whether the provider said why it stopped: where it did not, litellm says "stop" itself."""
+    fields = ("received_finish_reason", "intermittent_finish_reason")
+    return not hasattr(stream, fields[0]) or any(getattr(stream, field, None) for field in fields)
+
+
+async def _close_clients() -> None:
+    """Close the clients that litellm keeps for the running loop, which ends now.
+
+    It would keep them by the id of the loop, and hand them to a later loop of the same id.
+    """
+    library = await imported("litellm")
+    cache: Any = library.in_memory_llm_clients_cache
+    suffix = f"-{id(asyncio.get_running_loop())}"
+    for key in [key for key in cache.cache_dict if str(key).endswith(suffix)]:
+        client = cache.cache_dict.pop(key)
+        close = getattr(client, "aclose", None) or getattr(client, "close", None)
+        if close is not None:
+            await close()
