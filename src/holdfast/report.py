@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -124,6 +124,8 @@ class Report(Struct, frozen=True, kw_only=True):
     repaired: tuple[str, ...] = ()
     """What had to be mended first, because the list broke its provider's rules."""
     notes: tuple[str, ...] = ()
+    economics: dict[str, Any] | None = None
+    """Whether it pays, with the whole sum; None where prices are not known or nobody asked."""
 
     @property
     def headline(self) -> str:

@@ -20,12 +20,14 @@ COMMANDS = {
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "inspect": "Show where the context of a transcript goes.",
+    "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
     "reduce": "Make one text smaller by what it is.",
     "repair": "Mend what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in what was folded or rewritten.",
+    "simulate": "Replay sessions and show what each strategy would cost.",
     "undo": "Give back a transcript as it was before it was compressed.",
 }
 """Name of a command, which is also the name of its file, and what it does."""

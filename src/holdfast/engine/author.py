@@ -6,11 +6,16 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from holdfast.caching.economics import Verdict
+from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.conversation import Conversation
-from holdfast.engine.run import Run, begin, end
+from holdfast.engine.economy import Economy, as_told, economy_of, weighed
+from holdfast.engine.run import Made, Run, begin, end, made_of
 from holdfast.engine.writers import Writers
-from holdfast.engine.writing import Moment, Written, awrite, moment_at, write
+from holdfast.engine.writing import Moment, awrite, moment_at, write
 from holdfast.pipeline.compact import Unchanged
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
@@ -32,8 +37,16 @@ class Author:
         *,
         background: bool = False,
         clock: Clock = time.time,
+        prices: Prices | None = None,
+        ttl: Ttl = "5m",
     ) -> None:
         self._here = here
+        self._given_prices = prices
+        self._ttl: Ttl = ttl
+        self._economies: dict[str, Economy | None] = {}
+        self._used_at = clock()
+        self._retry_from = 0
+        self._why = ""
         self._writers = writers
         self._background = background and writers is not None
         self._clock = clock
@@ -54,15 +67,18 @@ class Author:
                 return self._busy()
             if isinstance(preparing, InThread):
                 preparing.wait(self._patience())
-            if (written := self._taken(preparing)) is not None:
-                return end(self._here, preparing.run, written)
+            if (made := self._taken(preparing)) is not None:
+                return self._shown(end(self._here, preparing.run, made), None)
         run = self._begun(wish, force=force)
         if isinstance(run, Report):
             return run
+        verdict = None if force else self._weighed(run)
+        if verdict is not None and verdict.answer == "wait":
+            return self._deferred(run, verdict)
         written = (
             write(run.todo, self._writers, self._moment(run, force)) if self._writers else None
         )
-        return end(self._here, run, written)
+        return self._shown(end(self._here, run, made_of(run, written)), verdict)
 
     async def acompact(self, wish: Wish, *, force: bool) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
@@ -74,15 +90,54 @@ class Author:
                 await asyncio.wait({preparing.task}, timeout=self._patience())
             else:
                 await asyncio.to_thread(preparing.wait, self._patience())
-            if (written := self._taken(preparing)) is not None:
-                return end(self._here, preparing.run, written)
+            if (made := self._taken(preparing)) is not None:
+                return self._shown(end(self._here, preparing.run, made), None)
         run = self._begun(wish, force=force)
         if isinstance(run, Report):
             return run
+        verdict = None if force else self._weighed(run)
+        if verdict is not None and verdict.answer == "wait":
+            return self._deferred(run, verdict)
         written = None
         if self._writers is not None:
             written = await awrite(run.todo, self._writers, self._moment(run, force))
-        return end(self._here, run, written)
+        return self._shown(end(self._here, run, made_of(run, written)), verdict)
+
+    def used(self) -> None:
+        """Note that the provider has just read the conversation: its cache is warm."""
+        self._used_at = self._clock()
+
+    # Whether it pays
+
+    def _weighed(self, run: Run, due_at: int | None = None) -> Verdict | None:
+        """Return what the sum says; None where prices are not known."""
+        economy = self._economy()
+        if economy is None:
+            return None
+        idle = self._clock() - self._used_at
+        return weighed(self._here, run, economy, self._writers, idle, due_at=due_at)
+
+    def _economy(self) -> Economy | None:
+        model = self._here.settings.model
+        if model not in self._economies:
+            self._economies[model] = economy_of(model, self._given_prices, self._ttl)
+        return self._economies[model]
+
+    def _deferred(self, run: Run, verdict: Verdict) -> Report:
+        """Leave all as it is until the conversation has grown by something worth another look."""
+        here = self._here
+        self._retry_from = here.estimate() + here.settings.budget.tail_tokens // 2
+        self._why = verdict.sentence
+        stays = Unchanged("deferred", verdict.sentence, run.todo.tokens_before)
+        return self._shown(here.reported(run.todo.work, stays, run.decision), verdict)
+
+    def _shown(self, report: Report, verdict: Verdict | None) -> Report:
+        if report.status == "compacted":
+            self._retry_from = 0
+        if verdict is None:
+            return report
+        self._here.last = replace(report, economics=as_told(verdict))
+        return self._here.last
 
     # In the background
 
@@ -139,13 +194,13 @@ class Author:
     def _patience(self) -> float:
         return self._writers.timeout if self._writers else 0.0
 
-    def _taken(self, preparing: InThread | InTask) -> Written | None:
-        written = preparing.written()
+    def _taken(self, preparing: InThread | InTask) -> Made | None:
+        made = preparing.made()
         if self._preparing is preparing:
             self._preparing = None
-        if written is None:
+        if made is None:
             preparing.cancel()
-        return written
+        return made
 
     def _busy(self) -> Report:
         here, decision = self._here, self._here.decide()
@@ -156,7 +211,16 @@ class Author:
         return here.reported(here.work(Wish()), stays, decision)
 
     def _begun(self, wish: Wish, *, force: bool) -> Run | Report:
-        return begin(self._here, wish, force=force, frozen=self._writers is not None)
+        here, decision = self._here, self._here.decide()
+        if not force and decision.urgency == "soft" and self._is_settled():
+            stays = Unchanged("deferred", self._why, here.estimate())
+            return here.reported(here.work(wish), stays, decision)
+        return begin(here, wish, force=force, frozen=self._writers is not None)
+
+    def _is_settled(self) -> bool:
+        """Return whether it was weighed, and nothing has come since that could change the sum."""
+        is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
+        return is_warm and self._here.estimate() < self._retry_from
 
     def _moment(self, run: Run, forced: bool) -> Moment:
         return moment_at(
@@ -191,7 +255,8 @@ class Author:
         if isinstance(run, Report):
             self._here.last = last  # a look is no run
             return None
-        return run
+        verdict = self._weighed(run, due_at=self._here.settings.budget.pressure_tokens)
+        return None if verdict is not None and verdict.answer == "wait" else run
 
 
 def _nothing() -> None:

@@ -6,9 +6,9 @@ import asyncio
 import threading
 from typing import Protocol
 
-from holdfast.engine.run import Run
+from holdfast.engine.run import Made, Run, made_of
 from holdfast.engine.writers import Writers
-from holdfast.engine.writing import Moment, Written, awrite, write
+from holdfast.engine.writing import Moment, awrite, write
 
 
 class Preparing(Protocol):
@@ -24,8 +24,8 @@ class Preparing(Protocol):
         """Whether it was written, or has failed for good."""
         ...
 
-    def written(self) -> Written | None:
-        """Return what was written; None where it was cancelled or is not done."""
+    def made(self) -> Made | None:
+        """Return what came of it; None where it was cancelled or is not done."""
         ...
 
     def cancel(self) -> None:
@@ -38,7 +38,7 @@ class InThread:
 
     def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
         self.run = run
-        self._written: Written | None = None
+        self._made: Made | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(
             target=self._write, args=(writers, moment), name="holdfast-summary", daemon=True
@@ -47,7 +47,7 @@ class InThread:
 
     def _write(self, writers: Writers, moment: Moment) -> None:
         try:
-            self._written = write(self.run.todo, writers, moment)
+            self._made = made_of(self.run, write(self.run.todo, writers, moment))
         finally:
             self._ended.set()
 
@@ -56,9 +56,9 @@ class InThread:
         """Whether the thread has ended."""
         return self._ended.is_set()
 
-    def written(self) -> Written | None:
-        """Return what was written; None where it was cancelled, or broke, or is not done."""
-        return self._written if self._ended.is_set() else None
+    def made(self) -> Made | None:
+        """Return what came of it; None where it was cancelled, or broke, or is not done."""
+        return self._made if self._ended.is_set() else None
 
     def wait(self, timeout: float) -> bool:
         """Wait until it is done; False where that took longer."""
@@ -66,7 +66,12 @@ class InThread:
 
     def cancel(self) -> None:
         """Let it go; a request that is under way ends by itself, and is not used."""
-        self._written = None
+        self._made = None
+
+
+async def _made_in_task(run: Run, writers: Writers, moment: Moment) -> Made:
+    written = await awrite(run.todo, writers, moment)
+    return await asyncio.to_thread(made_of, run, written)
 
 
 class InTask:
@@ -74,7 +79,7 @@ class InTask:
 
     def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
         self.run = run
-        self.task = asyncio.get_running_loop().create_task(awrite(run.todo, writers, moment))
+        self.task = asyncio.get_running_loop().create_task(_made_in_task(run, writers, moment))
         # a failure is taken up by `written`; a loop that closes first must not complain
         self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -83,8 +88,8 @@ class InTask:
         """Whether the task has ended."""
         return self.task.done()
 
-    def written(self) -> Written | None:
-        """Return what was written; None where it was cancelled, or broke, or is not done."""
+    def made(self) -> Made | None:
+        """Return what came of it; None where it was cancelled, or broke, or is not done."""
         task = self.task
         if not task.done() or task.cancelled() or task.exception() is not None:
             return None

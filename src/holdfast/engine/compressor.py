@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog.windows import window_of
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
@@ -53,12 +54,16 @@ class Compressor(ContextEngine):
         on_failure: OnFailure = "auto",
         summarizer_timeout: float = DEFAULT_TIMEOUT,
         background: bool = False,
+        prices: Prices | None = None,
+        cache_ttl: Ttl = "5m",
         clock: Clock = time.time,
     ) -> None:
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens.
 
         With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
-        the pressure warning is due; `on_failure` says what follows where it cannot.
+        the pressure warning is due; `on_failure` says what follows where it cannot. Where prices
+        are given, or known for the model (the extra `prices`), a compaction that would cost more
+        than it saves is deferred as long as there is room.
         """
         window, source = window_of(model, context_length)
         counts = counter or Estimator()
@@ -76,7 +81,10 @@ class Compressor(ContextEngine):
         self._writers = writers_of(
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
-        self._author = Author(self._here, self._writers, background=background, clock=clock)
+        self._author = Author(
+            self._here, self._writers, background=background, clock=clock,
+            prices=prices, ttl=cache_ttl,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -87,7 +95,10 @@ class Compressor(ContextEngine):
 
     def append(self, *messages: Any) -> None:
         """Take new messages at the end of the conversation; costs the same at any length."""
+        turns = self._here.turns
         self._here.append(*messages)
+        if self._here.turns != turns:
+            self._author.used()
         self._author.look()
 
     def decide(self, prompt_tokens: int | None = None) -> Decision:
@@ -198,6 +209,7 @@ class Compressor(ContextEngine):
         if prompt <= 0:
             return
         self._here.report_usage(prompt)
+        self._author.used()
         self.last_prompt_tokens = prompt
         self.last_completion_tokens = first_int(
             usage, "completion_tokens", "output_tokens", "candidatesTokenCount"

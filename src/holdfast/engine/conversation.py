@@ -183,6 +183,11 @@ class Conversation:
             return usage.prompt_tokens + grown, "measured"
         return self._calibration.apply(model, estimate), "estimated"
 
+    def cached_tokens(self) -> int:
+        """Return how much of the next prompt the provider has read already, as far as is known."""
+        usage = self._usage
+        return usage.prompt_tokens if usage.confirmed and usage.prompt_tokens else self.estimate()
+
     def estimate(self) -> int:
         """Return our own estimate of what the model sees."""
         return self.settings.outside_tokens + (self._log.view_tokens if self._log else 0)
@@ -338,6 +343,11 @@ class Conversation:
         )
 
     # Helpers
+
+    @property
+    def turns(self) -> int:
+        """How often the model answered, as far as the log tells."""
+        return self._log.turns if self._log else 0
 
     @property
     def log(self) -> LiveLog:

@@ -78,6 +78,8 @@ class LiveLog:
         self.costs = Costs(self.messages, readings.counter, self.tokens)
         self.groups = Groups()
         self.anchors = Anchors()
+        self.turns = 0
+        """How often the model answered."""
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
         self._read: list[Read | Mapping[str, ToolCall]] = []
@@ -131,6 +133,7 @@ class LiveLog:
     def _take(self, arrival: Arrival) -> None:
         message, at = arrival.message, len(self.messages)
         self.messages.append(message)
+        self.turns += message.role == "assistant"
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)

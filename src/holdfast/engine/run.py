@@ -44,30 +44,40 @@ def begin(here: Conversation, wish: Wish, *, force: bool, frozen: bool = False) 
     return Run(todo, decision, here.log, here.state)
 
 
-def end(here: Conversation, run: Run, written: Written | None = None) -> Report:
-    """Fold what was planned and return the report; nothing changes where that is not possible."""
-    work, decision = run.todo.work, run.decision
+class Made(Struct, frozen=True):
+    """What came of a run: what was written, and the next view where there is one."""
+
+    written: Written | None
+    done: Outcome | Unchanged
+
+
+def made_of(run: Run, written: Written | None = None) -> Made:
+    """Return what a run comes to; nothing changes yet, so this may happen beside the agent."""
+    if written is not None and written.stops:
+        stays = Unchanged(written.stops, written.detail, run.todo.tokens_before)
+        return Made(written, stays)
+    done = finish(run.todo, None if written is None else written.checked)
+    if written is not None and isinstance(done, Outcome):
+        done = replace(done, state=replace(done.state, breaker=written.breaker))
+    return Made(patched(written, done), done)
+
+
+def end(here: Conversation, run: Run, made: Made) -> Report:
+    """Take in what a run came to, and return the report; where the conversation did more than
+    grow since it was begun, nothing changes.
+    """
+    work, decision, written = run.todo.work, run.decision, made.written
     if not run.still_holds(here):
         gone = Unchanged(
             "aborted", "the conversation was compacted, undone or replaced in the meantime",
             here.estimate(),
         )  # fmt: skip
         return here.reported(here.work(work.wish), gone, decision)
-    made = written or Written()
-    if made.stops:
-        here.state = replace(here.state, breaker=made.breaker)
-        stays = Unchanged(made.stops, made.detail, run.todo.tokens_before)
-        return _kept(here, here.reported(work, stays, decision), made)
-    done = finish(run.todo, made.checked)
-    if isinstance(done, Outcome):
-        if written is not None:
-            done = replace(done, state=replace(done.state, breaker=made.breaker))
-        here.adopt(done)
+    if isinstance(made.done, Outcome):
+        here.adopt(made.done)
+    elif written is not None and written.stops:
+        here.state = replace(here.state, breaker=written.breaker)
     else:
-        here.was_in_vain(counts=decision.due and done.reason != "cannot")
-    return _kept(here, here.reported(work, done, decision), patched(written, done))
-
-
-def _kept(here: Conversation, report: Report, written: Written | None) -> Report:
-    here.last = told(report, written)
+        here.was_in_vain(counts=decision.due and made.done.reason != "cannot")
+    here.last = told(here.reported(work, made.done, decision), written)
     return here.last

@@ -1,0 +1,214 @@
+"""What strategies cost on the shared sessions: `python bench/economics.py --half test`.
+
+Every answer of an agent is a call of the model over all that was said before; the cache is that of
+the model's provider. The fixed threshold that is best on the tuning half of a family is held
+against the planner on the other half. `quality_split.json` holds the two halves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from holdfast.caching.economics import Rule
+from holdfast.dialects.load import load
+from holdfast.catalog.prices import prices_of
+from holdfast.lab.plot import spread_plot
+from holdfast.lab.recording import Recording, record
+from holdfast.lab.replay import Replay, Terms, replay
+from holdfast.lab.simulate import THRESHOLDS, Outcome, outcome, quantiles, strategies_for
+from holdfast.lab.strategies import Strategy, append_only, planner
+from scoring.run import chosen_sessions, in_parallel
+from scoring.sessions import FAMILIES, Session, find_data
+
+CODING = ("claude-code", "codex", "opencode")
+CODING_WINDOW = 200_000
+"""What Claude models have. The other families fit into it ten times over, so that nothing would
+ever happen: their window is twice the largest session of the tuning half."""
+ALLOWED = 1.05
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    window: int
+    tuning: list[Recording]
+    test: list[Recording]
+
+
+def main() -> int:
+    options = _options()
+    data = find_data()
+    if data is None:
+        print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
+        return 0
+    prices = prices_of(options.model)
+    if prices is None:
+        print(f"skipped: no prices for {options.model}")
+        return 0
+    for name in options.families or [family.name for family in FAMILIES]:
+        family = _family(data, name, options.chain, options.window)
+        terms = Terms(
+            prices=prices, context_length=family.window, ttl=options.ttl,
+            pause_seconds=options.pause, model_summary=options.summaries == "model",
+        )  # fmt: skip
+        if options.tune:
+            _tune(family, terms, options.jobs)
+        else:
+            _compare(family, terms, options)
+    return 0
+
+
+def _family(data: Path, name: str, chain: bool, given: int) -> Family:
+    halves = {
+        half: _recordings(chosen_sessions(data, half, [name], 0), chain)
+        for half in ("tuning", "test")
+    }
+    largest = max(recording.tokens for recording in halves["tuning"])
+    window = CODING_WINDOW if name in CODING or chain else -(-2 * largest // 1_000) * 1_000
+    return Family(name, given or window, halves["tuning"], halves["test"])
+
+
+def _recordings(sessions: list[Session], chain: bool) -> list[Recording]:
+    made = [record(load(session.messages, dialect="openai-chat")) for session in sessions]
+    if not chain:
+        return made
+    first, *others = made
+    entries = list(first.entries)
+    for other in others:
+        entries += other.entries[other.system_stop :]
+    return [Recording(first.dialect, tuple(entries))]
+
+
+def _compare(family: Family, terms: Terms, options: argparse.Namespace) -> None:
+    strategies = strategies_for(THRESHOLDS)
+    tuned = _outcomes(family.tuning, strategies, terms, options.jobs)
+    # of several that cost the same, the one that acts least
+    thresholds = [one for one in reversed(tuned) if one.strategy.startswith("threshold")]
+    best = min(thresholds, key=lambda one: one.usd)
+    if options.half == "tuning":
+        _print_table(family, "tuning", family.tuning, tuned, best.strategy)
+        return
+    found = _outcomes(family.test, strategies, terms, options.jobs)
+    _print_table(family, "test", family.test, found, best.strategy)
+    _print_criteria(found, best.strategy)
+    if options.plots:
+        title = f"{family.name}: cost against append only, {len(family.test)} sessions (test half)"
+        target = Path(options.plots) / f"economics-{family.name}.svg"
+        target.write_text(spread_plot(title, found), encoding="utf-8")
+    if options.json:
+        with open(options.json, "a", encoding="utf-8") as out:
+            out.write(json.dumps(_as_values(family, best.strategy, found)) + "\n")
+
+
+def _outcomes(
+    recordings: list[Recording], strategies: list[Strategy], terms: Terms, jobs: int
+) -> list[Outcome]:
+    work = partial(_replays, terms=terms, thresholds=THRESHOLDS)
+    rows = list(in_parallel(work, recordings, jobs, "sessions"))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    assert len(columns) == len(strategies)
+    return [outcome(column, columns[0]) for column in columns]
+
+
+def _replays(recording: Recording, terms: Terms, thresholds: tuple[float, ...]) -> list[Replay]:
+    return [
+        replay(recording, strategy.name, strategy.start(recording, terms), terms)
+        for strategy in strategies_for(thresholds)
+    ]
+
+
+def _tune(family: Family, terms: Terms, jobs: int) -> None:
+    """Print what the planner costs on the tuning half by its constants."""
+    rules = [
+        Rule(margin=margin, remaining_share=share, regrowths=regrowths)
+        for margin in (1.0, 2.0)
+        for share in (0.5, 1.0)
+        for regrowths in (1.0, 2.0, 4.0)
+    ]
+    work = partial(_tuned, terms=terms, rules=rules)
+    rows = list(in_parallel(work, family.tuning, jobs, "sessions"))
+    for rule, column in zip([None, *rules], zip(*rows, strict=True), strict=True):
+        cost = sum(one.usd for one in column)
+        base = sum(row[0].usd for row in rows)
+        compactions = sum(one.compactions for one in column)
+        print(f"{family.name:12} {rule or 'append only'}  ×{cost / base:.3f}  {compactions}")
+
+
+def _tuned(recording: Recording, terms: Terms, rules: list[Rule]) -> list[Replay]:
+    strategies = [append_only(), *(planner(min(THRESHOLDS), rule) for rule in rules)]
+    return [replay(recording, one.name, one.start(recording, terms), terms) for one in strategies]
+
+
+def _print_table(
+    family: Family, half: str, recordings: list[Recording], found: list[Outcome], best: str
+) -> None:
+    sizes = [round(size) for size in quantiles([r.tokens for r in recordings], (0.1, 0.5, 0.9))]
+    print(f"\n## {family.name}, {half} half: {len(recordings)} sessions, {found[0].calls:,} calls, "
+          f"tokens a session {sizes} (10, 50, 90 %), window {family.window:,}")  # fmt: skip
+    print(f"{'strategy':20} {'cost':>9} {'ratio':>6} {'input':>6} {'hits':>6} {'folds':>6} "
+          f"{'over':>5}   by session: 10, 50, 90 %, most")  # fmt: skip
+    base = _input(found[0])
+    for one in found:
+        spread = " ".join(f"{v:5.2f}" for v in quantiles(one.ratios, (0.1, 0.5, 0.9, 1.0)))
+        mark = " ← best threshold of the tuning half" if one.strategy == best else ""
+        print(f"{one.strategy:20} {one.usd:9.3f} {one.ratio:6.3f} {_input(one) / base:6.3f} "
+              f"{one.hit_rate:6.1%} {one.compactions:6,} {one.overflowing_sessions:5,}   "
+              f"{spread}{mark}")  # fmt: skip
+
+
+def _input(one: Outcome) -> float:
+    """Return the cost without the agent's own words, which are the same for all."""
+    return one.bill.input_usd + one.summaries.usd
+
+
+def _print_criteria(found: list[Outcome], best: str) -> None:
+    by_name = {one.strategy: one for one in found}
+    plan, chosen, base = by_name["planner"], by_name[best], found[0]
+    ratio = plan.usd / chosen.usd
+    print(
+        f"planner against {best}: ×{ratio:.3f} (aim ≤ {ALLOWED}) {'✓' if ratio <= ALLOWED else '✗'}"
+    )
+    less = "less ✓" if plan.usd < base.usd else "the same" if plan.usd == base.usd else "more ✗"
+    print(f"planner against append only: ×{plan.ratio:.4f}: {less}")
+    mask = by_name["masking every turn"]
+    print(
+        f"masking every turn ×{mask.ratio:.2f}, rare and deep ×{by_name['rare and deep'].ratio:.2f}"
+    )
+
+
+def _as_values(family: Family, best: str, found: list[Outcome]) -> dict[str, object]:
+    return {
+        "family": family.name, "window": family.window, "best": best,
+        "rows": [{"strategy": one.strategy, "usd": one.usd, "ratio": one.ratio,
+                  "compactions": one.compactions, "ratios": one.ratios} for one in found],
+    }  # fmt: skip
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="What strategies cost on the shared sessions.")
+    add = parser.add_argument
+    add("--half", choices=("tuning", "test"), default="tuning")
+    add("--families", nargs="+", choices=[family.name for family in FAMILIES], default=[])
+    add("--model", default="claude-sonnet-4-5", metavar="M")
+    add("--ttl", choices=("5m", "1h"), default="5m")
+    add("--pause", type=float, default=60.0, metavar="S", help="silence before a user speaks (60)")
+    add("--summaries", choices=("ledger", "model"), default="ledger")
+    add("--chain", action="store_true", help="all sessions of a half one after another, as one")
+    add("--window", type=int, default=0, metavar="N", help="the window, for every family")
+    add("--tune", action="store_true", help="the planner by its constants, tuning half")
+    add("--jobs", type=int, default=2, metavar="N", help="processes (2)")
+    add("--plots", metavar="FOLDER", help="draw how the costs spread, a file a family")
+    add("--json", metavar="FILE", help="add all figures to a file, a line a family")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

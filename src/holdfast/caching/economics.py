@@ -1,0 +1,229 @@
+"""Whether a compaction pays: the whole sum as named values, and the answer act, wait or cannot."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from holdfast.caching.prices import Prices, Ttl, bill
+from holdfast.errors import InvalidSetting
+
+Answer: TypeAlias = Literal["act", "wait", "cannot"]
+Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
+"""What decided: the sum, a window that is nearly full, the threshold alone because prices are not
+known, or that there is nothing to gain."""
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """How cautious the planner is; found on the tuning half by `bench/economics.py --tune`."""
+
+    margin: float = 1.0
+    """A saving must be this many times the price of the compaction. Larger ones cost more in long
+    sessions and need fewer compactions, each of which loses words."""
+    remaining_share: float = 1.0
+    """Turns still expected for each turn so far. A session that has lasted n turns is as likely
+    as not to last n more, where nothing else is known of it."""
+    regrowths: float = 2.0
+    """How often the prompt may have grown back before a saving is no longer counted: by then
+    another compaction would be due. More than once, because what is folded sooner leaves less."""
+    least_saving: float = 0.10
+    """A compaction that removes less than this share of the prompt is not worth its breakage."""
+    least_tokens: int = 10_000
+    """Prompts below this cost too little a call to be worth it: there only the window counts."""
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name in ("margin", "remaining_share", "regrowths", "least_saving", "least_tokens"):
+            if not getattr(self, name) >= 0:
+                raise InvalidSetting(name, getattr(self, name), "0 or more")
+
+
+class Situation(Struct, frozen=True, kw_only=True):
+    """What the planner looks at; all sizes in tokens."""
+
+    tokens_now: int
+    """The next prompt if nothing is done."""
+    tokens_after: int
+    """The next prompt after a compaction, measured or expected."""
+    cached_tokens: int
+    """How much of the next prompt the provider has in its cache; 0 after a pause."""
+    kept_prefix_tokens: int = 0
+    """How much of that a compaction leaves in place: tools and system prompt, as a rule."""
+    turns_so_far: int
+    """Calls of the model in this session."""
+    tokens_per_turn: float
+    """By how much the prompt grows from call to call."""
+    remaining_turns: int | None = None
+    """Calls still to come, where somebody knows; estimated from `turns_so_far` otherwise."""
+    threshold_tokens: int
+    """Where a compaction is due by size."""
+    hard_tokens: int
+    """Where the next turn may not fit: there costs are no longer asked for."""
+    summary_input_tokens: int = 0
+    """What a model that writes the summary reads; 0 where the ledger writes it."""
+    summary_cached_tokens: int = 0
+    """How much of that is in its cache: all of it where the request rides the cached prefix."""
+    summary_output_tokens: int = 0
+    prices: Prices | None = None
+    """None where they are not known."""
+    summary_prices: Prices | None = None
+    """Those of the model that writes the summary; the same as `prices` where it is the same."""
+    ttl: Ttl = "5m"
+
+
+class Sum(Struct, frozen=True, kw_only=True):
+    """The arithmetic of a verdict, in dollars unless named otherwise.
+
+    `price = next_call_if_acting + summary_call - next_call_if_waiting` and
+    `saving = saving_per_turn * turns_counted`; acting pays where `saving >= margin * price`.
+    """
+
+    reads_lost_tokens: int
+    """Tokens that are in the cache now and will be of no use."""
+    writes_tokens: int
+    """Tokens that have to be sent and stored anew."""
+    next_call_if_waiting: float
+    next_call_if_acting: float
+    summary_call: float
+    price: float
+    """What the compaction costs; below 0 where it pays at once, as after a pause."""
+    saving_per_turn: float
+    turns_remaining: int
+    """Calls still expected after the next one."""
+    turns_until_regrown: int
+    """Calls until the prompt has grown back as often as the rule allows; the next one is due."""
+    turns_counted: int
+    """The smaller of the two."""
+    saving: float
+    balance: float
+    """`saving - price`: what acting now earns by this reckoning."""
+    margin: float
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The answer, what it rests on, the sentence that says so, and the sum where there is one."""
+
+    answer: Answer
+    basis: Basis
+    sentence: str
+    tokens_now: int
+    tokens_after: int
+    sum: Sum | None = None
+
+
+def weigh(situation: Situation, rule: Rule | None = None) -> Verdict:
+    """Return whether to compact now.
+
+    Below the threshold it always waits; at `hard_tokens` it always acts, unless nothing would be
+    gained; between the two, the sum decides. More turns to come never turn act into wait, where
+    a call costs less after the compaction.
+    """
+    wanted = rule or Rule()
+    now, after = situation.tokens_now, situation.tokens_after
+    total = _sum(situation, wanted, situation.prices) if situation.prices is not None else None
+    if now - after < wanted.least_saving * now or now <= after:
+        answer, basis, why = _cannot(situation, wanted)
+    elif now >= situation.hard_tokens:
+        answer, basis = "act", "urgency"
+        why = f"{now:,} tokens, and from {situation.hard_tokens:,} on the next turn may not fit"
+    elif now < situation.threshold_tokens:
+        answer, basis = "wait", "size"
+        why = f"{now:,} of {situation.threshold_tokens:,} tokens: no compaction is due yet"
+    elif total is None:
+        answer, basis = "act", "threshold"
+        why = (
+            f"{now:,} tokens are over the threshold of {situation.threshold_tokens:,}; prices are "
+            f"not known, so the threshold alone decides"
+        )
+    elif now < wanted.least_tokens:
+        answer, basis = "wait", "size"
+        why = f"{now:,} tokens: below {wanted.least_tokens:,} there is too little to save"
+    else:
+        answer, why = _by_costs(total)
+        basis = "costs"
+    return Verdict(
+        answer=answer, basis=basis, sentence=f"{answer}: {why}", tokens_now=now,
+        tokens_after=after, sum=total,
+    )  # fmt: skip
+
+
+def expected_turns(turns_so_far: int, rule: Rule) -> int:
+    """Return how many calls are still to come, by how many there were."""
+    return int(turns_so_far * rule.remaining_share)
+
+
+def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
+    now, after, ttl = situation.tokens_now, situation.tokens_after, situation.ttl
+    cached = min(situation.cached_tokens, now)
+    kept = min(situation.kept_prefix_tokens, cached, after)
+    waiting = bill(prices, now, cached, ttl=ttl)
+    acting = bill(prices, after, kept, ttl=ttl)
+    summary = _summary_call(situation, prices)
+    price = acting.usd + summary - waiting.usd
+    per_turn = bill(prices, now, now, ttl=ttl).usd - bill(prices, after, after, ttl=ttl).usd
+    remaining = situation.remaining_turns
+    if remaining is None:
+        remaining = expected_turns(situation.turns_so_far, rule)
+    regrown = remaining
+    if situation.tokens_per_turn > 0:
+        grown = max(min((now - after) / situation.tokens_per_turn, 1e9), 0.0)
+        regrown = int(grown * rule.regrowths)
+    counted = max(min(remaining, regrown), 0)
+    saving = per_turn * counted
+    return Sum(
+        reads_lost_tokens=max(waiting.read_tokens - acting.read_tokens, 0),
+        writes_tokens=acting.written_tokens,
+        next_call_if_waiting=waiting.usd,
+        next_call_if_acting=acting.usd,
+        summary_call=summary,
+        price=price,
+        saving_per_turn=per_turn,
+        turns_remaining=remaining,
+        turns_until_regrown=regrown,
+        turns_counted=counted,
+        saving=saving,
+        balance=saving - price,
+        margin=rule.margin,
+    )
+
+
+def _summary_call(situation: Situation, prices: Prices) -> float:
+    if not situation.summary_input_tokens and not situation.summary_output_tokens:
+        return 0.0
+    return bill(
+        situation.summary_prices or prices, situation.summary_input_tokens,
+        situation.summary_cached_tokens, situation.summary_output_tokens, situation.ttl,
+    ).usd  # fmt: skip
+
+
+def _by_costs(total: Sum) -> tuple[Answer, str]:
+    over = f"over {total.turns_counted:,} {'call' if total.turns_counted == 1 else 'calls'}"
+    if total.price <= 0 and total.saving_per_turn >= 0:
+        return "act", f"it costs nothing: {usd(-total.price)} less at once, as the cache is cold"
+    if total.saving >= total.margin * total.price:
+        return "act", f"{usd(total.price)} now, {usd(total.saving)} less {over}"
+    return "wait", (
+        f"it would cost {usd(total.price)} and save {usd(total.saving)} {over}; it acts from "
+        f"{usd(total.margin * total.price)} on, and there is room"
+    )
+
+
+def _cannot(situation: Situation, rule: Rule) -> tuple[Answer, Basis, str]:
+    now, after = situation.tokens_now, situation.tokens_after
+    if now < min(situation.threshold_tokens, situation.hard_tokens):
+        return "wait", "size", (
+            f"{now:,} of {situation.threshold_tokens:,} tokens, and a compaction would leave "
+            f"{after:,}"
+        )  # fmt: skip
+    return "cannot", "size", (
+        f"a compaction would leave {after:,} of {now:,} tokens, less than "
+        f"{rule.least_saving:.0%} below"
+    )  # fmt: skip
+
+
+def usd(amount: float) -> str:
+    """Return an amount for people, with as many digits as it needs to be told from 0."""
+    sign = "−" if amount < 0 else ""
+    size = abs(amount)
+    return f"{sign}${size:,.2f}" if size >= 1 or size == 0 else f"{sign}${size:.4f}"

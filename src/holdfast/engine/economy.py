@@ -1,0 +1,85 @@
+"""Whether a compaction that is due pays, by what the provider charges and has in its cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.caching.economics import Rule, Situation, Verdict, weigh
+from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
+from holdfast.catalog.prices import prices_of
+from holdfast.engine.conversation import Conversation
+from holdfast.engine.run import Run
+from holdfast.engine.writers import Writers
+from holdfast.errors import MissingExtra
+from holdfast.pipeline.partition import system_stop
+
+
+class Economy(Struct, frozen=True, kw_only=True):
+    """The prices of the model, how long its cache lasts, and how cautious to be."""
+
+    prices: Prices
+    ttl: Ttl = "5m"
+    rule: Rule = Rule()
+
+
+def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
+    """Return what costs are reckoned by; None where nobody knows the prices."""
+    found = prices
+    if found is None:
+        try:
+            found = prices_of(model)
+        except MissingExtra:
+            found = None
+    return None if found is None else Economy(prices=found, ttl=ttl)
+
+
+def weighed(
+    here: Conversation, run: Run, economy: Economy, writers: Writers | None, idle_seconds: float,
+    *, due_at: int | None = None,
+) -> Verdict:  # fmt: skip
+    """Return whether to go on with a run, before anything was paid for it.
+
+    What it leaves is reckoned from the plan: head, islands, tail, and the room of the summary.
+    `due_at` is the size from which it may act, the threshold where it is not given.
+    """
+    work, budget = run.todo.work, here.settings.budget
+    now = run.decision.prompt_tokens
+    is_cold = idle_seconds >= TTL_SECONDS[economy.ttl]
+    cached = 0 if is_cold else min(here.cached_tokens(), now)
+    turns = here.log.turns
+    by_model = writers is not None
+    situation = Situation(
+        tokens_now=now,
+        tokens_after=min(expected_after(run), now),
+        cached_tokens=cached,
+        kept_prefix_tokens=work.outside_tokens + work.costs.span(0, system_stop(work.log)),
+        turns_so_far=turns,
+        tokens_per_turn=here.estimate() / turns if turns else 0.0,
+        threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
+        hard_tokens=budget.hard_tokens,
+        summary_input_tokens=now if by_model else 0,
+        summary_cached_tokens=cached if by_model and writers.rides_prefix else 0,
+        summary_output_tokens=run.todo.choice.summary_tokens if by_model else 0,
+        prices=economy.prices,
+        ttl=economy.ttl,
+    )
+    return weigh(situation, economy.rule)
+
+
+def expected_after(run: Run) -> int:
+    """Return the tokens that a plan would leave."""
+    choice, work = run.todo.choice, run.todo.work
+    partition = choice.partition
+    assert partition is not None
+    kept = work.outside_tokens + work.costs.span(0, partition.head_stop) + partition.tail_tokens
+    kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
+    return kept + (choice.summary_tokens if partition.folds() else 0)
+
+
+def as_told(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain values, for the report."""
+    found: dict[str, Any] = msgspec.to_builtins(verdict)
+    return found

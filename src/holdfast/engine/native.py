@@ -1,0 +1,329 @@
+"""The broker of native compaction: the provider is asked first, whoever else writes comes after.
+
+A provider that compacts its own conversations gives an item that only it can read or sign. It goes
+into the view as it came, in the place of our summary; the summary is made all the same and stays
+in the state as its shadow. Whatever goes wrong, the run goes on as if nobody had been asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers
+from holdfast.engine.writing import Moment, Written, awrite, write
+from holdfast.errors import SummarizerFailed, UnknownName
+from holdfast.pipeline.compact import Plan, Unchanged, finish, plan
+from holdfast.pipeline.failures import CLASSES, Breaker, after_failure
+from holdfast.pipeline.partition import Partition, is_native, system_stop
+from holdfast.pipeline.work import Work
+from holdfast.ports import NativeAnswer, NativeCompactor, NativeItem, NativeRequest
+from holdfast.report import SummaryNote
+from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Text, texts
+
+_MUST_LEAD = frozenset({"anthropic"})
+"""Dialects whose item must be the very first of the list."""
+
+
+class Native(Struct, frozen=True, kw_only=True):
+    """The caller's leave to have a conversation compacted by its own provider."""
+
+    compactor: NativeCompactor
+    timeout: float = DEFAULT_TIMEOUT
+    system: Any = None
+    """The system text of the requests, where it stands outside the list."""
+    tools: Sequence[Payload] = ()
+    """The tools of the requests: the provider reads the conversation with them."""
+
+
+class Broker(Struct, frozen=True, kw_only=True):
+    """Who may be asked: the provider, then a model; the ledger where neither is."""
+
+    native: Native | None = None
+    writers: Writers | None = None
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether the ledger alone writes."""
+        return self.native is None and self.writers is None
+
+    @property
+    def patience(self) -> float:
+        """How many seconds all of them together may take."""
+        native = self.native.timeout if self.native else 0.0
+        return native + (self.writers.timeout if self.writers else 0.0)
+
+
+def native_of(
+    given: Native | NativeCompactor | str | None, *, tools: Sequence[Payload] = ()
+) -> Native | None:
+    """Return the leave that the caller gave; names are looked up.
+
+    Raises `UnknownName` for a name of another kind than `openai-responses:MODEL` and
+    `anthropic:MODEL`, and `MissingExtra` without the SDK.
+    """
+    if given is None or isinstance(given, Native):
+        return given
+    compactor = _named(given) if isinstance(given, str) else given
+    return Native(compactor=compactor, tools=tools)
+
+
+def _named(spec: str) -> NativeCompactor:
+    from holdfast.summarizers.native_anthropic import anthropic_native
+    from holdfast.summarizers.native_openai import openai_native
+
+    makers = {"openai-responses": openai_native, "anthropic": anthropic_native}
+    kind, _, model = spec.partition(":")
+    if kind not in makers or not model.strip():
+        raise UnknownName("native compaction", spec, [f"{name}:MODEL" for name in makers])
+    return makers[kind](model)
+
+
+# One run
+
+
+def write_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
+    """Return what came of a plan; None where the ledger alone writes and nothing is to say.
+
+    Raises nothing that comes from a provider or a summariser.
+    """
+    ready = _ready(todo, broker.native, moment)
+    if isinstance(ready, _Ready):
+        try:
+            given = ready.native.compactor.compact(ready.request, ready.native.timeout)
+        except SummarizerFailed as failure:
+            given = failure
+        except Exception as error:  # noqa: BLE001 a compactor of the host's own
+            given = _foreign(ready, error)
+        made = _made(ready, given, moment)
+        if made.done is not None or made.stops or broker.writers is None:
+            return made
+    else:
+        made = ready
+        if broker.writers is None:
+            return made
+    return _joined(made, write(todo, broker.writers, moment))
+
+
+async def awrite_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
+    """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
+    ready = _ready(todo, broker.native, moment)
+    if isinstance(ready, _Ready):
+        try:
+            given = await ready.native.compactor.acompact(ready.request, ready.native.timeout)
+        except SummarizerFailed as failure:
+            given = failure
+        except Exception as error:  # noqa: BLE001 a compactor of the host's own
+            given = _foreign(ready, error)
+        made = _made(ready, given, moment)
+        if made.done is not None or made.stops or broker.writers is None:
+            return made
+    else:
+        made = ready
+        if broker.writers is None:
+            return made
+    return _joined(made, await awrite(todo, broker.writers, moment))
+
+
+class _Ready(Struct, frozen=True):
+    """A request that may be put, and the plan that its answer completes."""
+
+    native: Native
+    todo: Plan
+    request: NativeRequest
+
+
+def _ready(todo: Plan, native: Native | None, moment: Moment) -> _Ready | Written | None:
+    """Return the request; where the provider is not to be asked, the reason why, or None."""
+    if native is None:
+        return None
+    why_not = _why_not(todo.work, native, moment)
+    if why_not:
+        return _without(todo, why_not)
+    again = plan(replace(todo.work, wish=replace(todo.work.wish, keeps_head=False)))
+    if isinstance(again, Unchanged):
+        return _without(todo, again.detail)
+    partition = _partition(again)
+    if not partition.folds():
+        return None
+    again = replace(again, choice=replace(again.choice, partition=partition))
+    return _Ready(native, again, _request(again.work, partition, native))
+
+
+def _why_not(work: Work, native: Native, moment: Moment) -> str:
+    wanted, breaker = native.compactor.dialect, work.state.native_breaker
+    if work.rules.name != wanted:
+        return f"it takes lists of {wanted!r}, and this one is for {work.rules.name!r}"
+    if work.wish.focus:
+        return "a focus was asked for, which only our own summaries have"
+    if work.budget.target_tokens is not None:
+        return "a size was asked for, which only our own summaries keep"
+    if wanted in _MUST_LEAD and system_stop(work.log):
+        return "its item must be the first of the list, which begins with a system message"
+    if breaker.is_open(moment.now) and not moment.forced:
+        seconds = round(breaker.until - moment.now)
+        return f"it failed ({breaker.kind}) and is asked again in {seconds:,} s"
+    return ""
+
+
+def _without(todo: Plan, why: str) -> Written:
+    """Return that the provider was not asked; whoever else writes does so as always."""
+    note = SummaryNote(source="ledger", confidence="medium")
+    said = f"no native compaction: {why}"
+    return Written(note=note, breaker=todo.work.state.breaker, notes=(said,))
+
+
+def _partition(todo: Plan) -> Partition:
+    """Return the partition with an older item among what is folded: the provider reads it again."""
+    partition, log = todo.choice.partition, todo.work.log
+    assert partition is not None
+    ask = todo.work.index.anchors.ask
+    islands = tuple(
+        (start, stop)
+        for start, stop in partition.islands
+        if start <= ask < stop
+        or not any(is_native(part) for one in log[start:stop] for part in one.parts)
+    )
+    return replace(partition, islands=islands)
+
+
+def _request(work: Work, partition: Partition, native: Native) -> NativeRequest:
+    encode = dialect_named(native.compactor.dialect).encode
+    start, stop = partition.head_stop, partition.tail_start
+    leading = "\n\n".join(words for one in work.log[:start] for words in texts(one))
+    return NativeRequest(
+        messages=tuple(encode(message) for message in _shown(work, start, stop)),
+        system=(leading or None) if native.system is None else native.system,
+        tools=native.tools,
+    )
+
+
+def _shown(work: Work, start: int, stop: int) -> Iterator[Message]:
+    """Yield what the model sees of a range now: the provider has it in its cache."""
+    for item in work.view.items:
+        if item.stop <= start or item.start >= stop:
+            continue
+        match item:
+            case Kept():
+                yield from work.log[max(item.start, start) : min(item.stop, stop)]
+            case Rewritten(message=message):
+                yield message
+            case Folded(messages=messages):
+                yield from messages
+
+
+# What came of it
+
+
+def _made(ready: _Ready, given: NativeAnswer | SummarizerFailed, moment: Moment) -> Written:
+    """Return the next view with the provider's item in it, or what follows a failure."""
+    state, name = ready.todo.work.state, ready.native.compactor.name
+    done = given if isinstance(given, SummarizerFailed) else _outcome(ready, given)
+    if isinstance(done, SummarizerFailed):
+        return _failed(ready, done, moment)
+    answer_note = (given.note,) if isinstance(given, NativeAnswer) and given.note else ()
+    return Written(
+        done=done,
+        note=SummaryNote(source="native", name=name, confidence="low", calls=1),
+        breaker=state.breaker,
+        native_breaker=Breaker(),
+        notes=answer_note,
+    )
+
+
+def _outcome(ready: _Ready, answer: NativeAnswer) -> Any:
+    name = ready.native.compactor.name
+    decode = dialect_named(ready.native.compactor.dialect).decode
+    try:
+        msgspec.json.encode(answer.items)
+    except (UnicodeEncodeError, TypeError, ValueError):
+        return SummarizerFailed("broken answer", name, "it cannot be written as JSON")
+    messages = tuple(
+        replace(message, position=-1, origin="summary") for message in decode(answer.items)
+    )
+    sealed = tuple(part.wire for one in messages for part in one.parts if is_native(part))
+    if not sealed:
+        return SummarizerFailed("empty answer", name, "nothing in it is a compaction")
+    done = finish(ready.todo, None, messages)
+    if isinstance(done, Unchanged):
+        return SummarizerFailed("bad answer", name, f"{done.reason}: {done.detail}")
+    item = NativeItem(sealed, done.summary_text)
+    return replace(done, state=replace(done.state, native=item))
+
+
+def _failed(ready: _Ready, failure: SummarizerFailed, moment: Moment) -> Written:
+    state = ready.todo.work.state
+    note = SummaryNote(
+        source="ledger", confidence="medium", failure=failure.kind,
+        retry_class=CLASSES[failure.kind],
+    )  # fmt: skip
+    paused = after_failure(state.native_breaker, failure, moment.now)
+    if failure.kind == "cancelled":
+        return Written(note=note, breaker=state.breaker, stops="aborted",
+                       detail=f"{failure}; nothing was changed")  # fmt: skip
+    said = f"{failure}; the provider's own compaction was done without"
+    return Written(note=note, breaker=state.breaker, native_breaker=paused, notes=(said,))
+
+
+def _foreign(ready: _Ready, error: Exception) -> SummarizerFailed:
+    """Return the failure of a compactor that does not keep to its protocol."""
+    return SummarizerFailed("broken answer", ready.native.compactor.name, type(error).__name__)
+
+
+def _joined(before: Written | None, written: Written) -> Written:
+    """Return what a model wrote with what is to say of the provider that came before it."""
+    if before is None:
+        return written
+    return replace(
+        written, notes=(*before.notes, *written.notes), native_breaker=before.native_breaker
+    )
+
+
+# Another provider
+
+
+def without_native(
+    messages: Sequence[Any], native: NativeItem | None, dialect: str
+) -> list[Any]:
+    """Return a wire list with our summary in the place of the provider's item.
+
+    That is the list to convert when the session moves: no other provider can read the item. A list
+    that does not hold it comes back as it is.
+    """
+    if native is None:
+        return list(messages)
+    known = dialect_named(dialect)
+    decoded = known.decode(messages)
+    found: list[Message] = []
+    at = 0
+    while at < len(decoded):
+        message = decoded[at]
+        own = tuple(part for part in message.parts if not _is_ours(part, native))
+        at += 1
+        if len(own) == len(message.parts):
+            found.append(message)
+        elif own:
+            found.append(message.with_parts((Text(native.shadow), *own)))
+        elif at < len(decoded) and _takes_words(decoded[at], dialect):
+            follower = decoded[at]
+            found.append(follower.with_parts((Text(native.shadow), *follower.parts)))
+            at += 1
+        else:
+            found.append(Message("user", (Text(native.shadow),), origin="summary"))
+    return [known.encode(message) for message in found]
+
+
+def _is_ours(part: Any, native: NativeItem) -> bool:
+    return is_native(part) and part.wire in native.items
+
+
+def _takes_words(message: Message, dialect: str) -> bool:
+    """Return whether a message can take the summary before its own words: two neighbours of one
+    role are avoided where the dialect has turns.
+    """
+    return dialect in _MUST_LEAD and message.role == "user"

@@ -1,0 +1,1 @@
+"""The replay lab: what recorded sessions would have cost under other strategies."""

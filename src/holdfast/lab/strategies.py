@@ -1,0 +1,234 @@
+"""What can be done about a growing prompt: nothing, masking, compacting by size, by costs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from holdfast.caching.economics import Rule, Situation, weigh
+from holdfast.caching.expectation import expected_after
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.compressor import Compressor
+from holdfast.lab.prompt import Piece, Prompt
+from holdfast.lab.recording import Entry, Recording
+from holdfast.lab.replay import Compacted, Moment, Player, Terms
+from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.policy import Budget, Policy, budget_for
+
+MASK_TOKENS = 16
+"""A line that says that an old result was removed."""
+UNMASKED_RESULTS = 5
+"""How many of the newest results stay whole; SWE-agent keeps as many."""
+
+DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0)
+"""Seldom and thoroughly: from 80 % of the window to about 20 %."""
+
+
+class Strategy(Struct, frozen=True):
+    """A strategy by name; `start` makes a player for one session."""
+
+    name: str
+    start: Callable[[Recording, Terms], Player]
+
+
+def append_only() -> Strategy:
+    """Return the strategy that does nothing."""
+    return Strategy("append only", lambda recording, terms: _Nothing())
+
+
+def masking(keep: int = UNMASKED_RESULTS) -> Strategy:
+    """Return the strategy that masks all but the newest results before every call."""
+    return Strategy("masking every turn", lambda recording, terms: _Masking(keep))
+
+
+def fixed(threshold: float) -> Strategy:
+    """Return the strategy that compacts at a share of the window."""
+    policy = _policy_at(threshold)
+    return Strategy(
+        f"threshold {threshold:.0%}",
+        lambda recording, terms: _Compacting(recording, policy, terms, _BySize),
+    )
+
+
+def rare_and_deep() -> Strategy:
+    """Return the strategy that compacts seldom, and to little."""
+    return Strategy(
+        "rare and deep", lambda recording, terms: _Compacting(recording, DEEP, terms, _BySize)
+    )
+
+
+def planner(start: float, rule: Rule | None = None) -> Strategy:
+    """Return the strategy that asks the planner from a share of the window on."""
+    policy = _policy_at(start)
+    return Strategy(
+        "planner",
+        lambda recording, terms: _Compacting(
+            recording, policy, terms,
+            lambda budget, terms: _ByCosts(budget, terms, rule or Rule()),
+        ),
+    )  # fmt: skip
+
+
+def _policy_at(threshold: float) -> Policy:
+    return Policy(threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0)
+
+
+class _Nothing:
+    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
+        del entries, prompt
+
+    def act(self, moment: Moment) -> Compacted | None:
+        del moment
+
+
+class _Masking:
+    """Masks the oldest result as soon as there are too many of them."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._whole: deque[int] = deque()
+
+    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
+        first = len(prompt.pieces) - len(entries)
+        self._whole.extend(first + at for at, entry in enumerate(entries) if entry.results)
+
+    def act(self, moment: Moment) -> Compacted | None:
+        prompt = moment.prompt
+        while len(self._whole) > self._keep:
+            at = self._whole.popleft()
+            if prompt.pieces[at][1] > MASK_TOKENS:
+                prompt.change(at, (object(), MASK_TOKENS))
+
+
+class _Due(Protocol):
+    """Whether to compact before this call; asked again with what a compaction really leaves."""
+
+    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool: ...
+
+
+class _BySize:
+    """A compaction is due from the threshold on."""
+
+    def __init__(self, budget: Budget, terms: Terms) -> None:
+        del terms
+        self._threshold = budget.threshold_tokens
+
+    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
+        del after_tokens, kept_tokens
+        return moment.prompt.tokens >= self._threshold
+
+
+class _ByCosts:
+    """The planner is asked."""
+
+    def __init__(self, budget: Budget, terms: Terms, rule: Rule) -> None:
+        self._budget, self._terms, self._rule = budget, terms, rule
+
+    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
+        now, budget = moment.prompt.tokens, self._budget
+        by_model = self._terms.model_summary
+        situation = Situation(
+            tokens_now=now,
+            tokens_after=after_tokens,
+            cached_tokens=moment.cached_tokens,
+            kept_prefix_tokens=kept_tokens,
+            turns_so_far=moment.calls,
+            tokens_per_turn=moment.grown_tokens / moment.calls if moment.calls else 0.0,
+            threshold_tokens=budget.threshold_tokens,
+            hard_tokens=budget.hard_tokens,
+            summary_input_tokens=now if by_model else 0,
+            summary_cached_tokens=moment.cached_tokens if by_model else 0,
+            summary_output_tokens=budget.summary_max_tokens if by_model else 0,
+            prices=self._terms.prices,
+            ttl=self._terms.ttl,
+        )
+        return weigh(situation, self._rule).answer == "act"
+
+
+class _Compacting:
+    """Compacts with the real compressor when told to; takes it back where it was not worth it."""
+
+    def __init__(
+        self, recording: Recording, policy: Policy, terms: Terms,
+        due: Callable[[Budget, Terms], _Due],
+    ) -> None:  # fmt: skip
+        self._compressor = Compressor(
+            context_length=terms.context_length, policy=policy, dialect=recording.dialect,
+            tools=recording.tools, redact=_as_it_is,
+        )  # fmt: skip
+        self._policy = policy
+        self._budget = budget_for(policy, terms.context_length)
+        self._due = due(self._budget, terms)
+        self._at_marks = terms.prices.at_marks
+        self._decode = dialect_named(recording.dialect).decode
+        self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
+        self._ask_tokens = 0
+        self._waiting: list[Entry] = []
+        self._count = 0
+        self._retry_from = 0
+
+    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
+        del prompt
+        self._waiting.extend(entries)
+        for entry in entries:
+            if entry.is_ask:
+                self._ask_tokens = entry.tokens
+
+    def act(self, moment: Moment) -> Compacted | None:
+        now = moment.prompt.tokens
+        if now < max(self._budget.threshold_tokens, self._retry_from):
+            return None
+        if not self._due(moment, *self._expected(moment.prompt)):
+            return None
+        done = self._compact(moment)
+        # what was in vain is not tried again before something has been added
+        self._retry_from = moment.prompt.tokens + self._budget.tail_tokens // 2
+        return done
+
+    def _expected(self, prompt: Prompt) -> tuple[int, int]:
+        """Return about what a compaction leaves, and how much of that is cached already."""
+        system = prompt.outside_tokens + _size(prompt.pieces[: prompt.system_stop])
+        first = 0 if self._count else self._policy.protect_first
+        head = _size(prompt.pieces[prompt.system_stop : prompt.system_stop + first])
+        newest = _size(prompt.pieces[-self._policy.min_tail :])
+        after = expected_after(
+            self._policy, self._budget, prompt.tokens, system + head + self._ask_tokens, newest
+        )
+        # the first compaction puts a note into the system prompt
+        return after, system if self._count else prompt.outside_tokens
+
+    def _compact(self, moment: Moment) -> Compacted | None:
+        prompt, compressor = moment.prompt, self._compressor
+        compressor.append(*(entry.wire for entry in self._waiting))
+        self._waiting.clear()
+        report = compressor.compact(force=True)
+        if report.status == "unchanged":
+            return None
+        pieces = [(wire, self._tokens(wire)) for wire in compressor.messages]
+        after = prompt.outside_tokens + _size(pieces)
+        if not self._due(moment, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
+            compressor.undo()
+            return None
+        self._count += 1
+        done = Compacted(prompt.tokens, after, report.summary_tokens)
+        prompt.replace(pieces)
+        return done
+
+    def _tokens(self, wire: object) -> int:
+        known = self._sizes.get(id(wire))
+        if known is not None:
+            return known
+        decoded = self._decode([wire], 0)
+        return sum(message_tokens(message, Estimator()) for message in decoded)
+
+
+def _size(pieces: Sequence[Piece]) -> int:
+    return sum(tokens for _, tokens in pieces)
+
+
+def _as_it_is(text: str) -> str:
+    """Hide nothing: what is replayed is counted, never shown."""
+    return text

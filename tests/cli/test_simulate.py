@@ -1,0 +1,92 @@
+"""simulate: the table, the plot, and clear errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+PRICES = ("--price", "input=3", "--price", "output=15", "--price", "cache_read=0.3",
+          "--price", "cache_write_5m=3.75")  # fmt: skip
+ARGUMENTS = ("--model", "m", "--context-length", "20000", *PRICES)
+SECRET = "the-words-that-were-said"
+
+
+def session(turns: int = 40) -> list[dict[str, Any]]:
+    return [
+        {"role": ("user", "assistant")[n % 2], "content": f"{n} {SECRET} " * 80}
+        for n in range(turns)
+    ]
+
+
+def test_every_strategy_has_a_row_with_its_cost(holdfast: Any, put: Any) -> None:
+    """Cost, cache hits and compactions; what outgrows the window is said; no word is shown."""
+    one, two = put("a.json", session()), put("b.json", session(20))
+    seen = holdfast("simulate", one, two, *ARGUMENTS, "--thresholds", "0.3,0.8")
+    assert seen.code == 0
+    for name in ("append only", "masking every turn", "threshold 30%", "threshold 80%",
+                 "rare and deep", "planner", "cache hits", "compactions"):  # fmt: skip
+        assert name in seen.text
+    assert "2 sessions" in seen.text
+    assert "outgrows the window" in seen.text
+    assert SECRET not in seen.text
+
+
+def test_json_is_one_strategy_a_line(holdfast: Any, put: Any) -> None:
+    """With the ratio of every session."""
+    file = put("many.json", [{"messages": session()}, {"messages": session(10)}])
+    rows = holdfast("simulate", file, *ARGUMENTS, "--json").reports
+    assert rows[0]["strategy"] == "append only"
+    assert rows[0]["ratios"] == [1.0, 1.0]
+    assert rows[-1]["strategy"] == "planner"
+    assert all(row["usd"] > 0 for row in rows)
+
+
+def test_the_plot_is_an_svg(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """Written whole, with every strategy in it."""
+    target = tmp_path / "costs.svg"
+    seen = holdfast("simulate", put("a.json", session(12)), *ARGUMENTS, "--plot", target)
+    assert seen.code == 0
+    root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
+    assert "planner" in {element.text for element in root.iter()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--thresholds", "often"), "--thresholds"),
+        (("--thresholds", ""), "--thresholds"),
+        (("--thresholds", "nan"), "--thresholds"),
+        (("--thresholds", "0.5,1.5"), "--thresholds"),
+        (("--pause", "-1"), "--pause"),
+        (("--plot", "nowhere/costs.svg"), "does not exist"),
+        (("--price", "input=x"), "is not NAME=USD"),
+    ],
+)
+def test_wrong_calls_are_one_sentence(
+    holdfast: Any, put: Any, arguments: tuple[str, ...], said: str
+) -> None:
+    """Exit code 2, no traceback, and the sentence names what is wrong."""
+    seen = holdfast("simulate", put("a.json", session(4)), *ARGUMENTS, *arguments)
+    assert seen.code == 2
+    assert said in seen.err
+    assert len(seen.err.splitlines()) == 1
+
+
+def test_a_model_without_prices_is_refused(holdfast: Any, put: Any) -> None:
+    """There is nothing to simulate then; the sentence says what to give."""
+    seen = holdfast("simulate", put("a.json", session(4)), "--model", "no-such-model")
+    assert seen.code == 2
+    assert "--price" in seen.err
+
+
+def test_a_missing_model_or_file_is_refused(holdfast: Any, put: Any) -> None:
+    """Both are asked for."""
+    assert holdfast("simulate", put("a.json", session(4))).code == 2
+    assert holdfast("simulate", "--model", "m").code == 2
+    assert holdfast("simulate", "nowhere.json", *ARGUMENTS).code == 2
+    assert holdfast("simulate", put("b.json", b"{"), *ARGUMENTS, "--json").code == 2

@@ -1,0 +1,101 @@
+"""A compaction that is due and does not pay waits, as long as there is room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.caching.prices import Prices
+from holdfast.engine.compressor import Compressor
+from holdfast.policy import Policy
+from holdfast.testing import ScriptedSummarizer
+from holdfast.testing.long_lists import Exchange, written
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+PRICES = Prices(
+    input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
+)
+GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def engine(count: int, **settings: Any) -> Compressor:
+    """A session of few calls, each of them large: there is little left to save."""
+    made = Compressor(**{
+        "context_length": 80_000, "policy": SMALL, "prices": PRICES, "clock": Clock(), **settings,
+    })  # fmt: skip
+    made.append(*written("openai-chat", [Exchange(1, 2, 9_000)] * count))
+    return made
+
+
+def test_what_does_not_pay_waits_and_shows_the_sum() -> None:
+    """With a warm cache and few turns so far, breaking the prefix costs more than it saves."""
+    made = engine(4)
+    assert made.decide().urgency == "soft"
+    before = made.messages
+    report = made.compact()
+    assert (report.status, report.reason) == ("unchanged", "deferred")
+    assert made.messages == before
+    economics = report.economics
+    assert economics is not None
+    assert economics["answer"] == "wait"
+    total = economics["sum"]
+    assert total["price"] == pytest.approx(
+        total["next_call_if_acting"] + total["summary_call"] - total["next_call_if_waiting"]
+    )
+    assert total["saving"] < total["price"]
+    assert "$" in report.detail
+    again = made.compact()
+    assert (again.reason, again.detail) == ("deferred", report.detail)
+
+
+def test_force_hard_urgency_and_a_cold_cache_do_not_wait() -> None:
+    """A run by hand acts, a full window acts, and after a pause nothing is lost with the cache."""
+    assert engine(4).compact(force=True).status == "compacted"
+    full = engine(4, context_length=56_000)
+    assert full.decide().urgency == "hard"
+    acted = full.compact()
+    assert acted.status == "compacted"
+    assert acted.economics is not None
+    assert acted.economics["basis"] == "urgency"
+    clock = Clock()
+    paused = engine(4, clock=clock)
+    assert paused.compact().reason == "deferred"
+    clock.now += 301
+    assert paused.compact().status == "compacted"
+
+
+def test_prices_that_nobody_knows_leave_the_threshold_alone() -> None:
+    """Then it acts where it is due, as ever."""
+    report = engine(4, prices=None, model="nobody-knows-this-model").compact()
+    assert (report.status, report.economics) == ("compacted", None)
+
+
+def test_a_summary_is_not_bought_where_it_does_not_pay() -> None:
+    """Nobody is asked before the sum is done, also in the background."""
+    summariser = ScriptedSummarizer([GOOD])
+    assert engine(4, summarizer=summariser).compact().reason == "deferred"
+    assert summariser.requests == []
+    quiet = ScriptedSummarizer([GOOD])
+    made = engine(4, summarizer=quiet, background=True)
+    assert not made.is_preparing
+    assert quiet.requests == []
+
+
+def test_many_turns_make_it_pay() -> None:
+    """A session of many small calls, as long as it is large."""
+    made = Compressor(context_length=80_000, policy=SMALL, prices=PRICES, clock=Clock())
+    made.append(*written("openai-chat", [Exchange(3, 1, 600)] * 40))
+    assert made.decide().urgency == "soft"
+    report = made.compact()
+    assert report.status == "compacted"
+    assert report.economics is not None
+    assert report.economics["answer"] == "act"

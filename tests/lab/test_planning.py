@@ -1,0 +1,101 @@
+"""The plan for one transcript: measured, not guessed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from holdfast.caching.prices import Prices
+from holdfast.dialects.load import load
+from holdfast.lab.planning import Asked, Plan, plan_for
+from holdfast.lab.recording import record
+from holdfast.policy import Policy, budget_for
+
+SONNET = Prices(
+    input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
+)
+AUTOMATIC = Prices(input=2.0, output=8.0, cache_read=0.2, cache_write_5m=2.0, cache_write_1h=2.0)
+POLICY = Policy(floor_tokens=0)
+
+
+def request(calls: int, *, system: str = "Be good. " * 300) -> dict[str, Any]:
+    """Return a request to Anthropic with a system prompt and tools outside the list."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": "Mend the parser."}]
+    for n in range(calls):
+        found += [
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"path": f"{n}.py"}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": f"c{n}", "content": f"{n} " * 700}]},
+        ]  # fmt: skip
+    tool = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
+    return {
+        "model": "claude-sonnet-4-5", "max_tokens": 100, "system": system, "tools": [tool],
+        "messages": found,
+    }  # fmt: skip
+
+
+def planned(value: Any, window: int = 30_000, **asked: Any) -> Plan:
+    budget = budget_for(POLICY, window)
+    return plan_for(load(value), Asked(policy=POLICY, budget=budget, prices=SONNET, **asked))
+
+
+def test_the_situation_is_read_off_the_session() -> None:
+    """Calls, growth and the cached prompt come from the messages; the prompt has all of it."""
+    value = request(20)
+    recording = record(load(value))
+    seen = planned(value).situation
+    assert seen.turns_so_far == 20
+    assert seen.tokens_now == recording.tokens
+    assert seen.cached_tokens == recording.tokens - sum(e.tokens for e in recording.entries[-2:])
+    assert 0 < seen.tokens_after < seen.tokens_now
+    grown = sum(e.tokens for e in recording.entries[1:-1])
+    assert seen.tokens_per_turn * 20 == grown
+
+
+def test_a_note_in_the_system_prompt_costs_its_cache() -> None:
+    """The first compaction changes the system prompt; then nothing of the prefix stays of use."""
+    assert planned(request(20)).situation.kept_prefix_tokens == 0
+
+
+def test_a_first_prompt_without_system_keeps_what_stands_before_the_fold() -> None:
+    """A provider that caches any prefix reads the first messages again; one with marks does not."""
+    chat = [{"role": ("user", "assistant")[n % 2], "content": f"{n} " * 900} for n in range(41)]
+    budget = budget_for(POLICY, 30_000)
+    loose = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=AUTOMATIC))
+    marked = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=SONNET))
+    assert loose.situation.kept_prefix_tokens > marked.situation.kept_prefix_tokens == 0
+
+
+def test_turns_by_hand_and_a_cold_cache_go_over_what_is_estimated() -> None:
+    """Who knows better is believed."""
+    value = request(20)
+    now = record(load(value)).tokens
+    assert planned(value, int(1.5 * now), turns=0).verdict.answer == "wait"
+    assert planned(value, int(1.5 * now), turns=500).verdict.answer == "act"
+    cold = planned(value, int(1.5 * now), turns=0, is_cold=True)
+    assert cold.situation.cached_tokens == 0
+    assert cold.verdict.answer == "act"
+
+
+def test_a_model_that_writes_the_summary_is_paid() -> None:
+    """Its call is a term of its own."""
+    verdict = planned(request(20), model_summary=True).verdict
+    assert verdict.sum is not None
+    assert verdict.sum.summary_call > 0
+
+
+def test_a_transcript_without_an_answer_waits() -> None:
+    """Nothing was called yet, nothing is cached, nothing can be folded."""
+    plan = planned([{"role": "user", "content": "Hello."}])
+    assert plan.situation.turns_so_far == 0
+    assert plan.situation.cached_tokens == 0
+    assert plan.verdict.answer == "wait"
+
+
+def test_a_plan_changes_nothing() -> None:
+    """The compaction is tried out on the side."""
+    value = request(20)
+    before = json.dumps(value)
+    planned(value)
+    assert json.dumps(value) == before
