@@ -31,6 +31,7 @@ from scoring.signals import (
     error_survives,
     one_line,
     open_errors,
+    without_colours,
 )
 from scoring.strategies import Shown
 from scoring.view import (
@@ -198,11 +199,12 @@ def _inventions(case: Case, shown: Shown) -> tuple[list[str], list[str]]:
     """Return facts of the summary that the source has not, and references to nothing."""
     if shown.compressed is None:
         return [], []
+    source = without_colours(case.source)
     invented = [
         fact
         for body in summaries(shown.messages)
         for fact in sorted(summary_facts(_PLACEHOLDER.sub(" ", body)))
-        if not surviving("", case.source, Fact(fact, "path" if "/" in fact else "", False))
+        if not surviving("", source, Fact(fact, "path" if "/" in fact else "", False))
     ]
     unresolved = [ref for ref in sorted(references(shown.text)) if not _resolves(shown, ref)]
     for body in summaries(shown.messages):

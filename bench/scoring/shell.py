@@ -14,6 +14,8 @@ _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _FORMATTERS = ("gofmt", "goimports", "gofumpt", "prettier", "black", "ruff", "eslint", "rustfmt",
                "isort")  # fmt: skip
+_SHELLS = ("sh", "bash", "zsh", "dash")
+_RUNS = re.compile(r"-[a-z]*c")
 _PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice", "then", "do",
              "else", "if", "while")  # fmt: skip
 _WRITES = re.compile(r"open\(\s*['\"]([^'\"\n]{1,200})['\"]\s*,\s*['\"][wax]")
@@ -105,13 +107,15 @@ def _by_name(words: Sequence[str], document: str, found: Touched) -> None:
     rest = [word for word in words[1:] if not word.startswith("-")]
     flags = [word for word in words[1:] if word.startswith("-")]
     if name == "git" and rest:
-        _git(rest, document, found)
+        _git(rest, flags, document, found)
+    elif name in _SHELLS and len(rest) == 1 and any(_RUNS.fullmatch(flag) for flag in flags):
+        found.join(touched_by(rest[0]))
     elif name in _FORMATTERS:
         if any(flag in ("-w", "--write", "--fix", "-i") for flag in flags) or name == "black":
             for path in rest:
                 found.add(path, is_sure=False)
-    elif name.startswith("python") and document:
-        _script(document, found)
+    elif name.startswith("python") and (document or words[1:2] == ["-c"]):
+        _script(document or " ".join(words[2:3]), found)
     elif name in ("apply_patch", "patch") and document:
         for path in patched_files(document) | set(_PATCHED.findall(document)):
             found.add(path)
@@ -125,6 +129,13 @@ def _all_words(rest: list[str], words: list[str], found: Touched) -> None:
     del words
     for path in rest:
         found.add(path)
+
+
+def _truncate(rest: list[str], words: list[str], found: Touched) -> None:
+    sizes = {value for flag, value in pairwise(words) if flag == "-s"}
+    for path in rest:
+        if path not in sizes:
+            found.add(path)
 
 
 def _remove(rest: list[str], words: list[str], found: Touched) -> None:
@@ -215,15 +226,17 @@ def _link(rest: list[str], words: list[str], found: Touched) -> None:
 
 
 _HANDLERS: dict[str, Callable[[list[str], list[str], Touched], None]] = {
-    "tee": _all_words, "touch": _all_words, "truncate": _all_words, "unlink": _all_words,
+    "tee": _all_words, "touch": _all_words, "truncate": _truncate, "unlink": _all_words,
     "rm": _remove, "mv": _move, "cp": _copy, "install": _copy, "sed": _in_place,
     "gsed": _in_place, "perl": _in_place, "curl": _download, "wget": _download, "dd": _disk,
     "ln": _link,
 }  # fmt: skip
 
 
-def _git(rest: list[str], document: str, found: Touched) -> None:
+def _git(rest: list[str], flags: list[str], document: str, found: Touched) -> None:
     verb, paths = rest[0], rest[1:]
+    if "--cached" in flags or ("--staged" in flags and "--worktree" not in flags):
+        return  # the index alone, no file
     if verb == "mv":
         _move(paths, [], found)
     elif verb == "rm":

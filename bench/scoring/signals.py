@@ -37,7 +37,7 @@ _KEPT_CHARS = 80
 
 _FAILED = re.compile(
     r"\A\s{0,8}(?:<tool_use_error>|exit\ code:?\ [1-9]|error\b|\{\"error\""
-    r"|apply_patch\ verification"
+    r"|apply_patch\ verification|aborted\ by\ user"
     r"|the\ user\ doesn't\ want|\[request\ interrupted|your\ proposed\ edit\ has\ introduced)"
     r"|^process\ exited\ with\ code\ [1-9]|^exit\ (?:code|status):?\ [1-9]|\"exit_code\":\s?[1-9]",
     re.IGNORECASE | re.MULTILINE,
@@ -111,7 +111,12 @@ class OpenError:
 
 def one_line(text: str) -> str:
     """Return a text with every run of white space as one space, colours taken out."""
-    return " ".join((_ANSI.sub("", text) if "\x1b" in text else text).split())
+    return " ".join(without_colours(text).split())
+
+
+def without_colours(text: str) -> str:
+    """Return a text without the codes that colour it."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def error_lines(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from scoring.facts import facts_in, kind_of, stands
 from scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
 from scoring.sessions import Session
 from scoring.shell import touched_by
-from scoring.signals import constraints, one_line, open_errors
+from scoring.signals import constraints, one_line, open_errors, without_colours
 from scoring.split import SPLIT_FILE, read_split
 from scoring.stats import estimate
 from scoring.strategies import STRATEGIES, lines_of
@@ -129,6 +129,13 @@ def test_a_key_is_context_of_its_value() -> None:
         ("awk 'NR>=1 && NR<=3' f.go; grep -n '>' g.go 2>&1", set(), set()),
         ("curl -o page.html https://a.example/x", {"page.html"}, set()),
         ("python3 - <<'PY'\nopen('out.json', 'w').write('x')\nPY", {"out.json"}, set()),
+        (
+            "python -c \"open('c.json', 'w')\"; bash -lc 'echo x > d.txt'",
+            {"c.json", "d.txt"},
+            set(),
+        ),
+        ("git rm --cached a.go; git restore --staged b.go; git restore c.go", {"c.go"}, set()),
+        ("truncate -s 0 a.log", {"a.log"}, set()),
     ],
 )
 def test_what_a_command_touches(command: str, sure: set[str], unsure: set[str]) -> None:
@@ -154,11 +161,12 @@ def test_touched_files_are_those_of_calls_that_succeeded() -> None:
         *call("exec_command", "Process exited with code 0", cmd="rm old.go", workdir="/r"),
         *call("apply_patch", '{"output":"Success. Updated the following files:\\nM p.go\\n"}',
               input="*** Begin Patch\n*** Update File: p.go\n*** End Patch"),
+        *call("exec_command", "aborted by user after 21.0s", cmd="rm -f kept.go"),
         *call("Write", None, file_path="/r/pending.go"),
     ]  # fmt: skip
     found = touched_files(messages)
     assert found.sure == {"/r/new.go", "/r/old.go", "p.go"}
-    assert found.unsure == {"a.go", "b.go", "/r/pending.go"}
+    assert found.unsure == {"a.go", "b.go", "kept.go", "/r/pending.go"}
 
 
 def test_an_editor_without_a_path_touches_the_open_file() -> None:
@@ -307,3 +315,4 @@ def test_an_interval_holds_its_mean() -> None:
 def test_white_space_and_colour_do_not_count() -> None:
     """Lines are compared on one line, without terminal colours."""
     assert one_line("\x1b[31mFAIL\x1b[0m\t a \n b") == "FAIL a b"
+    assert stands(without_colours("\x1b[31mERROR\x1b[0m x"), "ERROR")

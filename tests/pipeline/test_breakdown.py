@@ -55,4 +55,4 @@ def test_a_report_holds_no_content() -> None:
     report = compress(items, target_tokens=1_500, policy=Policy(protect_first=0)).report
     text = repr(report)
     assert "Ask 1" not in text
-    assert "checked" not in text
+    assert "# checked" not in text

@@ -102,9 +102,15 @@ def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
     "[CONTEXT SUMMARY]: earlier\n## Goal\n- Ship it.",
     "This session is being continued from a previous conversation that ran out of context. "
     "The conversation is summarized below:\n## Goal\n- Ship it.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.\n\nPlease continue the "
+    "conversation from where we left it off without asking the user any further questions.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.\nIf you need specific details "
+    "from before compaction, read the full transcript at: /tmp/t.jsonl",
 ])  # fmt: skip
 def test_summaries_of_other_compressors_are_recognised(text: str) -> None:
-    """They are generated, never an ask, and their body is read."""
+    """They are generated, never an ask, and their body is read, without orders at its end."""
     [message] = recognise([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
     assert not is_ask(message)

@@ -52,7 +52,13 @@ _FOREIGN_SUMMARY = re.compile(
     r"This session is being continued from a previous conversation that ran out of context\. "
     r"The (?:summary below|conversation is summarized below)"
 )
-_FOREIGN_CLOSE = re.compile(r"-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}")
+_FOREIGN_CLOSE = re.compile(
+    r"-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}"
+    r"|^(?:Please )?[Cc]ontinue the conversation from where"
+    r"|^If you need specific details from before compaction",
+    re.MULTILINE,
+)
+"""Where other compressors' summaries end, and their orders to the agent begin."""
 
 
 def summary_text(body: str, reference: str, *, brief: bool = False) -> str:

@@ -28,9 +28,10 @@ class Shape(Struct, frozen=True):
 _ERROR = re.compile(
     r"^[ \t>│|*-]{0,24}(?:\[[^\]\n]{0,40}\] ?){0,3}"
     r"(?:(?:[\w$]{1,60}\.){0,8}[A-Z]\w{0,60}Error|Error|[Ff]atal error|[Ss]yntax error)"
-    r"(?:\[\w{1,12}\]|: |:$|!|$| (?:from|in|while|when|executing|running|calling|response|reading"
-    r"|writing|opening|loading|parsing|occurred|fetching|code|near|\d))"
+    r"(?:\[\w{1,12}\]|: |:$|!|$| \[\w{1,40}\]: | (?:from|in|while|when|executing|running|calling"
+    r"|response|reading|writing|opening|loading|parsing|occurred|fetching|code|near|\d))"
     r"|^error(?:\[\w{1,12}\])?: "
+    r"|^[Ee]rror (?!handling|logging|reporting|checking|wrapping)[a-z]{2,20}ing \S"
     r"|[:)\]-] (?:fatal )?error(?:\[[\w-]{1,40}\]| [A-Z]{1,5}\d{1,6})?: "
     r"|(?:^|[\s:(])(?<!except )(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}Error: \S"
     r"|^\s{1,12}\d{1,7}:\d{1,5}\s{1,8}error\s"
@@ -90,6 +91,8 @@ SHAPES: Final = (
             '{"status":"error","detail":"quota"}',
             "│ Error: Invalid provider configuration",
             "Syntax error near line 3",
+            "TypeError [ERR_INVALID_ARG_TYPE]: The \"path\" argument must be of type string",
+            "error connecting to api.example.org",
             "FAILED tests/test_a.py::test_b - ValueError: bad",
         ),
         (
@@ -101,6 +104,7 @@ SHAPES: Final = (
             '{"error": null, "errors": [], "value": 3}',
             "logger.error('no')",
             "## Error handling",
+            "error handling is done in one place",
         ),
         re.compile(r"[:\[!\]>\x1b]|s?\\?\"|_|Message|Code| (?:[a-z]|[A-Z]{1,5}\d|\d)|\s|\Z"),
     ),
@@ -145,9 +149,26 @@ SHAPES: Final = (
         ("func dontPanic() { panic(err) }",),
     ),
     Shape(
-        "No such file",
+        "o such file",
+        re.compile(r"\b[Nn]o such file"),
+        ("cat: x: No such file or directory", "(eval):cd:1: no such file or directory: src/x"),
+    ),
+    Shape(
+        "command not found",
         _ANY,
-        ("cat: x: No such file or directory",),
+        ("zsh:1: command not found: timeout", "bash: foo: command not found"),
+    ),
+    Shape(
+        "ERR_",
+        re.compile(r"(?:^|[\s\[])ERR_[A-Z][A-Z_]{1,60}(?:[\s\]:]|$)(?!\s*=)"),
+        ("\u2009ERR_PNPM_UNSUPPORTED_ENGINE\u2009 Unsupported environment", "  code: ERR_X_Y"),
+        ("ERR_FIRST = 3", 'codes["ERR_FIRST"]'),
+    ),
+    Shape(
+        "not ok ",
+        re.compile(r"^\s{0,8}not ok \d"),
+        ("not ok 3 - parses dates",),
+        ("it is not ok 3 times",),
     ),
 )  # fmt: skip
 """Looked for in the whole of a text."""
@@ -187,6 +208,7 @@ DIAGNOSTIC: Final = _DIAGNOSTIC
 CODE_LINE: Final = re.compile(
     r"[+-]?\s*(?:\d{1,7}[\t→:|]?[ \t]*)?(?:(?:except|catch|throws?|raise|import|from|class|def|func"
     r"|fn|function|return|if|elif|else|export|const|let|var|case|public|private|protected|static"
-    r"|interface|async|await|assert|expect)\b[ (]|[\w.]{1,80}\((?!\d)|//|/\*|\* |[})(@`])"
+    r"|interface|async|await|assert|expect)\b[ (]|[\w.]{1,80}\((?!\d)|//|/\*|\* |[})@`]"
+    r"|\((?!eval\)))"
 )
 """Source code that mentions failures; a line that begins so tells of none."""

@@ -32,6 +32,7 @@ __all__ = [
     "error_spans",
     "exit_status",
     "failing_tests",
+    "has_diagnostics",
     "status_spans",
     "test_counts",
     "unfolded",
@@ -77,6 +78,13 @@ def error_spans(text: str, most: int) -> list[tuple[int, int]]:
             if text.find(shape.sign, start, end) >= 0:
                 _collect(found, text, places(text, shape.sign, start, end), shape.pattern, most)
     return sorted(found.items())[:most]
+
+
+def has_diagnostics(text: str) -> bool:
+    """Return whether a line begins like those of a compiler, `path.go:12:5: message`."""
+    found: dict[int, int] = {}
+    _collect(found, text, _diagnostics(text), DIAGNOSTIC, 1)
+    return bool(found)
 
 
 def exit_status(text: str) -> int | None:

@@ -62,6 +62,15 @@ def test_what_the_user_lacks_is_weaker_than_what_the_user_forbids() -> None:
     assert (lacking.strength, forbidden.strength) == (1, 3)
 
 
+def test_what_somebody_would_pay_is_a_limit() -> None:
+    """More than a wish; "up to date" and a test that was never made are no limits."""
+    [limit] = weighed_constraints("I'm willing to pay up to $100 for the change.")
+    assert limit.strength == 2
+    assert weighed_constraints("It is up to date, the rest is up to you.") == ()
+    [remark] = weighed_constraints("The empty repository was never tested.")
+    assert remark.strength == 1
+
+
 def test_pasted_code_and_logs_come_last_and_only_where_they_are_strict() -> None:
     """A fenced block with a hundred cues gives a few rules after the author's own."""
     code = "\n".join(f"value{n} = use(only={n})  # must be set" for n in range(100))

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from holdfast import load
 from holdfast.pipeline.ledger import Ledger, facts_of
-from holdfast.pipeline.ledger.injected import directory_told, own_words, without_blocks
+from holdfast.pipeline.ledger.injected import (
+    directory_told,
+    own_words,
+    report_told,
+    without_blocks,
+)
 from holdfast.testing import assistant, call, result, user
 from holdfast.testing.formats.words import words
 
@@ -59,9 +64,9 @@ def test_words_beside_a_block_are_the_ask(ledger_of: Callable[..., Ledger]) -> N
 
 
 def test_a_slash_command_is_told_by_its_words() -> None:
-    """What stands behind it, or the command alone."""
+    """The command with what stands behind it."""
     made = "<command-name>/review</command-name>\n<command-args>{}</command-args>"
-    assert own_words(made.format("the parser")) == "the parser"
+    assert own_words(made.format("the parser")) == "/review the parser"
     assert own_words(made.format("")) == "/review"
 
 
@@ -115,3 +120,50 @@ def test_what_is_quoted_of_an_ask_stands_so_in_its_message() -> None:
         [message] = load([{"role": "user", "content": content}]).messages
         asks = [fact.text for fact in facts_of(message, {}) if fact.kind == "ask"]
         assert asks == [expected]
+
+
+SKILL = (
+    "Base directory for this skill: /srv/skills/changelog\n\n# Changelog\n\n"
+    "Write well.\n- Never force push.\n- Only list external contributors.\n"
+)
+
+
+def test_a_skill_that_was_asked_for_rules_and_is_no_ask(ledger_of: Callable[..., Ledger]) -> None:
+    """Its strict sentences are carried, and where it lies; the strongest rule is the newest."""
+    ledger = ledger_of(user("/changelog"), user(SKILL), assistant("Fine."))
+    assert [ask.fact.text for ask in ledger.asks] == ["/changelog"]
+    assert list(ledger.constraints) == ["Only list external contributors.", "Never force push."]
+    assert "Base directory for this skill: /srv/skills/changelog" in ledger.lines
+
+
+@pytest.mark.parametrize(("text", "teller", "line"), [
+    ('<subagent_notification>\n{"agent_path":"a1","status":{"completed":"Findings\\n\\n'
+     '1. src/a_b.go drops errors"}}\n</subagent_notification>', "subagent",
+     "1. src/a_b.go drops errors"),
+    ("<task-notification>\n<result>value_x is 17</result>\n</task-notification>", "task",
+     "<result>value_x is 17</result>"),
+    ("<bash-stdout>max_size: 3</bash-stdout>", "user's shell", "max_size: 3"),
+])  # fmt: skip
+def test_a_report_that_comes_as_a_message_is_read(
+    text: str, teller: str, line: str, ledger_of: Callable[..., Ledger]
+) -> None:
+    """It is no ask, but what it says may be all that was waited for."""
+    ledger = ledger_of(user("Review it."), user(text), assistant("Fine."))
+    assert [ask.fact.text for ask in ledger.asks] == ["Review it."]
+    assert ledger.lines[line].head == teller
+
+
+@given(text=st.text(st.sampled_from('{}[]":,\\nab'), max_size=60))
+def test_no_report_is_too_odd(text: str) -> None:
+    """JSON, half of it or none."""
+    report = report_told(f"<subagent_notification>{text}")
+    assert report is not None
+    assert report.teller == "subagent"
+
+
+def test_rules_come_the_strongest_last(ledger_of: Callable[..., Ledger]) -> None:
+    """Where there is room for few, the newest facts stay."""
+    ledger = ledger_of(user("I want it soon.\nNever touch db/schema.sql.\nUse only src/a_b.py."))
+    worths = [fact.worth for fact in ledger.constraints.values()]
+    assert worths == sorted(worths)
+    assert list(ledger.constraints)[-1] == "Never touch db/schema.sql."

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.pipeline.ledger import Fact, Ledger
 from holdfast.testing import assistant, call, result, user
+from holdfast.transcript import ToolCall
 
 LedgerOf = Callable[..., Ledger]
 
@@ -152,3 +153,142 @@ def test_a_result_of_json_is_told_by_its_fields(facts: Callable[..., list[Fact]]
     told = {fact.text for fact in found if fact.kind == "field"}
     assert {"reservation_id: ZFA04Y", "name: mia_li_3668"} <= told
     assert all(fact.head.startswith("get_reservation") for fact in found if fact.kind == "field")
+
+
+def errors_in(ledger: Ledger) -> list[str]:
+    return [fact.text for rows in ledger.errors.values() for fact in rows]
+
+
+def found_missing(ledger: Ledger) -> list[str]:
+    return [fact.text for fact in ledger.lines.values() if fact.worth]
+
+
+@pytest.mark.parametrize(("command", "output", "line"), [
+    ("go build ./... 2>&1 | head -50", "src/a.go:12:2: \"time\" imported and not used",
+     "src/a.go:12:2: \"time\" imported and not used"),
+    ("pnpm test", "ERR_PNPM_UNSUPPORTED_ENGINE Unsupported environment",
+     "ERR_PNPM_UNSUPPORTED_ENGINE Unsupported environment"),
+    ("timeout 8 make", "zsh:1: command not found: timeout", "zsh:1: command not found: timeout"),
+    ("gh repo view", "error connecting to api.example.org\nexit code 1",
+     "error connecting to api.example.org"),
+    ("cd src/x && make", "(eval):cd:1: no such file or directory: src/x\nexit code 1",
+     "(eval):cd:1: no such file or directory: src/x"),
+    ("which golangci-lint && golangci-lint run", "a/b.go:3:1: x is unused (unused)",
+     "a/b.go:3:1: x is unused (unused)"),
+])  # fmt: skip
+def test_an_error_is_known_by_more_than_its_word(
+    command: str, output: str, line: str, ledger_of: LedgerOf
+) -> None:
+    """A place in a file, a code, the words of a shell."""
+    assert errors_in(ledger_of(*run((command, output)))) == [line]
+
+
+def test_a_status_of_0_hides_no_failure_before_a_pipe(ledger_of: LedgerOf) -> None:
+    """The status is that of the last part; with no other part it is believed."""
+    output = "Error: no route_x\nexit code 0"
+    assert errors_in(ledger_of(*run(("make | tail -3", output)))) == ["Error: no route_x"]
+    assert errors_in(ledger_of(*run(("make", output)))) == []
+    passed = "Error: wanted_x\n=== 3 passed in 1s ===\nexit code 0"
+    assert errors_in(ledger_of(*run(("pytest | tail -3", passed)))) == []
+
+
+@pytest.mark.parametrize(("step", "output", "line"), [
+    (call("Read", file_path="a/b_c.go"), "<tool_use_error>File does not exist.</tool_use_error>",
+     "<tool_use_error>File does not exist.</tool_use_error>"),
+    (call("bash", command="sed -n 1,9p a/b.go"), "sed: a/b.go: No such file or directory\n"
+     "exit code 1", "sed: a/b.go: No such file or directory"),
+    (call("bash", command="ls vendor 2>&1; ls"), "ls: vendor: No such file or directory\na.go",
+     "ls: vendor: No such file or directory"),
+])  # fmt: skip
+def test_a_look_that_found_nothing_is_told_and_is_no_blocker(
+    step: ToolCall, output: str, line: str, ledger_of: LedgerOf
+) -> None:
+    """The work goes on elsewhere, but nobody need look there again."""
+    ledger = ledger_of(user("Look."), assistant(step), result(output))
+    assert ledger.errors == {}
+    assert found_missing(ledger) == [line]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "line one\nThe request was rejected: permission denied\n",
+        "package a\n// Error: never_x\nfunc permission_denied() {}\n",
+    ],
+)
+def test_what_is_read_may_be_about_refusals(output: str, ledger_of: LedgerOf) -> None:
+    """Only the first line of a result can say that nothing was done."""
+    for step in (call("Read", file_path="a.go"), call("bash", command="cat a.go")):
+        ledger = ledger_of(user("Look."), assistant(step), result(output))
+        assert ledger.errors == {}
+        assert found_missing(ledger) == []
+        assert ledger.files["a.go"].read == 1
+
+
+def test_calls_that_begin_alike_are_not_the_same(ledger_of: LedgerOf) -> None:
+    """The end of a long call counts too: the success of one is no success of the other."""
+    flights = [{"number": f"HAT{n}"} for n in range(30)]
+    made = [call("update_booking", flights=flights, payment=name) for name in ("card_1", "gift_2")]
+    ledger = ledger_of(
+        user("Go."), assistant(made[0]), result("Error: payment method not found"),
+        assistant(made[1]), result("ok"),
+    )  # fmt: skip
+    assert errors_in(ledger) == ["Error: payment method not found"]
+    script = "set -e\n" + "echo step_x\n" * 40
+    ledger = ledger_of(*run((f"{script}make one", FAILED), (f"{script}make two", PASSED)))
+    assert errors_in(ledger) == ["TypeError: x is not a function"]
+
+
+def test_a_command_is_the_same_however_much_of_it_is_shown(ledger_of: LedgerOf) -> None:
+    """What cuts the output is no part of it; what stands in quotes is."""
+    ledger = ledger_of(*run(("go test ./a 2>&1 | head -20", FAILED), ("go test ./a", PASSED)))
+    assert ledger.errors == {}
+    ledger = ledger_of(*run(("go test ./a | tail -5 2>&1", FAILED), ("go test ./b", PASSED)))
+    assert list(ledger.errors) == ["go test ./a"]
+
+
+def running(session: int) -> str:
+    return (
+        f"Chunk ID: 1\nWall time: 1.0 seconds\nProcess running with session ID {session}\nOutput:\n"
+    )
+
+
+def test_what_still_runs_has_not_succeeded(ledger_of: LedgerOf) -> None:
+    """An error stays open until the end is known, and the process is known to run till then."""
+    start = [assistant(call("exec_command", cmd="make test")), result(running(4711))]
+    ledger = ledger_of(*run(("make test", FAILED)), *start)
+    assert errors_in(ledger) == ["TypeError: x is not a function"]
+    assert list(ledger.running) == ["make test"]
+    done = "Chunk ID: 2\nProcess exited with code 0\nOutput:\nok"
+    poll = [assistant(call("write_stdin", session_id=4711, chars="")), result(done)]
+    assert ledger_of(user("Go."), *start, *poll).running == {}
+
+
+def test_polls_of_one_process_are_one_matter(facts: Callable[..., list[Fact]]) -> None:
+    """Whatever else is asked of it: their errors have one key, and name the process."""
+    failed = "Chunk ID: 2\nProcess exited with code 1\nOutput:\nError: no route_x"
+    made = [call("write_stdin", session_id=4711, chars="", yield_time_ms=n) for n in (10, 20)]
+    for step in made:
+        found = facts(user("Go."), assistant(step), result(failed))
+        told = [(fact.key, fact.was) for fact in found if fact.kind == "error"]
+        assert told == [("write_stdin 4711", "4711")]
+
+
+def test_what_the_user_aborted_was_not_done(ledger_of: LedgerOf) -> None:
+    """It is told as a decision of the user's, in the words of the result."""
+    ledger = ledger_of(
+        user("Go."), assistant(call("exec_command", cmd="rm -f a_b.lock")),
+        result("aborted by user after 21.0s"),
+    )  # fmt: skip
+    assert ledger.files == {}
+    assert [fact.text for fact in ledger.decisions] == [
+        "The user rejected `rm -f a_b.lock`: aborted by user after 21.0s"
+    ]
+
+
+@pytest.mark.parametrize("command", ["rm -f *.bak", "sed -i s/a/b/ src/*.go", "git checkout .",
+                                     "rmdir old", "mv docs/*.md old/"])  # fmt: skip
+def test_a_mask_or_a_folder_is_no_file(command: str, ledger_of: LedgerOf) -> None:
+    """Which files it means is not written anywhere."""
+    ledger = ledger_of(*run((command, "")))
+    assert not [path for path, state in ledger.files.items() if state.is_touched]

@@ -124,7 +124,7 @@ def _stated(line: str) -> Iterator[Slot]:
 
 
 def _after_verb(match: re.Match[str]) -> Slot | None:
-    words = match["name"].lower().replace("`", "").split()
+    words = [_plain(word) for word in match["name"].replace("`", "").split()]
     was, value = match["was"] or "", match["value"]
     quoted = was[:1] in _QUOTES and value[:1] in _QUOTES
     worded = bool(was) and (quoted or words[-1] in _WORDY)
@@ -159,6 +159,12 @@ def _value(shown: str, noun: str, *, worded: bool = False) -> str:
         named = _BRANCH_NAME.fullmatch(value) and not value.endswith("-only")
         return value if named else ""
     return value if worded or _DIGIT.search(value) else ""
+
+
+def _plain(word: str) -> str:
+    """Return a word in lower case; a name in code as it is written."""
+    is_word = word.isalpha() and (word.isupper() or word[1:].islower() or len(word) == 1)
+    return word.lower() if is_word else word
 
 
 def _name_of(words: list[str], value: str) -> str:

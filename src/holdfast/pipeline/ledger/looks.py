@@ -8,9 +8,8 @@ _LOOKS = re.compile(
     r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"
     r"|printf|sort|uniq|cut|tr|jq|awk|tree|stat|file|du|df|less|bat|column|true|test|date|\["
     r"|git (?:-C \S{1,200} |--no-pager )?(?:status|log|diff|show|rev-parse|blame|ls-files"
-    r"|ls-tree|ls-remote|remote(?! \w)|remote show|branch(?! -[dDmMcCfu])|grep|cat-file|merge-base"
+    r"|ls-tree|remote(?! \w)|remote show|branch(?! -[dDmMcCfu])|grep|cat-file|merge-base"
     r"|describe|for-each-ref|reflog|shortlog)"
-    r"|gh (?:pr|issue|run|repo|release) (?:view|list|checks|status|diff)"
     r"|go (?:doc|list|env|version))(?![\w-])"
 )
 _ACTS = re.compile(r"-delete|-exec|(?<![0-9&=-])>(?!\s*(?:/dev/null|&))|\btee\b")
@@ -20,7 +19,7 @@ _JOINTS = re.compile(r"&&|\|\||[;|\n]")
 _MASKS = re.compile(r"\|\||[;|\n]")
 _FILTERS = re.compile(
     r"\|\s*(?:head|tail|grep|egrep|rg|tee|sort|uniq|cut|tr|sed|awk|wc|cat|less)\b[^|&;\n]*"
-    r"|(?:^|[;\n&])\s*(?:echo|printf|cd|true|date|pwd|ls|which|type|command -v|test|\[)"
+    r"|(?:^|[;\n&|])\s*(?:echo|printf|cd|true|date|pwd|ls|which|type|command -v|test|\[)"
     r"(?![\w-])[^|&;\n]*"
 )
 """Parts that show nothing of their own."""

@@ -47,8 +47,8 @@ class Outcome(Struct, frozen=True):
 
     code: int | None
     failed: bool
-    rejected: bool
-    """The user did not let it go ahead."""
+    rejected: str
+    """The first line where the user did not let it go ahead, otherwise ""."""
     looked: bool
     """It looked at something and can have done nothing else."""
     running: str
@@ -78,9 +78,10 @@ def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> 
             failed = code != 0 if code is not None else refused
     if refused and not errors:
         errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
-    found = _RUNNING.search(output[:_HEAD_CHARS]) if code is None and command else None
+    may_run = code is None and (command or family == "process")
+    found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
     return Outcome(
-        code, failed, refused and any(words in start for words in _REJECTIONS), looked,
+        code, failed, first if refused and _is_rejection(start) else "", looked,
         found[1] if found else "", errors,
     )  # fmt: skip
 
@@ -109,7 +110,10 @@ def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> t
 
 
 def _has_sign(output: str) -> bool:
-    return any(sign in output for sign in _FAILURES) or signals.has_diagnostics(output)
+    for sign in _FAILURES:
+        if sign in output:
+            return True
+    return signals.has_diagnostics(output)
 
 
 def _first_line(output: str) -> str:
@@ -120,8 +124,15 @@ def _first_line(output: str) -> str:
     return head.lstrip().partition("\n")[0][:_HEAD_CHARS].rstrip()
 
 
+def _is_rejection(start: str) -> bool:
+    return any(words in start for words in _REJECTIONS)
+
+
 def _is_refusal(start: str) -> bool:
     """Return whether a result begins by saying that nothing was done."""
-    return start.startswith(("error", "<error", "aborted by user")) or any(
-        words in start for words in _REFUSALS
-    )
+    if start.startswith(("error", "<error", "aborted by user")):
+        return True
+    for words in _REFUSALS:  # noqa: SIM110 a generator costs more
+        if words in start:
+            return True
+    return False

@@ -16,7 +16,7 @@ from holdfast.pipeline.ledger.injected import without_blocks
 from holdfast.pipeline.ledger.lines import cut, lines_of
 from holdfast.pipeline.ledger.outcome import outcome_of
 from holdfast.pipeline.ledger.terms import terms_of
-from holdfast.pipeline.ledger.todo import todo_text
+from holdfast.pipeline.ledger.todo import task_told, todo_text
 from holdfast.pipeline.tools import family_of
 from holdfast.reduction import signals
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
@@ -46,7 +46,7 @@ _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of
 _OUTCOME = 2.0
 _DONE = 6.0
 _CHANGED = 3.0
-_NOT_FOUND = 3.0
+_NOT_FOUND = 20.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
 _DEED_COMMANDS = (
     "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
@@ -61,11 +61,14 @@ _STARTED_CHARS = 400
 _REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
 """Arguments that hold what an edit takes away."""
 _TRAILER = re.compile(
-    r"\s*(?:2>&1|>\s*/dev/null|\|\s*(?:head|tail|grep|tee)\b[^|&;\n\"']{0,200})\s*\Z"
+    r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z"
 )
 """What says how much of a command's output is wanted: the command is the same without it."""
 _MOST_TRAILERS = 4
+_TRAILER_CHARS = 200
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
+_ABORTED = "aborted by user"
+"""A rejection whose words are no order to the agent."""
 _NO_FILE = frozenset("*?{`")
 
 
@@ -115,35 +118,42 @@ class _Result:
         effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
         if end.rejected:
             what = cut(command or self._target(effects), HEAD_CHARS)
-            yield self._fact("decision", f"The user rejected `{what}`", "")
+            words = f": {end.rejected}" if end.rejected.startswith(_ABORTED) else ""
+            yield self._fact("decision", f"The user rejected `{what}`{words}", "")
             return
         key = self._key(effects)
         for effect in effects:
             yield from self._effect(effect, key, by_command=bool(command))
-        if end.running and not any(effect.action == "start" for effect in effects):
+        if command and end.running and not any(effect.action == "start" for effect in effects):
             yield from self._effect(Effect("start", detail=command), key, by_command=True)
         if command:
             yield from self._ran(command, key, effects)
         if not end.failed and not command and not end.running:
             yield self._fact("command", self._deed(), key)
-        yield from self._errors(key)
+        if end.failed and not end.looked:
+            for line in end.errors:
+                yield self._fact("error", line, key)
         if self.process and end.code is not None:
             yield Fact("place", self.process, self.source, self.at, "stop",
                        effect=Effect("stop", detail=self.process))  # fmt: skip
-        if self.family in ("todo", "plan") and (state := todo_text(self.arguments)):
-            yield self._fact("todo", state, "")
+        if self.family in ("todo", "plan"):
+            yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-
-    def _errors(self, key: str) -> Iterator[Fact]:
-        if not self.end.failed:
-            return
-        for line in self.end.errors:
-            if self.end.looked:
+        if end.looked and end.errors:
+            # after the other lines: of one that stands in both the last counts
+            head = cut(key, HEAD_CHARS)
+            for line in end.errors:
                 yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
-                           head=cut(key, HEAD_CHARS), worth=_NOT_FOUND)  # fmt: skip
-            else:
-                yield self._fact("error", line, key)
+                           head=head, worth=_NOT_FOUND)  # fmt: skip
+
+    def _todo(self) -> Iterator[Fact]:
+        if state := todo_text(self.arguments):
+            yield self._fact("todo", state, "")
+        elif not self.end.failed:
+            number, line = task_told(self.arguments, self.output)
+            if number:
+                yield self._fact("todo", line, number)
 
     def _key(self, effects: tuple[Effect, ...]) -> str:
         """Return what a call is known by when it comes again.
@@ -156,10 +166,11 @@ class _Result:
             return self._target(effects)
         line = self.line.strip()
         for _ in range(_MOST_TRAILERS):
-            shorter = _TRAILER.sub("", line)
-            if shorter == line or not shorter:
+            # only the end is looked at, so that a long line costs no more
+            found = _TRAILER.search(line, max(len(line) - _TRAILER_CHARS, 1))
+            if found is None:
                 break
-            line = shorter
+            line = line[: found.start()]
         return _told(line, _COMMAND_CHARS)
 
     def _deed(self) -> str:
@@ -175,7 +186,7 @@ class _Result:
             if effect.path:
                 return f"{self.name} {effect.path}"
         given = self.call.arguments if self.call is not None else ""
-        return f"{self.name} {_told(given, _TARGET_CHARS)}" if given not in ("", "{}") else self.name
+        return self.name if given in ("", "{}") else f"{self.name} {_told(given, _TARGET_CHARS)}"
 
     def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
@@ -184,10 +195,14 @@ class _Result:
         # which part of a command went wrong is not known: the others did what they say
         failed = self.end.failed and not by_command
         is_start = effect.action == "start"
-        found = _STARTED.search(self.output[:_STARTED_CHARS]) if is_start else None
-        yield Fact(kind, effect.path or effect.detail, self.source, self.at,
-                   effect.action, failed, effect=effect, was=found[1] if found else "",
-                   head=key if is_start else "")  # fmt: skip
+        known = self._started() if is_start else ""
+        yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
+                   effect=effect, was=known, head=key if is_start else "")  # fmt: skip
+
+    def _started(self) -> str:
+        """Return the id of the process that goes on, "" where the result names none."""
+        found = _STARTED.search(self.output[:_STARTED_CHARS]) if not self.end.running else None
+        return found[1] if found else self.end.running
 
     def _ran(self, command: str, key: str, effects: tuple[Effect, ...]) -> Iterator[Fact]:
         end = self.end

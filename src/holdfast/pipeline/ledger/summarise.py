@@ -14,7 +14,7 @@ from holdfast.pipeline.dialogue.phrases import Phrases, counted, phrases_for
 from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger
 from holdfast.pipeline.ledger.lines import cut, whole_words
 from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_topic
-from holdfast.pipeline.ledger.take import HEAD_CHARS
+from holdfast.pipeline.ledger.result import HEAD_CHARS
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.ledger.todo import parted
 from holdfast.pipeline.summary import Entry, Section, Summary
@@ -30,6 +30,8 @@ _REPLY_SHARE = 0.08
 """How much of the room each kind of entry may take before anything is ranked."""
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
+_LEAST_CHARS = 240
+"""Rules and open errors have so much room at least."""
 _ENTRY_CHARS = 16
 _KEY_CHARS = 70
 _ASK_CHARS = 1_500
@@ -104,15 +106,24 @@ class _Made:
         self.chars += len(text) + len(source) + 8
         self.words.append(text)
 
-    def fill(self, section: Section, rows: Sequence[Entry], room: float) -> None:
-        """Add the last rows that fit, in their order; the first that does not ends it."""
-        first = len(rows)
-        while first > 0 and room > 0:
-            room -= len(rows[first - 1].text) + _ENTRY_CHARS
-            if room < 0:
-                break
-            first -= 1
-        for row in rows[first:]:
+    def fill(
+        self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
+    ) -> None:
+        """Add the rows that fit, in their order: those of the highest rank first, then the newest.
+
+        The first choice is there in any case: what has no room at all is trimmed by its weight.
+        """
+        order = list(range(len(rows) - 1, -1, -1))
+        if ranks:
+            order.sort(key=lambda index: -ranks[index])
+        kept: list[int] = []
+        for index in order:
+            cost = len(rows[index].text) + _ENTRY_CHARS
+            if cost <= room or not kept:
+                room -= cost
+                kept.append(index)
+        for index in sorted(kept):
+            row = rows[index]
             self.put(section, row.text, row.source, row.weight)
 
     def summary(self, ledger: Ledger) -> Summary:
@@ -177,13 +188,14 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put what must be there, newest first, each kind within its share of the room."""
     room, phrases = around.room_chars, made.phrases
     quoted = "\n".join(made.words)
-    rules = [
-        Entry(fact.text, fact.source, _MUST + 30)
+    stated = [
+        fact
         for fact in ledger.constraints.values()
         if fact.source not in around.live_asks and fact.text not in quoted
     ]
+    rules = [Entry(fact.text, fact.source, _MUST + 30) for fact in stated]
     errors = [
-        Entry(_error(key, facts), facts[0].source, _MUST + 10)
+        Entry(_error(key, facts, room * _ERRORS_SHARE / 2), facts[0].source, _MUST + 10)
         for key, facts in ledger.errors.items()
     ]
     files = [
@@ -191,8 +203,9 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for path, state in ledger.files.items()
         if state.is_touched
     ]
-    made.fill("constraints", rules, room * _CONSTRAINTS_SHARE)
-    made.fill("blocked", errors, room * _ERRORS_SHARE)
+    strengths = [fact.worth for fact in stated]
+    made.fill("constraints", rules, max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS), strengths)
+    made.fill("blocked", errors, max(room * _ERRORS_SHARE, _LEAST_CHARS))
     made.fill("files", files, room * _FILES_SHARE)
     made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
     commits = [Entry(f"git commit: {fact.text}", fact.source, _MUST + 4) for fact in ledger.commits]
@@ -205,8 +218,15 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         made.put("in_progress", text, last.source, _MUST + 25)
 
 
-def _error(key: str, facts: tuple[Fact, ...]) -> str:
-    lines = [fact.text for fact in facts]
+def _error(key: str, facts: tuple[Fact, ...], room: float) -> str:
+    """Return a failure with as many of its lines as fit, so that one leaves room for others."""
+    lines = [facts[0].text]
+    room -= len(lines[0])
+    for fact in facts[1:]:
+        room -= len(fact.text)
+        if room < 0:
+            break
+        lines.append(fact.text)
     name = f"`{cut(key, _KEY_CHARS)}`: " if key and not lines[0].startswith(key) else ""
     return name + "\n".join(lines)
 

@@ -18,12 +18,10 @@ from holdfast.pipeline.ledger.injected import (
     skill_told,
 )
 from holdfast.pipeline.ledger.lines import cut, lines_of, whole_words
-from holdfast.pipeline.ledger.result import HEAD_CHARS, facts_of_result
+from holdfast.pipeline.ledger.result import facts_of_result
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.tools import family_of
-from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask, texts
-
-__all__ = ["HEAD_CHARS", "facts_of"]
+from holdfast.transcript import Message, Part, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
 _SHORT_ASK_CHARS = 1_500
@@ -91,9 +89,10 @@ def _asked(message: Message, *, lines: bool) -> Iterator[Fact]:
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
     yield Fact("ask", shown, source, at, terms=terms_of(shown))
     least = 1 if len(words) <= _SHORT_ASK_CHARS else 3 if is_long else 2
-    for rule in weighed_constraints(words):
+    # the strongest last: where there is little room the newest facts stay
+    for rule in reversed(weighed_constraints(words)):
         if rule.strength >= least:
-            yield Fact("constraint", rule.text, source, at)
+            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     if not lines:
         return
     for mention in identifiers(words, _MOST_SLOTS):
@@ -109,8 +108,8 @@ def _told(text: str, source: str, at: int, *, lines: bool) -> Iterator[Fact]:
     if skill := skill_told(text):
         yield Fact("line", skill, source, at, terms=terms_of(skill, 8), head="user", worth=_TOLD)
         strict = [rule for rule in weighed_constraints(text) if rule.strength > 1]
-        for rule in strict[:_MOST_SKILL_RULES]:
-            yield Fact("constraint", rule.text, source, at)
+        for rule in reversed(strict[:_MOST_SKILL_RULES]):
+            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     elif lines and (report := report_told(text)):
         first = True
         for line in lines_of(report.text, _MOST_LINES):

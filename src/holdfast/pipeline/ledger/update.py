@@ -10,9 +10,11 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
 from holdfast.pipeline.ledger.lines import cut
+from holdfast.pipeline.ledger.todo import merged
 
 _KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
          "resolved": 40, "commits": 40}  # fmt: skip
+_OF_PROCESSES = frozenset({"command", "error", "test"})
 _ANSWER_CHARS = 200
 _KEPT_ASKS = 2_000
 _KEPT_LINES = 2_500
@@ -65,6 +67,8 @@ class _Book:
 
     def take(self, fact: Fact) -> None:
         """Take one fact."""
+        if fact.was and fact.kind in _OF_PROCESSES:
+            fact = self._of_process(fact)
         match fact.kind:
             case "ask":
                 self._ask(fact)
@@ -95,11 +99,18 @@ class _Book:
             case "test":
                 _put(self.tests, fact.key, fact)
             case "todo":
-                self.todo = fact
+                self.todo = merged(self.todo, fact)
             case "slot":
                 self._slot(fact)
             case "line" | "field":
                 self._line(fact)
+
+    def _of_process(self, fact: Fact) -> Fact:
+        """Return what was heard of a running process under the command that started it."""
+        for start in self.running.values():
+            if start.was == fact.was:
+                return replace(fact, key=start.head)
+        return fact
 
     def _ask(self, fact: Fact) -> None:
         for index in range(len(self.questions) - 1, -1, -1):

@@ -23,12 +23,12 @@ ENGLISH = Vocabulary(
         "requirements|constraint|constraints|ought to|keep|keeping|not change|not touch|"
         "not modify|not add|not remove|not be|remember to|keep in mind|note that|whatever you do|"
         "regardless|by default|as is|as-is|one at a time|and not|but not|restrict|restricted|"
-        "i'd rather|no longer|cannot be|can't be"
+        "i'd rather|no longer|cannot be|can't be|up to|willing to pay|budget"
     ),
     hints=(
         "should|need to|needs to|have to|has to|want|wants|wanted|use|can't|cannot|can not|"
         "supposed to|leave|ignore|skip|more than|less than|fewer than|won't|will not|wouldn't|"
-        "not allow|allowed to|under|within|up to|needed|please stop|remember"
+        "not allow|allowed to|under|within|needed|please stop|remember"
     ),
     mild=(
         "i don't know|i dont know|i don't remember|i don't recall|i don't think|"
@@ -37,7 +37,7 @@ ENGLISH = Vocabulary(
         "you don't have|they don't|i can't remember|i can't recall|i cannot remember|"
         "i cannot recall|if you don't|never used|never set|is never|was never|are never|"
         "were never|has never|have never|had never|i've never|it must be|must be a|i always|"
-        "it always|is always|was always|are always"
+        "it always|is always|was always|are always|never tested|never called|never reached"
     ),
     idle=(
         "don't worry|not sure|not only|no problem|no worries|why not|or not|if not|"
@@ -45,7 +45,8 @@ ENGLISH = Vocabulary(
         "no one|first time|why don't we|why don't you|can't we|can't you|couldn't we|isn't it|"
         "isn't that|isn't there|doesn't it|didn't we|aren't we|you must be|must have been|"
         "more than happy|at first|over here|over there|all over|mind if|would you mind|"
-        "never mind|nevermind|no idea|regression test|regression tests|interrupted by user"
+        "never mind|nevermind|no idea|up to date|up to you|up to speed|up to now|"
+        "regression test|regression tests|interrupted by user"
     ),
     asks=(
         "what is|what are|what was|what were|what's|what do|what does|what did|what can|"

@@ -26,7 +26,7 @@ def tar(call: Invocation) -> Iterator[Effect]:
     elif options.has("-x", "--extract", "--get"):
         directory = options.value("-C", "--directory")
         if directory and directory != ".":
-            yield Effect("write", directory, detail=f"from {archive}" if archive else "")
+            yield Effect("mkdir", directory, detail=f"from {archive}" if archive else "")
 
 
 def unzip(call: Invocation) -> Iterator[Effect]:
@@ -35,7 +35,7 @@ def unzip(call: Invocation) -> Iterator[Effect]:
     directory = options.value("-d")
     if directory and not options.has("-l", "-p", "-t", "-Z", "-v"):
         archive = options.known[0] if options.known else ""
-        yield Effect("write", directory, detail=f"from {archive}" if archive else "")
+        yield Effect("mkdir", directory, detail=f"from {archive}" if archive else "")
 
 
 def zip_(call: Invocation) -> Iterator[Effect]:

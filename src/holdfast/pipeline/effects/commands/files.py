@@ -13,7 +13,7 @@ _INTO = ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--si
 
 
 def remove(call: Invocation) -> Iterator[Effect]:
-    """`rm`, `unlink`, `rmdir`, `shred -u`, `trash`."""
+    """`rm`, `unlink`, `shred -u`, `trash`; `rmdir` takes away no file."""
     for path in split_options(call.args).known:
         if path:
             yield Effect("delete", path)
@@ -115,7 +115,7 @@ def _pairs(call: Invocation, options: Options) -> Iterator[tuple[str, str]]:
 
 
 HANDLERS: Mapping[str, Handler] = {
-    **dict.fromkeys(("rm", "unlink", "rmdir", "shred", "trash", "grm"), remove),
+    **dict.fromkeys(("rm", "unlink", "shred", "trash", "grm"), remove),
     "mkdir": make_directory,
     **dict.fromkeys(("touch", "mkfifo"), touch),
     **dict.fromkeys(("mv", "gmv"), move),

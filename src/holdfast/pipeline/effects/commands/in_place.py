@@ -24,8 +24,6 @@ class SedParts(Struct, frozen=True):
     files: list[str]
     quiet: bool
     in_place: bool
-    suffix: str
-    """Of the copy that is kept; empty where none is."""
 
 
 def sed_parts(args: Args) -> SedParts:
@@ -33,7 +31,6 @@ def sed_parts(args: Args) -> SedParts:
     scripts: list[str] = []
     operands: list[str | None] = []
     quiet = in_place = scripted = False
-    suffix = ""
     at, count = 0, len(args)
     while at < count:
         arg = args[at]
@@ -47,7 +44,7 @@ def sed_parts(args: Args) -> SedParts:
             name, _, value = arg.partition("=")
             quiet = quiet or name in ("--quiet", "--silent")
             if name == "--in-place":
-                in_place, suffix = True, value
+                in_place = True
             elif name in ("--expression", "--file"):
                 scripted = True
                 if not value and at < count:
@@ -59,9 +56,7 @@ def sed_parts(args: Args) -> SedParts:
                 quiet = quiet or letter == "n"
                 if letter == "i":
                     in_place = True
-                    suffix = rest if rest[:1] in (".", "~", "-", "_") else ""
-                    if not rest and at < count and _is_bsd_suffix(args, at):
-                        suffix, at = args[at] or "", at + 1
+                    at += not rest and at < count and _is_bsd_suffix(args, at)
                     break
                 if letter in "efl":
                     if not rest and at < count:
@@ -72,7 +67,7 @@ def sed_parts(args: Args) -> SedParts:
     if not scripted and operands:
         scripts.append(operands.pop(0) or "")
     files = [path for path in operands if path]
-    return SedParts(";".join(scripts), files, quiet, in_place, suffix)
+    return SedParts(";".join(scripts), files, quiet, in_place)
 
 
 def perl(call: Invocation) -> Iterator[Effect]:

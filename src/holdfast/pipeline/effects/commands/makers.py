@@ -1,4 +1,4 @@
-"""Programs that make one file or directory whose name is known beforehand."""
+"""Programs that make one file or directory that they are told the name of."""
 
 from __future__ import annotations
 
@@ -9,40 +9,25 @@ from holdfast.pipeline.effects.invocation import Handler, Invocation
 from holdfast.pipeline.effects.options import split_options
 from holdfast.pipeline.effects.paths import is_device
 
-_MADE: Mapping[tuple[str, ...], str] = {
-    ("npm", "init"): "package.json",
-    ("yarn", "init"): "package.json",
-    ("pnpm", "init"): "package.json",
-    ("bun", "init"): "package.json",
-    ("go", "mod", "init"): "go.mod",
-    ("cargo", "init"): "Cargo.toml",
-    ("poetry", "init"): "pyproject.toml",
-    ("uv", "init"): "pyproject.toml",
-    ("tsc", "--init"): "tsconfig.json",
-    ("bundle", "init"): "Gemfile",
-}
-"""Words that begin a command, and the file that it creates."""
-
 _MADE_DIRECTORY = frozenset((("cargo", "new"), ("django-admin", "startproject"), ("rails", "new")))
 _OUTPUT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld"), ("-o",)),
     **dict.fromkeys(("pandoc", "sort", "dot"), ("-o", "--output")),
-    "go": ("-o", "-coverprofile", "-cpuprofile", "-memprofile"),
+    "go": ("-o",),
     "openssl": ("-out", "-keyout"),
 }
 
 
 def made(call: Invocation) -> Iterator[Effect]:
-    """`npm init` and its like, `cargo new dir`, and compilers' `-o file`."""
-    words = (call.name, *(arg or "" for arg in call.args[:2]))
-    if words[:2] in _MADE_DIRECTORY:
+    """`cargo new dir`, and compilers' `-o file`.
+
+    What a program makes without being told the name is left out: only names that were written
+    are facts.
+    """
+    if (call.name, *(arg or "" for arg in call.args[:1])) in _MADE_DIRECTORY:
         for path in split_options(call.args[1:]).known[:1]:
             yield Effect("mkdir", path)
         return
-    # `npm init vite` runs a generator, and `uv init dir` fills another directory
-    file = _MADE.get(words[:2]) or _MADE.get(words)
-    if file and (call.name in ("go", "tsc") or len(split_options(call.args).operands) == 1):
-        yield Effect("create", file)
     yield from _output(call)
 
 
@@ -92,7 +77,6 @@ def _is_number(text: str) -> bool:
 
 
 HANDLERS: Mapping[str, Handler] = {
-    **dict.fromkeys((words[0] for words in _MADE), made),
     **dict.fromkeys((words[0] for words in _MADE_DIRECTORY), made),
     **dict.fromkeys(_OUTPUT_OPTIONS, made),
     "virtualenv": virtualenv,

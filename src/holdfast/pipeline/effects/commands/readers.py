@@ -42,8 +42,6 @@ def sed(call: Invocation) -> Iterator[Effect]:
     if parts.in_place:
         for path in parts.files:
             yield Effect("change", path)
-            if parts.suffix:
-                yield Effect("create", path + parts.suffix)
         return
     ranges = _sed_ranges(parts.script) if parts.quiet else []
     for path in (*parts.files, call.source):
