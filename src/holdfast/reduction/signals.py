@@ -22,6 +22,7 @@ from holdfast.reduction.shapes import (
     GLYPHS,
     SHAPES,
 )
+from holdfast.reduction.signs import Signs
 from holdfast.reduction.terminal import plain
 from holdfast.reduction.testreport import TestCounts, failing_tests, test_counts
 
@@ -63,8 +64,9 @@ def error_spans(text: str, most: int) -> list[tuple[int, int]]:
     A span is a line as `lines.line_at` gives it.
     """
     found: dict[int, int] = {}
-    for shape in SHAPES:
-        if shape.sign in text:
+    held = _SIGNS.held(text)
+    for number, shape in enumerate(SHAPES):
+        if number in held:
             lines = places(text, shape.sign, follow=shape.follow)
             _collect(found, text, lines, shape.pattern, most)
     _collect(found, text, _diagnostics(text), DIAGNOSTIC, most)
@@ -126,6 +128,7 @@ def unfolded(text: str) -> str:
     return text
 
 
+_SIGNS = Signs([shape.sign for shape in SHAPES])
 _JSON_HEADS = frozenset('{["')
 _STATUS_CHARS = 400
 _HEAD_CHARS = 1_024

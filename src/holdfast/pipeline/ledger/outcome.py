@@ -10,14 +10,17 @@ from holdfast.pipeline.ledger.lines import cut, whole_words
 from holdfast.pipeline.ledger.looks import is_look, masks_failures
 from holdfast.pipeline.tools import Family
 from holdfast.reduction import signals
+from holdfast.reduction.signs import Signs
 
 _MOST_ERRORS = 12
 _MOST_OF_A_LOOK = 3
 _HEAD_CHARS = 400
 _FRAME_CHARS = 1_000
 _WHOLE_CHARS = 300
-_FAILURES = ("rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
-             "Traceback", "ERR", "not ok ", "imed out", "borted")  # fmt: skip
+_FAILURES = Signs((
+    "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
+    "Traceback", "ERR", "not ok ", "imed out", "borted",
+))  # fmt: skip
 _REJECTIONS = (
     "doesn't want to proceed", "tool use was rejected", "rejected by user", "user chose not to",
     "execution denied", "request interrupted by user", "user rejected", "user declined",
@@ -110,10 +113,7 @@ def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> t
 
 
 def _has_sign(output: str) -> bool:
-    for sign in _FAILURES:
-        if sign in output:
-            return True
-    return signals.has_diagnostics(output)
+    return _FAILURES.any_in(output) or signals.has_diagnostics(output)
 
 
 def _first_line(output: str) -> str:
