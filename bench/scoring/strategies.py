@@ -15,6 +15,7 @@ from zlib import crc32
 
 import holdfast
 from holdfast.engine.oneshot import Compressed
+from holdfast.ports import Summarizer
 from holdfast.tokens.estimate import estimate_text
 from scoring.facts import facts_in
 from scoring.render import is_system, render, render_all, spoken
@@ -23,6 +24,8 @@ from scoring.sessions import Message
 _LONG_LINE = 400
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 LEFT_OUT = "[…]"
+SUMMARIZERS: list[Summarizer] = []
+"""Who writes the prose of Holdfast's summaries; nobody, unless one was put here."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ def by_holdfast(messages: Sequence[Message], budget_tokens: int) -> Shown:
     outside = estimate_text(prompt) if prompt else 0
     window = _SMALL_WINDOW if total < _SMALL_WINDOW else _LARGE_WINDOW
     done = holdfast.compress(
-        list(messages), target_tokens=outside + budget_tokens, context_length=window
-    )
+        list(messages), target_tokens=outside + budget_tokens, context_length=window,
+        summarizer=SUMMARIZERS[0] if SUMMARIZERS else None,
+    )  # fmt: skip
     view: list[Message] = list(done.messages)
     grown = estimate_text(render_all(filter(is_system, view))) - outside
     text = render_all(spoken(view))

@@ -35,6 +35,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "fallback": "str",
         "on_failure": "str",
         "timeout": "float",
+        "context_length": "int",
     },
     "caching": {"ttl": "str"},
 }
@@ -46,6 +47,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = {
 }
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
+    "summarizer.context_length": 1,
 }  # fmt: skip
 
 _MEANING: Mapping[Kind, str] = {
@@ -72,6 +74,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     fallback_summarizer: str = "none"
     on_failure: Literal["auto", "ledger", "abort"] = "auto"
     summarizer_timeout: float = 120.0
+    summarizer_context_length: int | None = None
+    """What the summarizer can read, where that cannot be looked up."""
     cache_ttl: Literal["5m", "1h"] = "5m"
     file: str = ""
 
@@ -257,6 +261,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         fallback_summarizer=_value(given, "summarizer.fallback", "none"),
         on_failure=_value(given, "summarizer.on_failure", "auto"),
         summarizer_timeout=float(_value(given, "summarizer.timeout", 120.0)),
+        summarizer_context_length=_value(given, "summarizer.context_length", None),
         cache_ttl=_value(given, "caching.ttl", "5m"),
         file=file,
     )

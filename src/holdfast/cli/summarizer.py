@@ -17,6 +17,8 @@ SUMMARIZER_OPTIONS: tuple[tuple[str, str, Any, str, str], ...] = (
      "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
      "litellm:MODEL; keys come from the usual variables."),
     ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summariser."),
+    ("--summarizer-window", "summarizer.context_length", int, "N",
+     "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
     ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
      "Who is asked, once, where the summariser fails."),
     ("--summarizer-timeout", "summarizer.timeout", float, "S",
@@ -41,6 +43,7 @@ def writers_for(settings: Settings) -> Writers | None:
         settings.summarizer,
         settings.fallback_summarizer,
         url=settings.summarizer_url,
+        window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         timeout=settings.summarizer_timeout,
         progress=_show,

@@ -18,13 +18,24 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers
 from holdfast.engine.writing import Moment, Written, awrite, write
 from holdfast.errors import SummarizerFailed, UnknownName
-from holdfast.pipeline.compact import Plan, Unchanged, finish, plan
+from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
 from holdfast.pipeline.failures import CLASSES, Breaker, after_failure
 from holdfast.pipeline.partition import Partition, is_native, system_stop
 from holdfast.pipeline.work import Work
 from holdfast.ports import NativeAnswer, NativeCompactor, NativeItem, NativeRequest
 from holdfast.report import SummaryNote
-from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Text, texts
+from holdfast.transcript import (
+    Folded,
+    Kept,
+    Message,
+    Opaque,
+    Part,
+    Payload,
+    Rewritten,
+    Text,
+    ToolResult,
+    texts,
+)
 
 _MUST_LEAD = frozenset({"anthropic"})
 """Dialects whose item must be the very first of the list."""
@@ -92,42 +103,39 @@ def write_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
 
     Raises nothing that comes from a provider or a summariser.
     """
-    ready = _ready(todo, broker.native, moment)
-    if isinstance(ready, _Ready):
+    made = _ready(todo, broker.native, moment)
+    if isinstance(made, _Ready):
         try:
-            given = ready.native.compactor.compact(ready.request, ready.native.timeout)
+            given = made.native.compactor.compact(made.request, made.native.timeout)
         except SummarizerFailed as failure:
             given = failure
         except Exception as error:  # noqa: BLE001 a compactor of the host's own
-            given = _foreign(ready, error)
-        made = _made(ready, given, moment)
-        if made.done is not None or made.stops or broker.writers is None:
-            return made
-    else:
-        made = ready
-        if broker.writers is None:
-            return made
+            given = _foreign(made, error)
+        made = _taken(made, given, moment)
+    if broker.writers is None or _is_final(made):
+        return made
     return _joined(made, write(todo, broker.writers, moment))
 
 
 async def awrite_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
     """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
-    ready = _ready(todo, broker.native, moment)
-    if isinstance(ready, _Ready):
+    made = _ready(todo, broker.native, moment)
+    if isinstance(made, _Ready):
         try:
-            given = await ready.native.compactor.acompact(ready.request, ready.native.timeout)
+            given = await made.native.compactor.acompact(made.request, made.native.timeout)
         except SummarizerFailed as failure:
             given = failure
         except Exception as error:  # noqa: BLE001 a compactor of the host's own
-            given = _foreign(ready, error)
-        made = _made(ready, given, moment)
-        if made.done is not None or made.stops or broker.writers is None:
-            return made
-    else:
-        made = ready
-        if broker.writers is None:
-            return made
+            given = _foreign(made, error)
+        made = _taken(made, given, moment)
+    if broker.writers is None or _is_final(made):
+        return made
     return _joined(made, await awrite(todo, broker.writers, moment))
+
+
+def _is_final(made: Written | None) -> bool:
+    """Return whether nobody else is to be asked."""
+    return made is not None and (made.done is not None or made.stops != "")
 
 
 class _Ready(Struct, frozen=True):
@@ -145,7 +153,8 @@ def _ready(todo: Plan, native: Native | None, moment: Moment) -> _Ready | Writte
     why_not = _why_not(todo.work, native, moment)
     if why_not:
         return _without(todo, why_not)
-    again = plan(replace(todo.work, wish=replace(todo.work.wish, keeps_head=False)))
+    work = replace(todo.work, wish=replace(todo.work.wish, keeps_head=False))
+    again = replace(todo, work=work) if work.state.count else plan(work)
     if isinstance(again, Unchanged):
         return _without(todo, again.detail)
     partition = _partition(again)
@@ -195,7 +204,8 @@ def _partition(todo: Plan) -> Partition:
 def _request(work: Work, partition: Partition, native: Native) -> NativeRequest:
     encode = dialect_named(native.compactor.dialect).encode
     start, stop = partition.head_stop, partition.tail_start
-    leading = "\n\n".join(words for one in work.log[:start] for words in texts(one))
+    system = work.log[: system_stop(work.log)]
+    leading = "\n\n".join(words for one in system for words in texts(one))
     return NativeRequest(
         messages=tuple(encode(message) for message in _shown(work, start, stop)),
         system=(leading or None) if native.system is None else native.system,
@@ -220,38 +230,42 @@ def _shown(work: Work, start: int, stop: int) -> Iterator[Message]:
 # What came of it
 
 
-def _made(ready: _Ready, given: NativeAnswer | SummarizerFailed, moment: Moment) -> Written:
+def _taken(ready: _Ready, given: NativeAnswer | SummarizerFailed, moment: Moment) -> Written:
     """Return the next view with the provider's item in it, or what follows a failure."""
-    state, name = ready.todo.work.state, ready.native.compactor.name
-    done = given if isinstance(given, SummarizerFailed) else _outcome(ready, given)
-    if isinstance(done, SummarizerFailed):
-        return _failed(ready, done, moment)
-    answer_note = (given.note,) if isinstance(given, NativeAnswer) and given.note else ()
+    if isinstance(given, SummarizerFailed):
+        return _failed(ready, given, moment)
+    try:
+        done = _outcome(ready, given)
+    except SummarizerFailed as failure:
+        return _failed(ready, failure, moment)
+    name = ready.native.compactor.name
     return Written(
         done=done,
         note=SummaryNote(source="native", name=name, confidence="low", calls=1),
-        breaker=state.breaker,
+        breaker=ready.todo.work.state.breaker,
         native_breaker=Breaker(),
-        notes=answer_note,
+        notes=(given.note,) if given.note else (),
     )
 
 
-def _outcome(ready: _Ready, answer: NativeAnswer) -> Any:
-    name = ready.native.compactor.name
-    decode = dialect_named(ready.native.compactor.dialect).decode
+def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
+    """Return the next view, or raise `SummarizerFailed` where the answer cannot stand in it."""
+    name, dialect = ready.native.compactor.name, ready.native.compactor.dialect
     try:
         msgspec.json.encode(answer.items)
     except (UnicodeEncodeError, TypeError, ValueError):
-        return SummarizerFailed("broken answer", name, "it cannot be written as JSON")
+        raise SummarizerFailed("broken answer", name, "it cannot be written as JSON") from None
     messages = tuple(
-        replace(message, position=-1, origin="summary") for message in decode(answer.items)
+        replace(message, position=-1, origin="summary")
+        for message in dialect_named(dialect).decode(answer.items)
     )
-    sealed = tuple(part.wire for one in messages for part in one.parts if is_native(part))
+    parts = [part for one in messages for part in one.parts if isinstance(part, Opaque)]
+    sealed = tuple(part.wire for part in parts if is_native(part))
     if not sealed:
-        return SummarizerFailed("empty answer", name, "nothing in it is a compaction")
+        raise SummarizerFailed("empty answer", name, "nothing in it is a compaction")
     done = finish(ready.todo, None, messages)
     if isinstance(done, Unchanged):
-        return SummarizerFailed("bad answer", name, f"{done.reason}: {done.detail}")
+        raise SummarizerFailed("bad answer", name, f"{done.reason}: {done.detail}")
     item = NativeItem(sealed, done.summary_text)
     return replace(done, state=replace(done.state, native=item))
 
@@ -287,9 +301,7 @@ def _joined(before: Written | None, written: Written) -> Written:
 # Another provider
 
 
-def without_native(
-    messages: Sequence[Any], native: NativeItem | None, dialect: str
-) -> list[Any]:
+def without_native(messages: Sequence[Any], native: NativeItem | None, dialect: str) -> list[Any]:
     """Return a wire list with our summary in the place of the provider's item.
 
     That is the list to convert when the session moves: no other provider can read the item. A list
@@ -318,12 +330,13 @@ def without_native(
     return [known.encode(message) for message in found]
 
 
-def _is_ours(part: Any, native: NativeItem) -> bool:
-    return is_native(part) and part.wire in native.items
+def _is_ours(part: Part, native: NativeItem) -> bool:
+    return isinstance(part, Opaque) and is_native(part) and part.wire in native.items
 
 
 def _takes_words(message: Message, dialect: str) -> bool:
     """Return whether a message can take the summary before its own words: two neighbours of one
     role are avoided where the dialect has turns.
     """
-    return dialect in _MUST_LEAD and message.role == "user"
+    answers = any(isinstance(part, ToolResult) for part in message.parts)
+    return dialect in _MUST_LEAD and message.role == "user" and not answers

@@ -38,19 +38,20 @@ def writers_of(
     fallback: Summarizer | str | None = None,
     *,
     url: str = "",
+    window: int | None = None,
     on_failure: OnFailure = "auto",
     timeout: float = DEFAULT_TIMEOUT,
     progress: Progress | None = None,
 ) -> Writers | None:
     """Return who writes, None where the ledger alone does; names are looked up.
 
-    `url` is the address of the first, and of a fallback of the same kind; one of another kind
-    has its provider's own. Raises what `summarizer_named` raises, and `InvalidSetting` for a
-    fallback without a summariser.
+    `url` and `window` (what it can read) are those of the first; a fallback of the same kind has
+    the same address, one of another kind its provider's own. Raises what `summarizer_named`
+    raises, and `InvalidSetting` for a fallback without a summarizer.
     """
     if isinstance(summarizer, Writers):
         return summarizer
-    main = _found(summarizer, url)
+    main = _found(summarizer, url, window)
     other = _found(fallback, url if _kind(fallback) == _kind(summarizer) else "")
     if not timeout > 0:
         raise InvalidSetting("summarizer_timeout", timeout, "above 0")
@@ -67,9 +68,11 @@ def _kind(given: Summarizer | str | None) -> str:
     return given.partition(":")[0] if isinstance(given, str) else ""
 
 
-def _found(given: Summarizer | str | None, url: str = "") -> Summarizer | None:
+def _found(
+    given: Summarizer | str | None, url: str = "", window: int | None = None
+) -> Summarizer | None:
     if not isinstance(given, str):
         return given
     from holdfast.summarizers import summarizer_named
 
-    return summarizer_named(given, url=url)
+    return summarizer_named(given, url=url, context_length=window)

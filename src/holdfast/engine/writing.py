@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -170,14 +170,21 @@ def _steps(todo: Plan, writers: Writers, moment: Moment) -> _Steps:
             return Written(note=note, breaker=paused, notes=(*notes, said))
         if checked is None:
             return Written(note=SummaryNote(source="ledger", confidence="medium"), breaker=breaker)
-        sure = not (checked.dropped or checked.unverified)
         note = SummaryNote(
-            source="model", name=writer.name, confidence="high" if sure else "medium",
+            source="model", name=writer.name, confidence=_confidence(checked),
             verified=checked.verified, patched=checked.patched, dropped=checked.dropped,
             unverified=checked.unverified, unchecked=checked.unchecked, calls=calls,
         )  # fmt: skip
         return Written(checked=checked, note=note, notes=tuple(notes))
     raise AssertionError("a failure of the last summariser ends in a step")
+
+
+def _confidence(checked: Checked) -> Literal["low", "medium", "high"]:
+    """Return how far the words can be trusted: low where none of them could be looked up."""
+    if not checked.verified:
+        return "low"
+    sure = not (checked.dropped or checked.unverified) and checked.verified >= checked.unchecked
+    return "high" if sure else "medium"
 
 
 def _in_order(todo: Plan, writers: Writers) -> list[Summarizer]:

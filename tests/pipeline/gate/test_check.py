@@ -147,14 +147,32 @@ def test_what_a_sentence_names_must_have_been_there(
     assert getattr(made, count) >= 1
 
 
-def test_an_order_that_the_user_wrote_stands(planned: Planned) -> None:
-    """It is a quotation."""
+def test_what_the_user_wrote_stands_where_requests_stand_and_nowhere_else(
+    planned: Planned,
+) -> None:
+    """A request told among what was done, decided or left would be taken for a fact."""
     log = talk(
         user("You must never touch main. Ok?"), assistant("Yes."), user("b"), assistant("c"),
         user("d"),
     ).messages  # fmt: skip
-    made = checked(planned, log, decisions=["You must never touch main."])
-    assert told(made, "decisions") == [("You must never touch main.", "")]
+    rows = ["You must never touch main."]
+    made = checked(planned, log, decisions=rows, completed=rows, constraints=rows)
+    assert told(made, "decisions") == []
+    assert told(made, "completed") == []
+    assert told(made, "constraints") == [("You must never touch main.", "m0")]
+
+
+@pytest.mark.parametrize("rows", [
+    {"state": ["Directory", "Branch", "Running processes"]},
+    {"blocked": ["There are no blocks preventing the work.", "None at all"]},
+    {"remaining": ["Nothing is left to do."]},
+])  # fmt: skip
+def test_an_entry_that_tells_nothing_is_gone(
+    planned: Planned, rows: dict[Section, list[str]]
+) -> None:
+    """A word of the instructions, or that its section is empty."""
+    made = checked(planned, **rows)
+    assert all(told(made, section) == [] for section in rows)
 
 
 def test_an_invented_file_is_no_relevant_file(planned: Planned) -> None:

@@ -206,7 +206,7 @@ def _packed(plan: Plan, asking: Asking, positions: list[int], most: int) -> Pack
 
     if asking.found is None and asking.known is None:
         whole = packed(0, 1)
-        if not whole.left:
+        if not whole.left or most == 1:
             return whole
     return packed(asking.note_tokens, most)
 

@@ -7,8 +7,10 @@
 | files                    | every path in it was there            | the entry is gone  |
 | any: path, url, command  | it was there                          | the sentence goes  |
 | any: identifier, number  | it was there                          | it is marked       |
-| any: order to the reader | the user wrote it                     | the sentence goes  |
+| any: order to the reader | never, but in the sections above      | the sentence goes  |
 | any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
+| other: the user's words  | never: an ask is not a fact           | the sentence goes  |
+| other: a bare word, none | never                                 | the entry is gone  |
 | any: piece of a secret   | never                                 | the sentence goes  |
 
 What somebody would open, fetch or run is taken away, and what is only read is marked. A sentence
@@ -30,10 +32,15 @@ from holdfast.pipeline.gate.asks import Quoted, Quotes
 from holdfast.pipeline.gate.evidence import MARKS, Evidence, hidden_in, holds
 from holdfast.pipeline.gate.language import wrong_language
 from holdfast.pipeline.gate.names import NameKind, names_in, words_in
-from holdfast.pipeline.gate.phrases import CLAIMS, ORDERS
+from holdfast.pipeline.gate.phrases import CLAIMS, NOTHING, ORDERS
 from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
+_OPEN: frozenset[Section] = frozenset({"blocked", "in_progress", "remaining", "resolved"})
+_BARE = 2
+"""So few plain words are a heading, and tell nothing."""
+_LEAST_QUOTED = 3
+"""Words from which on a sentence is somebody's."""
 _ACTED_ON: frozenset[NameKind] = frozenset({"path", "url", "command"})
 _ENTRY_CHARS = 2_400
 """What is longer is no entry; the rest of it is left out."""
@@ -108,6 +115,9 @@ class _Gate:
         if section == "files" and not self._is_known_file(text):
             self.counts["dropped"] += 1
             return None
+        if _tells_nothing(section, text):
+            self.counts["dropped"] += 1
+            return None
         kept = [line for row in text.split("\n") if (line := self._line(row))]
         words = self._evidence.redact("\n".join(kept))
         return replace(entry, text=words, source=source) if words.strip() else None
@@ -161,6 +171,8 @@ class _Gate:
             return "dropped"
         if is_claim(text) and self._quotes.find(text, "") is None:
             return "dropped"
+        if len(text.split()) >= _LEAST_QUOTED and self._quotes.has(text):
+            return "dropped"  # what the user asked for is told as a fact
         names = names_in(text)
         unknown = [name for name in names if not holds(evidence, name)]
         if any(name.kind in _ACTED_ON for name in unknown):
@@ -168,6 +180,15 @@ class _Gate:
         if unknown:
             return "unverified"
         return "verified" if names else "unchecked"
+
+
+def _tells_nothing(section: Section, text: str) -> bool:
+    """Return whether an entry is a bare word, or only says that its section is empty."""
+    small = text.casefold().strip()
+    if section in _OPEN and small.startswith(NOTHING):
+        return True
+    words = small.split()
+    return len(words) <= _BARE and all(word.isalpha() and word.isascii() for word in words)
 
 
 def is_order(text: str) -> bool:

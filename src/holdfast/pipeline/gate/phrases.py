@@ -36,7 +36,11 @@ where the user wrote it."""
 CLAIMS = (
     "user ask", "user also ask", "user want", "user request", "user need", "user said",
     "user wrote", "user told", "user instruct", "user order", "user demand", "user insist",
-    "user prefer", "user requires", "user would like", "user wishes", "user agreed",
+    "user prefer", "user requires", "user stated", "user states", "user mention", "user specif",
+    "user report", "user chose", "user chooses", "user expect", "user clarif", "user explain",
+    "user suggest", "user propos", "user declin", "user reject", "user allow", "user permit",
+    "user authori", "user emphasi", "user remind", "user answer",
+    "user would like", "user wishes", "user agreed",
     "user confirmed", "user approved", "user decided", "requested by the user",
     "asked by the user", "at the user's request", "as the user",
     "benutzer bat", "benutzer will", "benutzer möchte", "benutzer verlangt", "nutzer bat",
@@ -49,3 +53,10 @@ CLAIMS = (
     "사용자가", "사용자는",
 )  # fmt: skip
 """How a sentence says what the user wanted: kept only where the user's own words bear it out."""
+
+NOTHING = (
+    "no ", "none", "nothing", "there are no", "there is no", "there were no", "there was no",
+    "keine ", "es gibt keine", "ninguna ", "ningún ", "no hay", "aucun", "il n'y a", "nenhum",
+    "não há", "нет ", "没有", "無し", "なし", "ありません", "없음",
+)  # fmt: skip
+"""How an entry begins that only says that its section is empty."""
