@@ -108,3 +108,64 @@ class Summarizer(Protocol):
     async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
         ...
+
+
+class NativeRequest(Struct, frozen=True, kw_only=True):
+    """The part of a conversation that its own provider is to compact, as it goes over the wire."""
+
+    messages: Sequence[Any]
+    """What the model sees of it now; an item of an earlier native compaction is among them."""
+    system: Any = None
+    """The system text that stands outside the list."""
+    tools: Sequence[Any] = ()
+    max_tokens: int = 8_192
+    """How long the provider's summary may be, with what the model thinks before it."""
+
+
+class NativeAnswer(Struct, frozen=True, kw_only=True):
+    """What the provider gave for it."""
+
+    items: tuple[Any, ...]
+    """Elements of the message list, exactly as they came: to be sent back so, in this order."""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    note: str = ""
+    """What the host must know from now on."""
+
+
+class NativeCompactor(Protocol):
+    """A provider that compacts its own conversations into an item that only it can read or sign.
+
+    Both methods raise `SummarizerFailed` for whatever goes wrong outside, and nothing else; they
+    try once. Only what the provider has been sent already is sent.
+    """
+
+    @property
+    def name(self) -> str:
+        """Who compacts, for the report: `openai-responses:gpt-5.5`."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of the lists that it takes and gives."""
+        ...
+
+    def compact(self, request: NativeRequest, timeout: float) -> NativeAnswer:
+        """Return the answer within `timeout` seconds."""
+        ...
+
+    async def acompact(self, request: NativeRequest, timeout: float) -> NativeAnswer:
+        """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
+        ...
+
+
+class NativeItem(Struct, frozen=True):
+    """What a provider's own compaction put into a view, and what we say of the same messages."""
+
+    items: tuple[Any, ...]
+    """The sealed items or blocks, verbatim."""
+    shadow: str
+    """Our own summary in its frame, for people and for other providers."""

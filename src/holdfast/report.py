@@ -28,7 +28,7 @@ Reason: TypeAlias = Literal[
 """Why nothing changed; empty where something did."""
 
 Urgency: TypeAlias = Literal["none", "soft", "hard"]
-SummarySource: TypeAlias = Literal["none", "ledger", "model"]
+SummarySource: TypeAlias = Literal["none", "ledger", "model", "native"]
 Persistence: TypeAlias = Literal["none", "in place", "child"]
 ReferenceKind: TypeAlias = Literal[
     "fold", "digest", "duplicate", "placeholder", "arguments", "other"

@@ -168,6 +168,8 @@ def _afterwards(console: Console, reports: Sequence[Report], written: Written) -
 def _maker(note: SummaryNote) -> str:
     if note.source == "ledger":
         return "the ledger, without a model"
+    if note.source == "native":
+        return f"{note.name}, the provider itself"
     return (
         f"{note.name} ({counted(note.verified, 'sentence')} verified, {note.unchecked} without "
         f"names, {note.unverified} marked, {note.dropped} dropped; "

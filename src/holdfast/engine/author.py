@@ -13,9 +13,10 @@ from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.economy import Economy, as_told, economy_of, weighed
+from holdfast.engine.native import Broker, Native, awrite_through, write_through
 from holdfast.engine.run import Made, Run, begin, end, made_of
 from holdfast.engine.writers import Writers
-from holdfast.engine.writing import Moment, awrite, moment_at, write
+from holdfast.engine.writing import Moment, moment_at
 from holdfast.pipeline.compact import Unchanged
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
@@ -35,6 +36,7 @@ class Author:
         here: Conversation,
         writers: Writers | None = None,
         *,
+        native: Native | None = None,
         background: bool = False,
         clock: Clock = time.time,
         prices: Prices | None = None,
@@ -48,7 +50,8 @@ class Author:
         self._retry_from = 0
         self._why = ""
         self._writers = writers
-        self._background = background and writers is not None
+        self._broker = Broker(native=native, writers=writers)
+        self._background = background and not self._broker.asks_nobody
         self._clock = clock
         self._preparing: InThread | InTask | None = None
         self._looked_at = 0
@@ -75,9 +78,7 @@ class Author:
         verdict = None if force else self._weighed(run)
         if verdict is not None and verdict.answer == "wait":
             return self._deferred(run, verdict)
-        written = (
-            write(run.todo, self._writers, self._moment(run, force)) if self._writers else None
-        )
+        written = write_through(run.todo, self._broker, self._moment(run, force))
         return self._shown(end(self._here, run, made_of(run, written)), verdict)
 
     async def acompact(self, wish: Wish, *, force: bool) -> Report:
@@ -98,9 +99,7 @@ class Author:
         verdict = None if force else self._weighed(run)
         if verdict is not None and verdict.answer == "wait":
             return self._deferred(run, verdict)
-        written = None
-        if self._writers is not None:
-            written = await awrite(run.todo, self._writers, self._moment(run, force))
+        written = await awrite_through(run.todo, self._broker, self._moment(run, force))
         return self._shown(end(self._here, run, made_of(run, written)), verdict)
 
     def used(self) -> None:
@@ -149,17 +148,17 @@ class Author:
     def prepare(self) -> bool:
         """Begin to write a summary in a thread; False where there is nothing to write."""
         run = self._to_prepare()
-        if run is None or self._writers is None:
+        if run is None or self._broker.asks_nobody:
             return False
-        self._preparing = InThread(run, self._writers, self._moment(run, forced=False))
+        self._preparing = InThread(run, self._broker, self._moment(run, forced=False))
         return True
 
     def aprepare(self) -> bool:
         """Begin to write a summary in a task of the running loop."""
         run = self._to_prepare()
-        if run is None or self._writers is None:
+        if run is None or self._broker.asks_nobody:
             return False
-        self._preparing = InTask(run, self._writers, self._moment(run, forced=False))
+        self._preparing = InTask(run, self._broker, self._moment(run, forced=False))
         return True
 
     @property
@@ -192,7 +191,7 @@ class Author:
         return self._here.decide().urgency == "hard"
 
     def _patience(self) -> float:
-        return self._writers.timeout if self._writers else 0.0
+        return self._broker.patience
 
     def _taken(self, preparing: InThread | InTask) -> Made | None:
         made = preparing.made()
@@ -215,7 +214,7 @@ class Author:
         if not force and decision.urgency == "soft" and self._is_settled():
             stays = Unchanged("deferred", self._why, here.estimate())
             return here.reported(here.work(wish), stays, decision)
-        return begin(here, wish, force=force, frozen=self._writers is not None)
+        return begin(here, wish, force=force, frozen=not self._broker.asks_nobody)
 
     def _is_settled(self) -> bool:
         """Return whether it was weighed, and nothing has come since that could change the sum."""

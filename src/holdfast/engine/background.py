@@ -6,9 +6,9 @@ import asyncio
 import threading
 from typing import Protocol
 
+from holdfast.engine.native import Broker, awrite_through, write_through
 from holdfast.engine.run import Made, Run, made_of
-from holdfast.engine.writers import Writers
-from holdfast.engine.writing import Moment, awrite, write
+from holdfast.engine.writing import Moment
 
 
 class Preparing(Protocol):
@@ -36,18 +36,18 @@ class Preparing(Protocol):
 class InThread:
     """Written in a thread of its own, which ends with the process."""
 
-    def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
         self.run = run
         self._made: Made | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(
-            target=self._write, args=(writers, moment), name="holdfast-summary", daemon=True
+            target=self._write, args=(broker, moment), name="holdfast-summary", daemon=True
         )
         self._thread.start()
 
-    def _write(self, writers: Writers, moment: Moment) -> None:
+    def _write(self, broker: Broker, moment: Moment) -> None:
         try:
-            self._made = made_of(self.run, write(self.run.todo, writers, moment))
+            self._made = made_of(self.run, write_through(self.run.todo, broker, moment))
         finally:
             self._ended.set()
 
@@ -69,17 +69,17 @@ class InThread:
         self._made = None
 
 
-async def _made_in_task(run: Run, writers: Writers, moment: Moment) -> Made:
-    written = await awrite(run.todo, writers, moment)
+async def _made_in_task(run: Run, broker: Broker, moment: Moment) -> Made:
+    written = await awrite_through(run.todo, broker, moment)
     return await asyncio.to_thread(made_of, run, written)
 
 
 class InTask:
     """Written in a task of the running event loop."""
 
-    def __init__(self, run: Run, writers: Writers, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
         self.run = run
-        self.task = asyncio.get_running_loop().create_task(_made_in_task(run, writers, moment))
+        self.task = asyncio.get_running_loop().create_task(_made_in_task(run, broker, moment))
         # a failure is taken up by `written`; a loop that closes first must not complain
         self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
 

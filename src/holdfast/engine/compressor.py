@@ -14,6 +14,7 @@ from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.conversation import Conversation, Settings, first_int, prompt_tokens_of
+from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import window_note
@@ -24,7 +25,7 @@ from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
 from holdfast.policy import Policy
-from holdfast.ports import Redact, Summarizer, TokenCounter
+from holdfast.ports import NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Payload
@@ -53,6 +54,7 @@ class Compressor(ContextEngine):
         fallback_summarizer: Summarizer | str | None = None,
         on_failure: OnFailure = "auto",
         summarizer_timeout: float = DEFAULT_TIMEOUT,
+        native: Native | NativeCompactor | str | None = None,
         background: bool = False,
         prices: Prices | None = None,
         cache_ttl: Ttl = "5m",
@@ -63,7 +65,8 @@ class Compressor(ContextEngine):
         With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
         the pressure warning is due; `on_failure` says what follows where it cannot. Where prices
         are given, or known for the model (the extra `prices`), a compaction that would cost more
-        than it saves is deferred as long as there is room.
+        than it saves is deferred as long as there is room. `native` is the leave to have the
+        provider of this conversation compact it first.
         """
         window, source = window_of(model, context_length)
         counts = counter or Estimator()
@@ -82,8 +85,8 @@ class Compressor(ContextEngine):
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
         self._author = Author(
-            self._here, self._writers, background=background, clock=clock,
-            prices=prices, ttl=cache_ttl,
+            self._here, self._writers, native=native_of(native, tools=settings.tools),
+            background=background, clock=clock, prices=prices, ttl=cache_ttl,
         )  # fmt: skip
 
     @property
@@ -165,6 +168,12 @@ class Compressor(ContextEngine):
     def messages(self) -> list[Any]:
         """What the model should see now, in the dialect that was given."""
         return list(self._here.seen)
+
+    @property
+    def portable_messages(self) -> list[Any]:
+        """The same with our own summary in the place of what only its provider can read."""
+        here = self._here
+        return without_native(here.seen, here.state.native, here.log.dialect)
 
     @property
     def state(self) -> CompactionState:

@@ -56,10 +56,20 @@ def made_of(run: Run, written: Written | None = None) -> Made:
     if written is not None and written.stops:
         stays = Unchanged(written.stops, written.detail, run.todo.tokens_before)
         return Made(written, stays)
-    done = finish(run.todo, None if written is None else written.checked)
+    made = None if written is None else written.done
+    done = made or finish(run.todo, None if written is None else written.checked)
     if written is not None and isinstance(done, Outcome):
-        done = replace(done, state=replace(done.state, breaker=written.breaker))
+        done = replace(done, state=_paused(done.state, written))
     return Made(patched(written, done), done)
+
+
+def _paused(state: CompactionState, written: Written) -> CompactionState:
+    native = written.native_breaker
+    return replace(
+        state,
+        breaker=written.breaker,
+        native_breaker=state.native_breaker if native is None else native,
+    )
 
 
 def end(here: Conversation, run: Run, made: Made) -> Report:
@@ -76,7 +86,7 @@ def end(here: Conversation, run: Run, made: Made) -> Report:
     if isinstance(made.done, Outcome):
         here.adopt(made.done)
     elif written is not None and written.stops:
-        here.state = replace(here.state, breaker=written.breaker)
+        here.state = _paused(here.state, written)
     else:
         here.was_in_vain(counts=decision.due and made.done.reason != "cannot")
     here.last = told(here.reported(work, made.done, decision), written)

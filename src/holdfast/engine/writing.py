@@ -52,6 +52,10 @@ class Written(Struct, frozen=True, kw_only=True):
     checked: Checked | None = None
     note: SummaryNote = SummaryNote()
     breaker: Breaker = Breaker()
+    done: Outcome | None = None
+    """The next view where it is made already, as by a provider's own compaction."""
+    native_breaker: Breaker | None = None
+    """The pause of the provider's own compaction, where it was asked."""
     stops: Reason = ""
     detail: str = ""
     notes: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.choose import Choice
 from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
 from holdfast.pipeline.measure import message_tokens
-from holdfast.pipeline.partition import Partition, system_stop
+from holdfast.pipeline.partition import Partition, is_native, system_stop
 from holdfast.pipeline.prune import strip_thinking
 from holdfast.pipeline.references import reference_of, reference_of_range
 from holdfast.pipeline.summary import Summary, render_summary
@@ -33,7 +33,7 @@ from holdfast.transcript import (
     render,
 )
 
-Placing: TypeAlias = Literal["user", "assistant", "merge"]
+Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
 _ROLES: tuple[Placing, ...] = ("user", "assistant")
 
 
@@ -43,6 +43,7 @@ class Assembled(Struct, frozen=True):
     view: View
     messages: tuple[Message, ...]
     tokens_after: int
+    summary_text: str
     summary_tokens: int
     references: tuple[Reference, ...]
     noted: bool
@@ -54,8 +55,14 @@ class Assembled(Struct, frozen=True):
     """Rules that what was given breaks already, and the result too."""
 
 
-def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
-    """Return the next view with the summary placed where its role breaks no rule."""
+def assemble(
+    work: Work, choice: Choice, summary: Summary, native: tuple[Message, ...] = ()
+) -> Assembled:
+    """Return the next view with the summary placed where its role breaks no rule.
+
+    What a provider's own compaction gave takes its place as it came, before all that is kept of
+    the messages that it tells of; the summary is made all the same.
+    """
     partition = choice.partition
     assert partition is not None
     rewritten = _kept_changes(work, choice, partition)
@@ -65,8 +72,8 @@ def assemble(work: Work, choice: Choice, summary: Summary) -> Assembled:
     reference = _fold_reference(work, folds)
     framed = summary_text(body, reference, brief=work.is_brief) if folds else ""
     best: Assembled | None = None
-    for place in _places(work, folds):
-        made = _placed(work, choice, rewritten, framed, reference, place)
+    for place in _native_places(partition) if native else _places(work, folds):
+        made = _placed(work, choice, rewritten, framed, reference, place, native)
         fresh, known = _violations(work, made.messages)
         made = replace(made, violations=fresh, known_faults=known)
         best = best or made
@@ -117,6 +124,14 @@ def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
     return list(dict.fromkeys([*fitting, *others]))
 
 
+def _native_places(partition: Partition) -> list[Place]:
+    """Return the ways to place a provider's item: by itself, or into an anchor before all folds."""
+    folds = partition.folds()
+    if not folds or folds[0][0] == partition.head_stop:
+        return [Place(0, "native")]
+    return [Place(0, "native"), Place(0, "native merge")]
+
+
 def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:
     """Return the roles that differ from the neighbours of a fold."""
     log, (start, stop) = work.log, fold
@@ -138,6 +153,7 @@ def _placed(
     framed: str,
     reference: str,
     place: Place,
+    native: tuple[Message, ...] = (),
 ) -> Assembled:
     partition = choice.partition
     assert partition is not None
@@ -147,6 +163,11 @@ def _placed(
     if folds and place.placing == "merge":
         at = folds[place.fold][1]
         rewritten[at] = _merged(rewritten.get(at, work.log[at]), framed)
+    elif folds and place.placing == "native merge":
+        at = partition.head_stop
+        rewritten[at] = _led(rewritten.get(at, work.log[at]), native)
+    elif folds and native:
+        summary = native
     elif folds:
         role: Role = "assistant" if place.placing == "assistant" else "user"
         summary = (Message(role, (Text(framed),), origin="summary"),)
@@ -166,10 +187,13 @@ def _placed(
         view=view,
         messages=messages,
         tokens_after=work.outside_tokens + note + sum(shown.values()),
-        summary_tokens=work.counter.count(framed) if framed else 0,
+        summary_text=framed,
+        summary_tokens=sum(message_tokens(message, work.counter) for message in native)
+        if native
+        else work.counter.count(framed),
         references=_references(work, partition, rewritten, reference, named),
         noted=bool(folds) and system_stop(work.log) > 0,
-        merged=place.placing == "merge",
+        merged=place.placing in ("merge", "native merge"),
         shown=shown,
     )
 
@@ -253,6 +277,13 @@ def _merged(message: Message, framed: str) -> Message:
         lead += 1
     parts = (*message.parts[:lead], Text(framed), *message.parts[lead:])
     return message.with_parts(parts)
+
+
+def _led(message: Message, native: tuple[Message, ...]) -> Message:
+    """Return a message with a provider's item before its own parts, in place of an older one."""
+    first = tuple(part for one in native for part in one.parts)
+    own = tuple(part for part in message.parts if not is_native(part))
+    return message.with_parts((*first, *own))
 
 
 def _fold_reference(work: Work, folds: Sequence[tuple[int, int]]) -> str:

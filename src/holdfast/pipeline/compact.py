@@ -78,6 +78,8 @@ class Outcome(Struct, frozen=True):
     """Rules that what was given breaks already, and the result too."""
     patched: int = 0
     """Facts that a model left out of its summary and the ledger put in."""
+    summary_text: str = ""
+    """The summary in its frame, also where a provider's own item stands in its place."""
 
 
 def plan(work: Work) -> Plan | Unchanged:
@@ -104,14 +106,17 @@ def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
                 yield fact
 
 
-def finish(todo: Plan, checked: Checked | None = None) -> Outcome | Unchanged:
+def finish(
+    todo: Plan, checked: Checked | None = None, native: tuple[Message, ...] = ()
+) -> Outcome | Unchanged:
     """Return the next view, or the reason why the one before stays.
 
-    `checked` is what a model wrote, as far as the gate let it through.
+    `checked` is what a model wrote, as far as the gate let it through; `native` is what the
+    provider's own compaction gave, to stand in the place of the summary.
     """
     work = todo.work
     summary, patched = _summary(todo, checked)
-    made = assemble(work, todo.choice, summary)
+    made = assemble(work, todo.choice, summary, native)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
@@ -231,4 +236,5 @@ def _outcome(todo: Plan, made: Assembled, checked: Checked | None, patched: int)
         categories=compared(todo.choice.shown, made.shown),
         known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),
         patched=patched,
+        summary_text=made.summary_text,
     )

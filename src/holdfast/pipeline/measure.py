@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 
@@ -66,8 +67,18 @@ def _part_tokens(part: Part, counter: TokenCounter) -> int:
             return counter.count(text) + int(sealed / _SEALED_CHARS_PER_TOKEN)
         case Media():
             return IMAGE_TOKENS
-        case Opaque(wire=wire):
-            return counter.count(_as_text(wire))
+        case Opaque(kind=kind, wire=wire):
+            sealed = 0
+            if kind.startswith("compaction") and isinstance(wire, dict):
+                wire, sealed = _unsealed(cast("Payload", wire))
+            return counter.count(_as_text(wire)) + int(sealed / _SEALED_CHARS_PER_TOKEN)
+
+
+def _unsealed(wire: Payload) -> tuple[Payload, int]:
+    """Return what can be read of a provider's compaction, and how much of it cannot."""
+    sealed = wire.get("encrypted_content")
+    rest = {name: wire[name] for name in wire if name not in ("encrypted_content", "signature")}
+    return rest, len(sealed) if isinstance(sealed, str) else 0
 
 
 def text_length(message: Message) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from holdfast.policy import Policy
-from holdfast.transcript import Groups, Message, Opaque, Text, is_ask
+from holdfast.transcript import Groups, Message, Opaque, Part, Text, is_ask
 
 
 class Partition(Struct, frozen=True):
@@ -100,9 +100,8 @@ class Anchors:
             self.ask = at
         elif _is_reply(message):
             self._reply = at
-        for part in message.parts:
-            if type(part) is Opaque and part.kind.startswith("compaction"):
-                self._native.append(at)
+        if any(is_native(part) for part in message.parts):
+            self._native.append(at)
 
     def positions(self, pinned: frozenset[int], length: int) -> tuple[int, ...]:
         """Return the positions in order, with those that are pinned."""
@@ -118,6 +117,11 @@ def islands(
     inside = [index for index in wanted if least <= index < before]
     found = {bisect_right(parts.starts, index) - 1 for index in inside}
     return tuple((parts[k].start, parts[k].stop) for k in sorted(found))
+
+
+def is_native(part: Part) -> bool:
+    """Return whether a part is an item of a provider's own compaction."""
+    return type(part) is Opaque and part.kind.startswith("compaction")
 
 
 def _is_reply(message: Message) -> bool:

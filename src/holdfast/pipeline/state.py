@@ -12,6 +12,7 @@ from holdfast.pipeline.failures import Breaker
 from holdfast.pipeline.frame import carried_summary
 from holdfast.pipeline.ledger import Ledger
 from holdfast.pipeline.summary import Summary, merged, parse_summary
+from holdfast.ports import NativeItem
 from holdfast.report import Reference
 from holdfast.transcript import Message
 
@@ -35,6 +36,10 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """Whether the system prompt carries the note."""
     breaker: Breaker = Breaker()
     """How long no summariser is asked after failures."""
+    native: NativeItem | None = None
+    """The latest item of a provider's own compaction, and our summary of the same messages."""
+    native_breaker: Breaker = Breaker()
+    """How long the provider is not asked to compact after failures."""
     ineffective: int = 0
     last_saving: float = 0.0
     references: tuple[Reference, ...] = ()

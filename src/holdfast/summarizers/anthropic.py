@@ -55,7 +55,7 @@ def anthropic(model: str, *, url: str = "", context_length: int = 0) -> Asked:
     ) -> SummaryAnswer:
         body = messages_body(request, model, without)
         async with (
-            await _client(name, url, seconds) as client,
+            await anthropic_client(name, url, seconds) as client,
             client.messages.with_streaming_response.create(**body) as response,
         ):
             draft = draft_for(request)
@@ -66,7 +66,8 @@ def anthropic(model: str, *, url: str = "", context_length: int = 0) -> Asked:
     )
 
 
-async def _client(name: str, url: str, seconds: float) -> Any:
+async def anthropic_client(name: str, url: str, seconds: float) -> Any:
+    """Return a client of the SDK that does not retry and waits no longer than `seconds`."""
     sdk = await imported("anthropic")
     settings: dict[str, Any] = {
         "base_url": url or None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.dialects.rule import Case, Mended, Rule
+from holdfast.dialects.rules.compaction_block import leads
 from holdfast.dialects.rules.edit import START, inserted
 from holdfast.transcript import Message, Text, Violation
 
@@ -12,9 +13,12 @@ NAME = "user-first"
 
 
 def check(case: Case) -> list[Violation]:
-    """Return the first message after the system messages where it is the assistant's."""
+    """Return the first message after the system messages where it is the assistant's.
+
+    A compaction block stands for the messages before it, the user's first one among them.
+    """
     at = _first(case)
-    if at < 0 or case.messages[at].role != "assistant":
+    if at < 0 or case.messages[at].role != "assistant" or leads(case.messages[at]):
         return []
     return [
         case.fault(
