@@ -32,6 +32,7 @@ bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	@set -e; for part in decode tokens compress; do \
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
+# an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
 

@@ -19,7 +19,17 @@ FILE_NAME = "holdfast.toml"
 PREFIX = "HOLDFAST_"
 OTHER_VARIABLES = frozenset(
     f"{PREFIX}{name}"
-    for name in ("CONFIG", "DATA", "DEBUG", "HOME", "SOAK", "STORE", "TEST_POSTGRES")
+    for name in (
+        "CONFIG",
+        "DATA",
+        "DEBUG",
+        "FUZZ_SECONDS",
+        "HOME",
+        "SOAK",
+        "STORE",
+        "STREAM_MB",
+        "TEST_POSTGRES",
+    )
 )
 """Variables of ours that are no settings."""
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction.field_values import is_unbalanced, value_at
-from holdfast.redaction.gates import entropy, is_unspeakable, looks_random, real
+from holdfast.redaction.gates import (
+    entropy,
+    is_label,
+    is_opaque,
+    is_unspeakable,
+    looks_random,
+    real,
+)
 
 
 @given(st.binary(min_size=1, max_size=256))
@@ -75,3 +82,13 @@ def test_a_bare_value_ends_before_the_next_field() -> None:
     ):
         assert value_at(text, 0, lines=False, query=False) == (0, len(value), False), text
     assert value_at(b"a,b=c&d", 0, lines=False, query=True) == (0, 5, False)
+
+
+def test_a_name_put_together_from_words_is_no_password() -> None:
+    """`skipTLSVerify` has a run of consonants and is speakable; a day makes no key."""
+    assert not is_unspeakable(b"SkipTLSVerify")
+    assert is_unspeakable(b"SDDlcduojGiheMYB")
+    assert not is_opaque(b"2025-12-10-abc123def")
+    assert is_label(b"app.user.preferences.v2")
+    assert not is_label(b"correct-horse-battery-staple")
+    assert not is_label(b"EwCEIiBYcK0VjTsCS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from holdfast.redaction.rules.words import (
     HARMLESS_ENDS,
@@ -28,32 +28,24 @@ _ASIDE = re.compile(r"\s(?:for|of|in|on|string|str|std::string)\b|\s\(|\s{2}|:")
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-class Word(NamedTuple):
-    """The name of a field."""
-
-    name: str
-    before: bytes
-    """The character before it."""
-    end: int
-
-
-def name_of(data: bytes, start: int, end: int) -> Word:
-    """Return the whole name around a hit."""
-    if data[start] not in _NAME_BYTES:
-        start += 1
+def name_start(data: bytes, at: int) -> int:
+    """Return where the name starts that a hit at `at` is a part of."""
+    start = at if data[at] in _NAME_BYTES else at + 1
     first = max(0, start - 64)
-    first += len(data[first:start].rstrip(_NAME_BYTES))
-    name = data[first:end].decode("latin-1").strip(" \t\"'`\\])|,;\r\n")
-    before = b"-" if name.startswith("-") else data[max(0, first - 1) : first]
-    return Word(name.lstrip("-."), before, end)
+    return first + len(data[first:start].rstrip(_NAME_BYTES))
 
 
-def word_at(data: bytes, start: int) -> Word | None:
-    """Return the name at a hit, where it is one word only."""
-    run = _RUN.match(data, start)
+def name_in(text: bytes) -> str:
+    """Return the name of a field without the quotes and brackets after it."""
+    return text.decode("latin-1").strip(" \t\"'`\\])|,;\r\n").lstrip("-.")
+
+
+def word_end(data: bytes, hit: int) -> int | None:
+    """Return where the name at a hit ends, where it is one word only."""
+    run = _RUN.match(data, hit)
     if run is None or data[run.end() : run.end() + 1] == b" ":
         return None
-    return name_of(data, start, run.end())
+    return run.end()
 
 
 _RUN = re.compile(rb"[^A-Za-z]?[A-Za-z0-9_.-]*+")

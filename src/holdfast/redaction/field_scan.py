@@ -33,6 +33,15 @@ def is_hidden(data: bytes, at: int) -> bool:
     return data[at - 1] in _SEPARATORS and _HIDDEN.match(data, at) is not None
 
 
+def sort_of(candidate: bytes) -> tuple[str, int, int] | None:
+    """Return of which sort the text of a candidate is, and where its separator stands in it."""
+    hit = SORT.match(candidate)
+    if hit is None or hit.lastgroup is None:
+        return None
+    mode = hit.lastgroup
+    return mode, hit.start(mode), hit.end() if mode == "named" else hit.end(mode)
+
+
 _SEPARATORS = b"=:>|, \t\"'`"
 _HIDDEN = re.compile(rb"""[ \t]{0,16}+\\{0,6}+["'`]{0,3}+\x00""")
 
@@ -42,24 +51,36 @@ _SHORT = "|".join(SHORT_WORDS)
 _WEAK = "|".join(WEAK_WORDS)
 _HEADER = "|".join(HEADERS)
 _IDS = "|".join(sorted(ID_WORDS))
-_ASSIGN = r"(?::{1,3}=|[!=]?={1,2}>?|:|[.?+|]=|->|\xe2\x86\x92|%3[Dd])"
+_ASSIGN = r"(?::{1,3}=|[!=]?={1,2}>?|:|[.?+|]=|->|\xe2\x86\x92|%3[Dd]|%22%3[Aa](?:%22)?)"
 _TYPE = (
-    r"(?:(?::[ \t]?|[ \t])(?:string|str|std::string|\[\]byte|char\[\]|&'?[a-z]{0,8} ?str)"
-    r"[ \t]{0,4})?"
+    r"(?:(?:\??:[ \t]?|[ \t])(?:string|str|std::string|\[\]byte|char\[\]|&'?[a-z]{0,8} ?str|final"
+    r"|(?:final|optional|classvar)\[[a-z \[\]|]{1,24}\])(?: ?\| ?(?:none|null|undefined))?"
+    r"[ \t]{0,4}|\[[0-9]{0,4}\])?"
 )
 _TAIL = r"[A-Za-z0-9_.-]{0,32}"
 _NAME = rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?)"
 
 _SHAPE = (
     rf"(?i)(?:"
+    # name: NAME, value: …; variable "name" { default = … }
+    rf"{_NAME}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?(?:[a-z]{{0,12}}value)(?:{_Q})?"
+    rf"[ \t]{{0,4}}[:=]"
+    rf"|{_NAME}{_Q}\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?default[ \t]{{0,8}}="
+    # NAME || "value"; name | default("value")
+    rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"{_NAME}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|{_NAME}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
     rf"|{_NAME}[ \t]{{0,8}}(?:\|)"
-    # set("name", "value"); name: NAME, value: …
+    # set("name", "value")
     rf"|{_NAME}{_Q}\)?[ \t]{{0,4}}(?:,)"
-    rf"|{_NAME}(?:{_Q})?[,;]?\s{{1,40}}(?:{_Q})?(?:value)(?:{_Q})?[ \t]{{0,4}}[:=]"
+    # <string name="name">value</string>, <key>name</key><string>value</string>
+    rf"|{_NAME}(?:{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
+    # setName("value")
+    rf"|{_NAME}\)?(?:\.[a-z]{{2,16}})?\({_Q}"
+    # NAME value, only before something with a digit
+    rf"|{_NAME}(?:[ \t]{{1,4}})[A-Za-z+/=_.~!@#$%^&*-]{{0,24}}[0-9][\w+/=.~!@#$%^&*-]{{4}}"
     # --name value
     rf"|--?(?:[A-Za-z0-9_-]{{0,32}}(?:{_WORD}|[_-](?:{_SHORT}))|(?:{_SHORT})){_TAIL}"
     rf"(?:(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
@@ -86,7 +107,13 @@ SORT = re.compile(
         rf"|{_ANY}(?P<tag>>)"
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"
         rf"|{_ANY}{_Q}\)?[ \t]{{0,4}}(?P<pair>,){_LONG}"
-        rf"|{_ANY}(?:{_Q})?[,;]?\s{{1,40}}(?:{_Q})?(?P<named>value)(?:{_Q})?[ \t]{{0,4}}[:=]"
+        rf"|{_ANY}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}}|\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?)(?:{_Q})?"
+        rf"(?P<named>[a-z]{{0,12}}value|default)(?:{_Q})?[ \t]{{0,8}}[:=]"
+        rf"|{_ANY}(?P<attr>{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
+        rf"|{_ANY}\)?(?P<call>(?:\.[a-z]{{2,16}})?\(){_Q}"
+        rf"|{_ANY}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}"
+        rf"(?P<other>\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
+        rf"|{_ANY}(?P<space>[ \t]{{1,4}})[\w+/=.~!@#$%^&*-]{{5,}}"
         rf"|--?{_ANY}(?P<flag>(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
         rf"|{_ANY}[^\r\n]*?(?P<prose>[ \t](?:is|was):?|:)[ \t](?:[\w+/=.~-]{{12}})?"
         r")\Z"

@@ -35,7 +35,11 @@ def _without_blanks(data: bytes, start: int, end: int) -> tuple[int, int]:
     return end - len(value.lstrip()), start + len(value.rstrip())
 
 
-_OPEN = re.compile(rb"""[ \t]{0,16}(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))""")
+_OPEN = re.compile(
+    rb"""[ \t]{0,16}(?:!!?[a-z]{1,12}[ \t]{1,4}|&[\w-]{1,32}[ \t]{1,4})?"""
+    rb"""(?:[|>][+-]?[0-9]?[ \t]{0,4}\r?\n[ \t]{1,32})?"""
+    rb"""(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))"""
+)
 _OPEN_LINES = re.compile(
     rb"""(?:\s|\\{1,3}\r?\n|\\{1,4}[nrt]){0,64}+"""
     rb"""(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))"""
@@ -47,7 +51,7 @@ _OVER = r"""[\s"'`<\x00]|\\[nrt"'`\\u\s\x00]|\\?\Z"""
 _BARE = re.compile(
     (
         rf"""(?:%26)?(?:[^\s"'`<\\\x00,;&|)\]}}%]++|%(?!26)|{_PLAIN}"""
-        rf"""|[,;&|](?![\w.%-]{{0,64}}+[=:]|[)\]}}]|{_OVER})|[)\]}}]++(?![.,;]{{0,64}}+(?:{_OVER})))*+"""
+        rf"""|[,;&|](?![\w.%-]{{0,64}}+[=:]|[)\]}}]|{_OVER})|[)\]}}]++(?![.,;]{{0,64}}+(?:{_OVER})|,[\[{{0-9-]))*+"""
     ).encode("ascii")
 )
 _QUERY = re.compile(rf"""(?:[^\s"'`<\\\x00&#%]++|%(?!26)|{_PLAIN})*+""".encode("ascii"))
@@ -55,6 +59,10 @@ _QUOTED = {
     quote: re.compile(rb"(?:[^\\\r\n\x00" + quote + rb"]|\\[^\r\n\x00])*+")
     for quote in (b'"', b"'", b"`")
 }
+
+
+_JOINT = re.compile(rb"""(?<!\\)"[ \t]{0,8}(?:[,:][ \t]{0,8}[\w"\[{-]|[\]}])""")
+"""Where a string of JSON ends and another begins: a quote opened before it does not close after."""
 
 
 _NO_VALUE = (b",", b"]", b"}", b":", b";", b")", b"")
@@ -69,7 +77,9 @@ def _end_of_quoted(data: bytes, start: int, quote: bytes) -> int:
         return -1 if end < 0 or (line >= 0 and len(quote) < 3) else end
     run = _QUOTED[quote].match(data, start, start + MAX_VALUE)
     end = start if run is None else run.end()
-    return end if data[end : end + 1] == quote else -1
+    if data[end : end + 1] != quote or (quote != b'"' and _JOINT.search(data, start, end)):
+        return -1
+    return end
 
 
 def _end_of_bare(data: bytes, start: int, *, query: bool) -> int:

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.redaction.field_names import Strength, kind_of, name_of, strength_of, word_at
-from holdfast.redaction.field_scan import SORT, Candidate
+from holdfast.redaction.field_names import (
+    Strength,
+    kind_of,
+    name_in,
+    name_start,
+    strength_of,
+    word_end,
+)
+from holdfast.redaction.field_scan import Candidate, sort_of
 from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
 from holdfast.redaction.gates import (
     bare_password,
+    is_label,
     is_opaque,
+    is_passphrase,
     is_unspeakable,
     is_uuid,
     looks_random,
@@ -84,34 +94,53 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> tuple[list[Field], i
 
 
 def _link_at(data: bytes, at: Candidate) -> _Link | None:
-    word = word_at(data, at.start)
-    if word is not None and strength_of(word.name) == "none":
+    first = name_start(data, at.start)
+    link = _link_of(data[first : at.end], max(0, at.start - first))
+    if link is None:
         return None
-    if word is not None and word.end + 1 == at.end and data[word.end] in b"=:":
-        mode, start, end = "assign", word.end, at.end  # most are such; no need to sort them
+    before = link.before or data[max(0, first - 1) : first]
+    return link._replace(before=before, start=first + link.start, end=first + link.end)
+
+
+@lru_cache(maxsize=4096)
+def _link_of(text: bytes, hit: int) -> _Link | None:
+    """Return the link of a name and its separator that start `text`, its secret word at `hit`.
+
+    They are few and come again and again. What stands before the name is not known here, except
+    the dash of a flag.
+    """
+    run = word_end(text, hit)
+    name = "" if run is None else name_in(text[:run])
+    if run is not None and strength_of(name) == "none":
+        return None
+    if run is not None and run + 1 == len(text) and text[run] in b"=:":
+        mode, start, end = "assign", run, len(text)  # most are such; no need to sort them
     else:
-        hit = SORT.match(data, *at)
-        if hit is None or hit.lastgroup is None:
+        sort = sort_of(text[hit:])
+        if sort is None:
             return None
-        mode = hit.lastgroup
-        start, end = hit.start(mode), hit.end() if mode == "named" else hit.end(mode)
-        word = word or name_of(data, at.start, start)
-    name, before, _ = word
+        mode, start, end = sort[0], hit + sort[1], hit + sort[2]
+        name = name_in(text[:start]) if run is None else name
     strength = strength_of(name)
     if strength == "none" or (mode == "dash" and name.lower() == "pass"):  # a verb
         return None
-    if name == "PASS" and data[end - 1] != ord("="):  # what test runners say
+    if mode == "flag" and not text.startswith(b"-"):  # `no-token mode`
         return None
-    return _Link(name, before, strength, mode, start, end, data[end - 2 : end] in (b"==", b"!="))
+    if name == "PASS" and text[end - 1] != ord("="):  # what test runners say
+        return None
+    before = b"-" if text.startswith(b"-") else b""
+    return _Link(name, before, strength, mode, start, end, text[end - 2 : end] in (b"==", b"!="))
 
 
 def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
-    value = value_at(data, link.end, lines=link.mode in ("tag", "flag"), query=link.query)
+    lines = link.mode in ("tag", "flag", "attr")
+    value = value_at(data, link.end, lines=lines, query=link.query)
     if value is None or value[0] == value[1]:
         return None
     start, end, quoted = value
-    if link.mode == "tag":
-        close = data.find(b"</", start, start + MAX_VALUE) if link.before == b"<" else -1
+    if link.mode in ("tag", "attr"):
+        inside = link.before == b"<" or link.mode == "attr"
+        close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
         end = start + len(data[start:close].rstrip())
         return None if close < 0 or end == start else (start, end, quoted)
     if quoted:
@@ -180,18 +209,26 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
         return any(
             random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
         )
-    if quoted and mode in ("assign", "named", "flag", "tag"):
+    if mode == "space":
+        return is_opaque(value) and len(value) >= 16
+    if mode == "call":
+        return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
+    if quoted and name.lower().endswith("key") and is_label(value):
+        return False
+    if quoted and mode in ("assign", "named", "flag", "tag", "other"):
         return password(value)
+    if mode == "attr":  # what a page says beside an input is no value
+        return b" " not in value and password(value)
     if mode == "dash":
         return password(value) and b" " not in value and (
             mixed(value) or is_unspeakable(value) or looks_random(value) or _is_odd(value)
         )  # fmt: skip
     if mode in ("pair", "cell"):
-        return (mixed(value) and (looks_random(value) or is_uuid(value))) or (
-            quoted and real(value) and (is_unspeakable(value) or _is_odd(value))
-        )
+        return _is_given(value) if quoted else mixed(value) and (
+            looks_random(value) or is_uuid(value)
+        )  # fmt: skip
     if is_unbalanced(value):
-        return real(value)
+        return real(value) and b"://" not in value
     if value.isdigit() and kind_of(name) == "password":
         return len(value) >= 6 and real(value)
     if mode == "flag":
@@ -199,6 +236,18 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
             bare_password(value) or (len(value) >= 8 and not value.isalpha() and b"/" not in value)
         )  # fmt: skip
     return bare_password(value)
+
+
+_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
+
+
+def _is_given(value: bytes, *, sets: bool = False) -> bool:
+    """Whether the argument of a call is a secret: more often it is a name or a message."""
+    if (mixed(value) and (looks_random(value) or is_uuid(value))) or (
+        real(value) and (is_unspeakable(value) or _is_odd(value) or is_passphrase(value))
+    ):
+        return True
+    return sets and mixed(value) and b" " not in value and password(value)
 
 
 def _is_said(value: bytes) -> bool:

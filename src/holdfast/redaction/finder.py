@@ -8,35 +8,23 @@ length, and none can switch the search off.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Protocol
 
-from holdfast.redaction.cookies import COOKIES, cookies
-from holdfast.redaction.field_scan import is_hidden, next_candidate
+from holdfast.redaction.budget import Budget
+from holdfast.redaction.cookies import COOKIES
+from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
-from holdfast.redaction.gates import GATES, is_unspeakable, looks_random
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
-from holdfast.redaction.matching import Automaton, Pattern, compiled
+from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
-
-REACH = 8192
-"""No rule looks further than this from its anchor, except over the body of a private key."""
-PRIVATE_KEY = "private-key"
-LINE = "line"
-
-
-class Span(NamedTuple):
-    """A secret: where it stands, what it is, and how early its rule comes."""
-
-    start: int
-    end: int
-    kind: str
-    rank: int
+from holdfast.redaction.shapes import Shapes
+from holdfast.redaction.span import Span, merged
+from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try
+from holdfast.redaction.view import SIGNS
 
 
 class Finder:
@@ -47,119 +35,123 @@ class Finder:
         used = [r for r in rules if r.family not in off and r.kind not in policy.keep]
         self._code = policy.code
         self._keep = policy.keep
-        self._anchored: dict[bytes, list[_Try]] = defaultdict(list)
+        self._anchored: dict[bytes, list[Try]] = defaultdict(list)
         for rank, rule in enumerate(used):
             for anchor in rule.anchors:
-                self._anchored[anchor.lower().encode()].append(_RuleTry(rule, anchor, rank))
+                self._anchored[anchor.encode().lower()].append(RuleTry(rule, anchor, rank))
         for anchors, block in ((BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body)):
             for anchor in anchors:
-                self._anchored[anchor.encode()].append(_KeyTry(block))
+                self._anchored[anchor.encode()].append(KeyTry(block))
         for anchor in COOKIES:
-            self._anchored[anchor.encode()].append(_CookieTry())
-        self._scanned = [
-            _RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors
-        ]
+            self._anchored[anchor.encode()].append(CookieTry())
+        self._shapes = Shapes(
+            [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
+        )
 
-    def spans(self, data: bytes) -> list[Span]:
-        """Return the secrets in order; none overlaps another."""
-        anchored = merged(self._by_anchor(data))
-        found = [*anchored, *self._by_shape(data, anchored), *self._by_field(data, anchored)]
-        return merged(span for span in found if span.kind not in self._keep)
+    def hits(self, data: bytes) -> tuple[list[Hit], bool]:
+        """Return where literals stand, and whether a reader may see something else than `data`."""
+        hits = self._automaton.hits(data)
+        signs = len(self._anchored)
+        return hits, bool(hits) and max(hits)[0] >= signs
+
+    def spans(self, data: bytes, hits: Sequence[Hit] | None = None) -> list[Span]:
+        """Return the secrets in order; none overlaps another. `hits` are those of `data`."""
+        hits = self._automaton.hits(data) if hits is None else hits
+        anchored = self._by_anchor(data, hits) if hits else []
+        anchored = merged(anchored) if anchored else anchored
+        scanner = self._shapes.scanner_for(data)
+        shape = None if scanner is None else scanner.after(data)
+        candidate = next_candidate(data, 0)
+        if shape is None and candidate is None:
+            found = anchored
+        else:
+            shaped = self._by_shape(data, anchored, scanner, shape) if scanner and shape else []
+            fields = self._by_field(data, anchored, candidate) if candidate else []
+            found = merged([*anchored, *shaped, *fields]) if shaped or fields else anchored
+        return [span for span in found if span.kind not in self._keep] if self._keep else found
 
     @cached_property
-    def _tries(self) -> list[list[_Try]]:
-        return list(self._anchored.values())
+    def _tries(self) -> list[list[Try]]:
+        return [*self._anchored.values(), *([] for _ in SIGNS)]
 
     @cached_property
     def _automaton(self) -> Automaton:
-        return Automaton(list(self._anchored))
+        return Automaton([*self._anchored, *SIGNS])
 
-    @cached_property
-    def _shapes(self) -> Pattern | None:
-        parts = [
-            ("" if t.rule.inside_word else "(?:^|[^A-Za-z0-9_/.-])")
-            + f"(?P<r{n}>(?{'i' if t.rule.ignore_case else '-i'}:{t.rule.pattern}))".replace(
-                "?P<value>", f"?P<v{n}>"
-            )
-            for n, t in enumerate(self._scanned)
-        ]
-        return compiled("(?m)(?:" + "|".join(parts) + ")") if parts else None
-
-    @cached_property
-    def _shape_groups(self) -> list[tuple[_RuleTry, int, int]]:
-        """For each shape, the numbers of the groups that hold all of it and its value."""
-        names = {} if self._shapes is None else self._shapes.groups
-        return [
-            (one, names[f"r{n}".encode()], names.get(f"v{n}".encode(), names[f"r{n}".encode()]))
-            for n, one in enumerate(self._scanned)
-        ]
-
-    def _by_anchor(self, data: bytes) -> list[Span]:
+    def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> list[Span]:
         found: list[Span] = []
         budget = Budget(data, 32)
         covered = 0
         tries = self._tries
-        for number, start, end in self._automaton.hits(data):
+        for number, start, end in hits:
             if start < covered:
                 continue
             for one in tries[number]:
                 spans = one(data, start, end, covered)
+                if spans is None:
+                    continue
+                found += spans
                 if spans:
-                    found += spans
                     covered = max(covered, spans[-1].end)
-                    break
-                if spans is not None and budget.spent(start, one.read):
+                    over = budget.is_full(start, len(spans))
+                else:
+                    over = budget.spent(start, one.read)
+                if over:
                     found.append(budget.line())
-                    covered = found[-1].end
+                    covered = max(covered, found[-1].end)
+                if spans or over:
                     break
         return found
 
-    def _by_shape(self, data: bytes, known: Sequence[Span]) -> list[Span]:
+    def _by_shape(
+        self, data: bytes, known: Sequence[Span], scanner: Pattern, place: Spans | None
+    ) -> list[Span]:
         found: list[Span] = []
         done = _Known(known)
-        if self._shapes is None:
-            return found
         budget = Budget(data, 8)
         covered = 0
-        groups = self._shape_groups
-        for hit in self._shapes.all(data):
-            number = 0
-            while hit[groups[number][1]][0] < 0:
-                number += 1
-            one, whole, value = groups[number]
-            at = hit[whole][0]
-            start, end = hit[value]
-            if at < covered or end <= done.over(start).end:
-                continue
-            span = one.judged(data, hit[whole][1], start, end)
-            if span is not None:
-                found.append(span)
-                covered = span.end
-            elif budget.spent(at):
-                found.append(budget.line())
-                covered = found[-1].end
+        while place is not None:
+            ((first, last),) = place
+            hit = self._shapes.at(data, first, last) if last > covered else None
+            if hit is not None:
+                one, (at, whole_end), (start, end) = hit
+                if at >= covered and end > done.over(start).end:
+                    span = one.judged(data, whole_end, start, end)
+                    if span is not None:
+                        found.append(span)
+                        covered = span.end
+                    if budget.is_full(at) if span is not None else budget.spent(at):
+                        found.append(budget.line())
+                        last = covered = max(covered, found[-1].end)
+            place = scanner.after(data, last)
         return found
 
-    def _by_field(self, data: bytes, known: Sequence[Span]) -> list[Span]:
+    def _by_field(
+        self, data: bytes, known: Sequence[Span], candidate: Candidate | None
+    ) -> list[Span]:
         found: list[Span] = []
         done = _Known(known)
         budget = Budget(data, 64)
         covered = 0
-        at = 0
-        while (candidate := next_candidate(data, at)) is not None:
+        blanked = b"\x00" in data
+        while candidate is not None:
             at = candidate.end
-            if at <= covered or is_hidden(data, at):
-                continue
-            span = done.over(at)
-            if at < span.end and data[span.end : span.end + 1] in _AFTER_BARE:
-                continue
-            values, read = values_at(data, candidate, code=self._code)
-            if values:
-                found += (Span(v.start, v.end, v.kind, len(RULES)) for v in values)
-                covered = values[-1].end
-            elif budget.spent(candidate.start, read):
-                found.append(budget.line())
-                at = covered = found[-1].end
+            skip = at <= covered or (blanked and is_hidden(data, at))
+            if not skip and known:
+                span = done.over(at)
+                skip = at < span.end and data[span.end : span.end + 1] in _AFTER_BARE
+            if not skip:
+                values, read = values_at(data, candidate, code=self._code)
+                if values:
+                    found += [Span(v.start, v.end, v.kind, len(RULES)) for v in values]
+                    covered = values[-1].end
+                    over = budget.is_full(candidate.start, len(values))
+                else:
+                    over = budget.spent(candidate.start, read)
+                if over:
+                    found.append(budget.line())
+                    at = covered = max(covered, found[-1].end)
+            candidate = next_candidate(data, at)
         return found
 
 
@@ -188,201 +180,3 @@ class _Known:
 def finder_for(policy: RedactionPolicy) -> Finder:
     """Return the finder of a policy; equal policies share one."""
     return Finder(policy)
-
-
-RESERVE = 8192
-"""Failed tries that a text may have beyond what its length gives, over all of its lines."""
-BLOCK = 4096
-"""Lines of a text that has used up its reserve are hidden in blocks of so many bytes."""
-
-
-class Budget:
-    """Counts the tries that failed; a line of ordinary text has few for its length.
-
-    Short lines may have more, but not all lines of a long text: what they have beyond their length
-    is taken from a reserve.
-    """
-
-    def __init__(self, data: bytes, bytes_a_try: int) -> None:
-        self._data = data
-        self._bytes_a_try = bytes_a_try
-        self._start = self._end = -1
-        self._left = 0
-        self._reserve = RESERVE
-
-    def spent(self, at: int, read: int = 0) -> bool:
-        """Count one failed try at `at` that read so many bytes; whether it was one too many."""
-        if at > self._end:
-            self._start = self._data.rfind(b"\n", max(0, self._end), at) + 1
-            end = self._data.find(b"\n", at)
-            self._end = len(self._data) if end < 0 else end
-            earned = (self._end - self._start) // self._bytes_a_try
-            self._left = 32 + earned
-            self._reserve = min(RESERVE, self._reserve + earned)
-        cost = 1 + read // 64
-        self._left -= cost
-        self._reserve -= cost
-        return self._left < 0 or self._reserve < 0
-
-    def line(self) -> Span:
-        """Return the span of the line that was one too much, and of more where many are."""
-        if self._reserve < 0:
-            end = self._data.find(b"\n", self._end + BLOCK)
-            self._end = len(self._data) if end < 0 else end
-        return Span(self._start, self._end, LINE, -1)
-
-
-class _Try(Protocol):
-    read: int
-    """How many bytes the last try read that failed."""
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
-        """Try a rule at a hit: the secrets, empty where it failed, `None` where not even tried."""
-        ...
-
-
-class _RuleTry:
-    read = 0
-
-    def __init__(self, rule: Rule, anchor: str, rank: int) -> None:
-        self.rule = rule
-        self._rank = rank
-        self._literal = b"" if rule.ignore_case else anchor.encode()
-        self._gate = GATES[rule.gate]
-        self._joins = rule.family == "vendor" and rule.before == 0
-
-    @cached_property
-    def _pattern(self) -> Pattern:
-        return compiled(("(?i)" if self.rule.ignore_case else "") + self.rule.pattern)
-
-    @cached_property
-    def _group(self) -> int:
-        return self._pattern.groups.get(b"value", 0)
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
-        rule = self.rule
-        if self._literal and data[start:end] != self._literal:
-            return None
-        if rule.before:
-            return self._around(data, start, end, covered)
-        if not rule.inside_word and start and not starts_word(data, start):
-            return None
-        found = self._pattern.at(data, start, start + REACH)
-        if found is not None:
-            self.read = found[0][1] - start
-            span = self.judged(data, found[0][1], *found[self._group])
-            if span is not None:
-                if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
-                    return [span._replace(end=more[0][1])]
-                return (self._joined(data, start, span.end) if self._joins else None) or [span]
-        return (self._joined(data, start, 0) if self._joins else None) or []
-
-    def judged(self, data: bytes, whole_end: int, start: int, end: int) -> Span | None:
-        """Return the secret of a match that ends at `whole_end`, if its value is one."""
-        if not self.rule.open_end and _goes_on(data, whole_end):
-            return None
-        return Span(start, end, self.rule.kind, self._rank) if self._gate(data[start:end]) else None
-
-    def _around(self, data: bytes, start: int, end: int, covered: int) -> list[Span]:
-        at = max(covered, start - self.rule.before)
-        while at <= start:
-            found = self._pattern.after(data, at, end + 1024)
-            if found is None or found[0][0] > start:
-                return []
-            at, stop = found[0]
-            if stop >= end and (self.rule.inside_word or at == 0 or starts_word(data, at)):
-                span = self.judged(data, stop, *found[self._group])
-                if span is not None:
-                    return [span]
-            at = max(at + 1, stop if stop <= start else 0)
-        return []
-
-    def _joined(self, data: bytes, start: int, known: int) -> list[Span]:
-        """Try the pattern over a break in the token: a line end, or a string put together."""
-        parts = None if self._group else _BROKEN.match(data, start)
-        if parts is None or (known and known != parts.end(1)):
-            return []
-        first_end = parts.end(1)
-        second_start, rest = parts.start(2), parts[2]
-        whole = data[start:first_end] + rest
-        found = self._pattern.at(whole, 0)
-        if found is None or found[0][1] <= first_end - start:
-            return []
-        size = found[0][1]
-        taken = size - (first_end - start)
-        if not (self.rule.open_end or not rest[taken : taken + 1].isalnum()):
-            return []
-        if known and not (taken == len(rest) and len(rest) >= 8 and looks_random(rest)):
-            return []
-        quoted = data[second_start - 1] in b"\"'`"
-        if not self._gate(whole[:size]) or not (quoted or _is_piece(rest[:taken])):
-            return []
-        kind, rank = self.rule.kind, self._rank
-        return [
-            Span(start, first_end, kind, rank),
-            Span(second_start, second_start + taken, kind, rank),
-        ]
-
-
-_MORE = compiled(r"[A-Za-z0-9_.+/=-]*")
-_BROKEN = re.compile(
-    rb"([A-Za-z0-9_.+/=-]{4,400}+)"
-    rb"(?:\\{1,4}+[nr]|\\?\r?\n[ \t]{0,24}+|\\{0,6}+[\"'`]\s{0,4}+[+.&]?\s{0,24}+\\{0,6}+[\"'`])"
-    rb"([A-Za-z0-9_.+/=-]{4,400}+)"
-)
-
-
-def _is_piece(rest: bytes) -> bool:
-    return not rest.isalpha() or looks_random(rest) or is_unspeakable(rest)
-
-
-class _KeyTry:
-    read = 0
-
-    def __init__(self, block: Callable[[bytes, int, int], tuple[int, int] | None]) -> None:
-        self._block = block
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
-        span = self._block(data, start, covered)
-        return [] if span is None else [Span(*span, PRIVATE_KEY, -1)]
-
-
-class _CookieTry:
-    read = 0
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
-        found, self.read = cookies(data, start)
-        return [Span(a, b, "cookie", len(RULES)) for a, b in found]
-
-
-def _goes_on(data: bytes, at: int) -> bool:
-    """Whether a word goes on at `at`, or a number with its fraction."""
-    after = data[at : at + 1]
-    return after.isalnum() or (
-        after == b"." and data[at - 1 : at].isdigit() and data[at + 1 : at + 2].isdigit()
-    )
-
-
-def starts_word(data: bytes, at: int) -> bool:
-    r"""Whether nothing that belongs to a word stands before `at`; `\n`, `\u0022`, `%3D` do not."""
-    before = data[at - 1]
-    if not (before == 95 or chr(before).isalnum()) or before > 127:
-        return True
-    if at >= 2 and data[at - 2] == 92:
-        return before in b"nrtbf"
-    if at >= 3 and data[at - 3] == 37:
-        return True
-    return at >= 6 and data[at - 6 : at - 4] == b"\\u"
-
-
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """Join what overlaps into one span, with the kind of the largest, or of the earlier rule."""
-    merged: list[Span] = []
-    for span in sorted(spans):
-        if merged and span.start < merged[-1].end:
-            last = merged[-1]
-            best = min(last, span, key=lambda s: (s.start - s.end, s.rank))
-            merged[-1] = Span(last.start, max(last.end, span.end), best.kind, best.rank)
-        else:
-            merged.append(span)
-    return merged

@@ -20,7 +20,7 @@ _FILLER = compiled(
     r"|todo|fixme|secret[_-]?(?:value|key|token)|foo(?:bar)?|lorem|token[_-]?here|not[_-]?set"
     r"|unset|encrypted)(?:[^a-z]|$)"
     r"|(?:^|[^a-z])(?:x{4,}|\*{3,}|\.{3,})(?:[^a-z]|$)|^change[_-]?me$|^abc123$"
-    r"|(?:^|[=:])%[sdqvrx]$|example$|\.\.\.$|^\.\.\.|\xe2\x80\xa6"
+    r"|(?:^|[=:])%[sdqvrx]$|example(?:key)?$|\.\.\.$|^\.\.\.|\xe2\x80\xa6"
     r"|\\[swdb][*+?{)\]]|\[\^?(?:a-|0-|\\)|\(\?[:=!<p]"
 )
 _REFERENCE = re.compile(
@@ -129,18 +129,31 @@ def bare_password(value: bytes) -> bool:
     )  # fmt: skip
 
 
+def is_passphrase(value: bytes) -> bool:
+    """Whether a value is four or more words with hyphens between them."""
+    return _WORDS.match(value) is not None and b" " not in value
+
+
+def is_label(value: bytes) -> bool:
+    """Whether a value is a few words and numbers, as the key of a table or of a cache is."""
+    return _LABEL.match(value) is not None and not is_passphrase(value)
+
+
+_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+
+
 def header(value: bytes) -> bool:
     """Whether a value after an authentication scheme is a credential and no word."""
     if len(value) < 6 or not real(value):
         return False
     if _CODE.match(value) and not value.endswith(b"="):
         return looks_random(value) or (mixed(value) and value.isalnum())
-    return mixed(value) or not (value.isalpha() or value.islower())
+    return mixed(value) or not (value.isalpha() or value.islower() or value.isupper())
 
 
 def is_unspeakable(value: bytes) -> bool:
     """Whether the letters of a value have runs of consonants that no word has."""
-    if len(value) < 8 or not value.isalnum():
+    if len(value) < 8 or not value.isalnum() or _is_identifier(value):
         return False
     lowered = value.lower()
     longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
@@ -153,6 +166,18 @@ def is_unspeakable(value: bytes) -> bool:
     return _switches(value.translate(_KINDS)) >= len(value) * 0.5
 
 
+def _is_identifier(value: bytes) -> bool:
+    """Whether letters are put together from words: `skipTLSVerify`."""
+    words = _CAMEL.findall(value) if value.isalpha() else []
+    return 1 < len(words) <= len(value) / 4 and not any(
+        len(run) > 3
+        for word in words
+        if not word.isupper()
+        for run in _CONSONANTS.findall(word.lower())
+    )
+
+
+_CAMEL = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CONSONANTS = re.compile(rb"[b-df-hj-np-tv-xz]+")
 
 
@@ -285,13 +310,15 @@ def _switches(kinds: bytes) -> int:
 
 def is_opaque(value: bytes) -> bool:
     """Whether a value has only the characters of keys, and looks random beside its UUIDs."""
-    if not _OPAQUE.match(value):
+    if not _OPAQUE.match(value) or _DATED.match(value):
         return False
     rest = _ANY_UUID.sub(b"", value)
     return random(value) if len(rest) == len(value) else random(rest)
 
 
 _OPAQUE = re.compile(rb"^[A-Za-z0-9+/=_~%.:|$-]+$")
+_DATED = re.compile(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
+"""The name of something that was made on a day; no key starts so."""
 _ANY_UUID = re.compile(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 

@@ -6,8 +6,9 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-from holdfast.redaction.finder import LINE, PRIVATE_KEY
+from holdfast.redaction.json_line import hidden_lines, is_inside_string
 from holdfast.redaction.policy import DEFAULT_KEY
+from holdfast.redaction.span import LINE, PRIVATE_KEY
 
 _UNTAGGED = frozenset((PRIVATE_KEY, LINE))
 PUBLIC_TAG_BYTES = 2
@@ -38,8 +39,16 @@ class Dressing:
     quotes of its own, escaped as often as those around it: `{"pan": 4…}`, `"{\"pan\": 4…}"`.
     """
 
-    def __init__(self, data: bytes, *, from_line_start: bool = True) -> None:
+    def __init__(
+        self, data: bytes, *, from_line_start: bool = True, floor: int = 0, inside: bool = False
+    ) -> None:
+        """Take a text, or one that starts within a line and was given out up to `floor`.
+
+        `inside`: whether a string of JSON is open there.
+        """
         self._data = data
+        self._floor = floor
+        self._inside = inside
         self._started = False
         self._at = 0
         self._open: list[int] = []
@@ -59,6 +68,17 @@ class Dressing:
         if quote is None:  # the start of the line is out of sight: a key before it tells as much
             quote = before[1] and before[1][::-1]
         return b"0" if quote is None else quote + mask + quote
+
+    def hidden_lines(self, start: int, end: int) -> bytes:
+        """Return what must stand in place of lines that are hidden as a whole."""
+        return hidden_lines(self._data[start:end], inside=self.is_inside_string(start))
+
+    def is_inside_string(self, at: int) -> bool:
+        """Whether a string of JSON is open at `at`, which is not before the floor."""
+        line = self._data.rfind(b"\n", self._floor, at)
+        if line >= 0:
+            return is_inside_string(self._data[line + 1 : at])
+        return is_inside_string(self._data[self._floor : at], inside=self._inside)
 
     def _quote_at(self, at: int) -> bytes | None:
         """Return the quote that a value needs here; empty within a string, `None` if unknown."""

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from holdfast.redaction.finder import LINE, Finder, Span, finder_for, merged
+from holdfast.redaction.finder import Finder, finder_for
 from holdfast.redaction.mask import Dressing, placeholder
+from holdfast.redaction.matching import Hit
 from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
 from holdfast.redaction.vault import Vault
 from holdfast.redaction.view import view_of
@@ -61,23 +63,29 @@ class Redactor:
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
-        view = view_of(data)
+        hits, signs = self._finder.hits(data)
+        view = view_of(data) if signs else None
+        spans = self._settled(data, hits) if view is None else self._settled(view.data)
+        if view is None and data.isascii() and b"\\" not in data:
+            return spans
         found: list[Span] = []
         last = 0
-        for start, end, kind, rank in self._settled(view.data):
-            start, end = _whole(data, *view.original(start, end))
+        for start, end, kind, rank in spans:
+            if view is not None:
+                start, end = view.original(start, end)
+            start, end = _whole(data, start, end)
             if end > last:
                 found.append(Span(max(start, last), end, kind, rank))
                 last = end
         return found
 
-    def _settled(self, data: bytes) -> list[Span]:
+    def _settled(self, data: bytes, hits: Sequence[Hit] | None = None) -> list[Span]:
         """Return the secrets of `data`, and those that show only when the first are hidden.
 
         Hiding a secret changes what stands around the next. So the neighbourhoods are read again,
         and where that finds something, all of it is, until nothing is found.
         """
-        found = self._finder.spans(data)
+        found = self._finder.spans(data, hits)
         for _ in range(MAX_ROUNDS if found else 0):
             data = _blanked(data, found)
             if not self._finder.spans(_neighbourhoods(data, found)):
@@ -96,11 +104,15 @@ class Redactor:
         dressing = dressing or Dressing(data)
         last = 0
         for start, end, kind, _ in spans:
+            pieces.append(data[last:start])
+            last = end
+            if kind == LINE:
+                pieces.append(dressing.hidden_lines(start, end))
+                continue
             mask = placeholder(kind, data[start:end], self.policy.key)
             if self._vault is not None:
                 self._vault.put(decoded(mask), decoded(data[start:end]))
-            pieces += (data[last:start], dressing.dressed(mask, start, end))
-            last = end
+            pieces.append(dressing.dressed(mask, start, end))
         return b"".join((*pieces, data[last:]))
 
     def stream(self) -> Stream:

@@ -56,6 +56,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     before: int = 0
     """How many characters before the anchor the pattern may start, for shapes such as
     `123456:AA…` whose literal is not at the start; the match must reach over the anchor."""
+    needs: str = ""
+    """For a rule without anchors: a character that every match has, such as `@`. In a text without
+    it the pattern is not looked for."""
     true: tuple[tuple[str, ...], ...]
     """Texts that must be found, cut at the value: text, value, text (, value, text …). Write a
     value as two literals (`"ghp_" "x1…"`), so that no scanner of a host takes it for a real one."""

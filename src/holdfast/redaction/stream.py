@@ -13,8 +13,8 @@ from holdfast.redaction.mask import Dressing
 from holdfast.redaction.matching import compiled
 
 if TYPE_CHECKING:
-    from holdfast.redaction.finder import Span
     from holdfast.redaction.redactor import Redactor
+    from holdfast.redaction.span import Span
 
 BLOCK = 1 << 20
 """Bytes that are read at once; smaller pieces wait."""
@@ -47,6 +47,7 @@ class Stream:
         self._size = 0
         self._starts_line = True
         self._open = ""
+        self._inside = False
 
     def feed(self, piece: bytes) -> bytes:
         """Take the next piece; return what is settled, often nothing."""
@@ -57,7 +58,7 @@ class Stream:
     def finish(self) -> bytes:
         """Return the rest. Afterwards the stream is as new."""
         rest = self._settled(last=True)
-        self._before, self._starts_line, self._open = b"", True, ""
+        self._before, self._starts_line, self._open, self._inside = b"", True, "", False
         return rest
 
     def _settled(self, *, last: bool) -> bytes:
@@ -67,12 +68,16 @@ class Stream:
         spans = [span for span in self._redactor.spans(window) if span.end > floor]
         cut = len(window) if last else max(floor, len(window) - self._hold)
         cut = self._wait_for(spans, window, cut, floor, last=last)
+        cut = cut if last else _between(window, cut, floor)
         taken = [span._replace(start=max(span.start, floor)) for span in spans if span.start < cut]
         if taken:
             cut = max(cut, taken[-1].end)
         self.counts.update(span.kind for span in taken)
-        dressing = Dressing(window, from_line_start=self._starts_line)
+        dressing = Dressing(
+            window, from_line_start=self._starts_line, floor=floor, inside=self._inside
+        )
         out = self._redactor.masked(window[:cut], taken, dressing)[floor:]
+        self._inside = dressing.is_inside_string(cut)
         start = max(0, cut - self._context)
         self._starts_line = (self._starts_line and start == 0) or window[start - 1 : start] == b"\n"
         self._before = window[start:cut]
@@ -103,3 +108,12 @@ class Stream:
         if waiting:
             self._open = ""
         return waiting
+
+
+def _between(window: bytes, cut: int, floor: int) -> int:
+    """Return a cut that parts no number, no word and no escape, if there is one near."""
+    near = max(floor, cut - NEAR_END)
+    return near + len(window[near:cut].rstrip(_WORD)) or cut
+
+
+_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.+-\\"

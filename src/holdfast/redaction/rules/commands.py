@@ -56,6 +56,81 @@ RULES: tuple[Rule, ...] = (
         false=("docker run -p 8080:80 img", "mysql -u root -p db", "redis-cli -a $REDIS_PASS ping"),
     ),
     Rule(
+        kind="command-password",
+        family="command",
+        anchors=(
+            "net user ", "net use ", "unzip ", "zip -", "7z ", "smbclient", "vault login",
+            "_authtoken ", "enc -", "setenv ", "set -", "env ",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:net user \S{1,64} |net use \S{1,16}:? \\\\\S{1,128} "
+        r"|(?:un)?zip\b[^\r\n\x00]{0,120}?\s(?-i:-P) ?"
+        r"|7z [a-z]\b[^\r\n\x00]{0,120}?\s-p|smbclient\b[^\r\n\x00]{0,120}?\s-U ?[^\s%\"']{1,64}%"
+        r"|vault login (?:token=)?|_authtoken "
+        r"|enc (?:-[^\r\n\x00]{0,120}?\s)?-(?:k|pass) (?:pass:)?"
+        r"|(?:(?-i:ENV)|setenv|set -(?-i:[xgUu]){1,3})[ \t]{1,4}(?-i:[A-Z][A-Z0-9_]{0,40})"
+        r"(?-i:PASSWORD|PASSWD|SECRET|TOKEN|KEY|PASS|PWD)[ \t]{1,4})"
+        r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00<-][^\s\"'\\\x00]{5,256})",
+        gate="bare",
+        true=(
+            ("net user svc ", "Reach!task99", " /add"),
+            ("unzip -P ", "s3cr3tpw27", " a.zip"),
+            ("7z x -p", "Reach!task99", " a.7z"),
+            ("smbclient -U svc%", "s3cr3tpw27", " //host/share"),
+            ("vault login ", "asT1T0woqQBHo62", ""),
+            ("openssl enc -aes-256-cbc -k ", "s3cr3tpw27", " -in a"),
+            ("set -gx API_TOKEN ", "asT1T0woqQBHo62", "\n"),
+            ("ENV SECRET_KEY ", "asT1T0woqQBHo62", "\n"),
+        ),
+        false=(
+            "net user bob /add", "unzip -P $PW a.zip", "vault login -method=userpass", "set -x",
+            "env PATH=/usr/bin python3", "ENV SECRET_KEY ${SECRET_KEY}", "7z x -pv1",
+            "set -euxo pipefail",
+        ),
+    ),
+    Rule(
+        kind="command-password",
+        family="command",
+        anchors=("echo ", "printf "),
+        open_end=True,
+        pattern=r"(?:echo|printf)(?: -[neE]{1,3})? \\{0,6}[\"']?"
+        r"(?P<value>[^\s\"'\\|\x00$]{4,128})\\{0,6}[\"']? ?\| ?"
+        r"(?:sudo -S\b|(?:sudo )?(?:docker|podman|helm registry|az acr|oras|skopeo) login\b"
+        r"|[a-z0-9 -]{1,80}--password-stdin"
+        r"|(?:sudo )?(?:passwd --stdin|cryptsetup |chpasswd))",
+        gate="real",
+        true=(
+            ('echo "', "Reach!task99", '" | docker login -u a --password-stdin'),
+            ("echo ", "hunter2024", " | sudo -S ls"),
+        ),
+        false=(
+            "echo $TOKEN | docker login --password-stdin", "echo done | grep d",
+            'echo "a b" | sudo tee x',
+        ),
+    ),
+    Rule(
+        kind="password",
+        family="command",
+        anchors=(
+            "basicauth(", ".auth(", "auth=(", "auth = (", "login(", "credentials(", "basic_auth(",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:basic_?auth|\.auth|auth ?= ?|login|credentials)\("
+        r"\s{0,4}\\{0,6}[\"'][^\"'\r\n\\\x00]{1,64}\\{0,6}[\"'],\s{0,8}"
+        r"\\{0,6}[\"'](?P<value>[^\"'\r\n\\\x00]{6,128})\\{0,6}[\"']\s{0,4}[,)]",
+        gate="mixed",
+        true=(
+            ('requests.get(url, auth=("svc", "', "s3cr3tpw27", '"))'),
+            ("HTTPBasicAuth('svc', '", "Reach!task99", "')"),
+            ('client.login("admin", "', "s3cr3tpw27", '")'),
+        ),
+        false=('login("admin", password)', 'auth=("user", "pass")', 'credentials("a", "scope")'),
+    ),
+    Rule(
         kind="netrc-password",
         family="command",
         anchors=("machine ", "machine\t"),

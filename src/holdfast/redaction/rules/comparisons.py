@@ -27,4 +27,18 @@ RULES: tuple[Rule, ...] = (
             'if "sha256-v2" == self.kind:',
         ),
     ),
+    Rule(
+        kind="password",
+        family="field",
+        anchors=('".equals(', "'.equals("),
+        before=130,
+        inside_word=True,
+        open_end=True,
+        ignore_case=True,
+        pattern=r"(?:[\"'](?P<value>[^\"'\r\n\x00]{6,128})[\"']\.equals\("
+        r"(?:[a-z_.$]{0,32}[._])?(?:password|passwd|passphrase|pwd|secret|token|api_?key)\))",
+        gate="password",
+        true=(('if ("', "Reach!task99", '".equals(password)) {'),),
+        false=('"password".equals(token)', '"none".equals(kind)', "strcmp(password, input)"),
+    ),
 )

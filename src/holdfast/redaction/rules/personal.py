@@ -68,6 +68,7 @@ RULES: tuple[Rule, ...] = (
         kind="email",
         family="personal",
         anchors=(),
+        needs="@",
         pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,5}"
         r"[A-Za-z]{2,18}",
         gate="email",

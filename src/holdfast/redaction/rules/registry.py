@@ -9,6 +9,7 @@ from holdfast.redaction.rules import (
     headers,
     mentions,
     personal,
+    prose,
     tokens,
     urls,
     vendors,
@@ -21,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     *urls.RULES,
     *commands.RULES,
     *comparisons.RULES,
+    *prose.RULES,
     *personal.RULES,
     *mentions.RULES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules import (
     vendors_ai,
+    vendors_apps,
     vendors_cloud,
     vendors_code_hosts,
     vendors_data,
@@ -17,6 +18,7 @@ from holdfast.redaction.rules import (
 
 RULES: tuple[Rule, ...] = (
     *vendors_ai.RULES,
+    *vendors_apps.RULES,
     *vendors_cloud.RULES,
     *vendors_code_hosts.RULES,
     *vendors_data.RULES,

@@ -129,8 +129,9 @@ RULES = (
     shape(
         "twilio-key",
         (),
-        "SK[0-9a-f]{32}",
+        "(?:SK|AC)[0-9a-f]{32}",
         "SK" + hexes(32),
+        "AC" + hexes(32),
         false=("SK", "SKU-1", "TASK" + hexes(32)),
     ),
     token(

@@ -6,10 +6,12 @@ SECRET_WORDS = (
     "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "token", "apikey",
     "credential", "privatekey", "accesskey", "secretkey", "authkey", "signingkey", "encryptionkey",
     "accountkey", "storagekey", "masterkey", "sharedkey", "licensekey", "servicekey", "sessionkey",
+    "hmackey", "webhookkey", "clientkey", "appkey", "adminkey", "deploykey", "wpakey",
+    "subscriptionkey", "consumerkey", "requirepass", "masterauth",
 )  # fmt: skip
 """A field whose last word is or ends in one of these holds a secret."""
 
-SHORT_WORDS = ("pass", "pw", "psw", "pswd", "creds", "pin")
+SHORT_WORDS = ("pass", "pw", "psw", "pswd", "creds", "pin", "psk")
 """The same, where they are words of their own: `bypass` is none."""
 
 KEY_WORDS = frozenset((
@@ -43,7 +45,7 @@ ID_WORDS = frozenset((
 SUFFIXES = frozenset((
     "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
     "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
-    "primary", "secondary", "backup", "main", "v1", "v2", "v3", "bytes",
+    "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes",
 ))  # fmt: skip
 """Last words that say nothing: `password_value`, `token_v2`."""
 

@@ -1,0 +1,174 @@
+"""One rule tried at one place: a bounded match, then a gate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Protocol
+
+from holdfast.redaction.cookies import cookies
+from holdfast.redaction.gates import GATES, is_unspeakable, looks_random
+from holdfast.redaction.matching import Pattern, compiled
+from holdfast.redaction.rule import Rule
+from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.span import PRIVATE_KEY, Span
+
+REACH = 8192
+"""No rule looks further than this from its anchor, except over the body of a private key."""
+
+
+class Try(Protocol):
+    """What is done where a literal stands."""
+
+    read: int
+    """How many bytes the last try read that failed."""
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+        """Try a rule at a hit: the secrets, empty where it failed, `None` where not even tried."""
+        ...
+
+
+class RuleTry:
+    """A rule, tried where its literal stands."""
+
+    read = 0
+
+    def __init__(self, rule: Rule, anchor: str, rank: int) -> None:
+        self.rule = rule
+        self._rank = rank
+        self._literal = b"" if rule.ignore_case else anchor.encode()
+        self._gate = GATES[rule.gate]
+        self._joins = rule.family == "vendor" and rule.before == 0
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The rule's own pattern, compiled when it is first needed."""
+        return compiled(("(?i)" if self.rule.ignore_case else "") + self.rule.pattern)
+
+    @cached_property
+    def group(self) -> int:
+        """The number of the group that is hidden."""
+        return self.pattern.groups.get(b"value", 0)
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+        """Try the rule; a token that is broken in two gives two spans."""
+        rule = self.rule
+        if self._literal and data[start:end] != self._literal:
+            return None
+        if rule.before:
+            return self._around(data, start, end, covered)
+        if not rule.inside_word and start and not starts_word(data, start):
+            return None
+        found = self.pattern.at(data, start, start + REACH)
+        if found is not None:
+            self.read = found[0][1] - start
+            span = self.judged(data, found[0][1], *found[self.group])
+            if span is not None:
+                if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
+                    return [span._replace(end=more[0][1])]
+                return (self._joined(data, start, span.end) if self._joins else None) or [span]
+        return (self._joined(data, start, 0) if self._joins else None) or []
+
+    def judged(self, data: bytes, whole_end: int, start: int, end: int) -> Span | None:
+        """Return the secret of a match that ends at `whole_end`, if its value is one."""
+        if not self.rule.open_end and _goes_on(data, whole_end):
+            return None
+        return Span(start, end, self.rule.kind, self._rank) if self._gate(data[start:end]) else None
+
+    def _around(self, data: bytes, start: int, end: int, covered: int) -> list[Span]:
+        at = max(covered, start - self.rule.before)
+        while at <= start:
+            found = self.pattern.after(data, at, end + 1024)
+            if found is None or found[0][0] > start:
+                return []
+            at, stop = found[0]
+            if stop >= end and (self.rule.inside_word or at == 0 or starts_word(data, at)):
+                span = self.judged(data, stop, *found[self.group])
+                if span is not None:
+                    return [span]
+            at = max(at + 1, stop if stop <= start else 0)
+        return []
+
+    def _joined(self, data: bytes, start: int, known: int) -> list[Span]:
+        """Try the pattern over a break in the token: a line end, or a string put together."""
+        parts = None if self.group else _BROKEN.match(data, start)
+        if parts is None or (known and known != parts.end(1)):
+            return []
+        first_end = parts.end(1)
+        second_start, rest = parts.start(2), parts[2]
+        whole = data[start:first_end] + rest
+        found = self.pattern.at(whole, 0)
+        if found is None or found[0][1] <= first_end - start:
+            return []
+        size = found[0][1]
+        taken = size - (first_end - start)
+        if not (self.rule.open_end or not rest[taken : taken + 1].isalnum()):
+            return []
+        if known and not (taken == len(rest) and len(rest) >= 8 and looks_random(rest)):
+            return []
+        quoted = data[second_start - 1] in b"\"'`"
+        if not self._gate(whole[:size]) or not (quoted or _is_piece(rest[:taken])):
+            return []
+        kind, rank = self.rule.kind, self._rank
+        return [
+            Span(start, first_end, kind, rank),
+            Span(second_start, second_start + taken, kind, rank),
+        ]
+
+
+_MORE = compiled(r"[A-Za-z0-9_.+/=-]*")
+_BROKEN = re.compile(
+    rb"([A-Za-z0-9_.+/=-]{4,400}+)"
+    rb"(?:\\{1,4}+[nr]|\\?\r?\n[ \t]{0,24}+|\\{0,6}+[\"'`]\s{0,4}+[+.&]?\s{0,24}+\\{0,6}+[\"'`])"
+    rb"([A-Za-z0-9_.+/=-]{4,400}+)"
+)
+
+
+def _is_piece(rest: bytes) -> bool:
+    return not rest.isalpha() or looks_random(rest) or is_unspeakable(rest)
+
+
+class KeyTry:
+    """A private key, tried where a line begins or ends one."""
+
+    read = 0
+
+    def __init__(self, block: Callable[[bytes, int, int], tuple[int, int] | None]) -> None:
+        self._block = block
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+        """Return the whole key."""
+        span = self._block(data, start, covered)
+        return [] if span is None else [Span(*span, PRIVATE_KEY, -1)]
+
+
+class CookieTry:
+    """A header of cookies."""
+
+    read = 0
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+        """Return the values of the header that are secrets."""
+        found, self.read = cookies(data, start)
+        return [Span(a, b, "cookie", len(RULES)) for a, b in found]
+
+
+def _goes_on(data: bytes, at: int) -> bool:
+    """Whether a word goes on at `at`, or a number with its fraction."""
+    after = data[at : at + 1]
+    return after.isalnum() or (
+        after == b"." and data[at - 1 : at].isdigit() and data[at + 1 : at + 2].isdigit()
+    )
+
+
+def starts_word(data: bytes, at: int) -> bool:
+    r"""Whether nothing that belongs to a word stands before `at`; `\n`, `\u0022`, `%3D` do not."""
+    before = data[at - 1]
+    if not (before == 95 or chr(before).isalnum()) or before > 127:
+        return True
+    if at >= 2 and data[at - 2] == 92:
+        return before in b"nrtbf"
+    if at >= 3 and data[at - 3] == 37:
+        return True
+    return at >= 6 and data[at - 6 : at - 4] == b"\\u"
