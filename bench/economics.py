@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from holdfast.caching.economics import Rule
-from holdfast.dialects.load import load
 from holdfast.catalog.prices import prices_of
+from holdfast.dialects.load import load
 from holdfast.lab.plot import spread_plot
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import Replay, Terms, replay
