@@ -260,15 +260,15 @@ def test_what_cannot_be_read_is_measured_by_its_length() -> None:
     [
         (0, "assistant", True, True),
         (0, "user", True, True),
-        (1, "assistant", True, False),
+        (1, "assistant", True, True),
         (1, "assistant", False, True),
         (2, "user", False, False),
     ],
 )
-def test_a_signed_block_is_the_first_of_the_list(
+def test_a_block_is_first_of_all_or_first_in_an_answer(
     at: int, role: str, signed: bool, is_legal: bool
 ) -> None:
-    """One made at a threshold is not signed, and follows the messages that it tells of."""
+    """One made on demand stands before all, one made at a threshold in the answer after it."""
     block = {
         "type": "compaction",
         "content": "So far.",

@@ -23,6 +23,7 @@ from holdfast.transcript import (
     Item,
     Kept,
     Message,
+    Opaque,
     Rewritten,
     Role,
     Text,
@@ -72,7 +73,7 @@ def assemble(
     reference = _fold_reference(work, folds)
     framed = summary_text(body, reference, brief=work.is_brief) if folds else ""
     best: Assembled | None = None
-    for place in _native_places(partition) if native else _places(work, folds):
+    for place in _native_places(partition, native) if native else _places(work, folds):
         made = _placed(work, choice, rewritten, framed, reference, place, native)
         fresh, known = _violations(work, made.messages)
         made = replace(made, violations=fresh, known_faults=known)
@@ -124,12 +125,21 @@ def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
     return list(dict.fromkeys([*fitting, *others]))
 
 
-def _native_places(partition: Partition) -> list[Place]:
-    """Return the ways to place a provider's item: by itself, or into an anchor before all folds."""
+def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[Place]:
+    """Return the ways to place a provider's item: by itself, or into an anchor before all folds.
+
+    A signed one takes the place of all messages before it, so nothing may stand there.
+    """
     folds = partition.folds()
     if not folds or folds[0][0] == partition.head_stop:
         return [Place(0, "native")]
-    return [Place(0, "native"), Place(0, "native merge")]
+    ways = [Place(0, "native"), Place(0, "native merge")]
+    return ways[::-1] if any(map(_is_signed, native)) else ways
+
+
+def _is_signed(message: Message) -> bool:
+    first = message.parts[0] if message.parts else None
+    return isinstance(first, Opaque) and "signature" in first.wire
 
 
 def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:

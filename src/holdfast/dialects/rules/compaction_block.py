@@ -1,4 +1,4 @@
-"""There is at most one compaction block with content, first in its message or first of all."""
+"""There is at most one compaction block with content, first in its message."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def check(case: Case) -> list[Violation]:
         for part in message.parts:
             if type(part) is not Opaque or not _has_content(part):
                 continue
-            if seen or part is not message.parts[0] or not _may_stand(part, message.role, at):
+            if seen or part is not message.parts[0] or not _may_stand(message.role, at):
                 what = "a second compaction block" if seen else "the compaction block is not first"
                 found.append(
                     case.fault(NAME, at, part.at, what,
-                               "keep only the latest, first in its assistant message, as it came; "
-                               "a signed one takes the place of all messages before it",
+                               "keep only the latest, as it came, before all messages or first in "
+                               "its assistant message",
                                mendable=False)
                 )  # fmt: skip
             seen = True
@@ -36,13 +36,11 @@ def leads(message: Message) -> bool:
     return isinstance(first, Opaque) and _has_content(first)
 
 
-def _may_stand(part: Opaque, role: str, at: int) -> bool:
-    """Return whether a block may stand in the message `at`: one made on demand is signed, and
-    then only the first message may hold it; one made at a threshold follows what it tells of.
+def _may_stand(role: str, at: int) -> bool:
+    """Return whether a block may stand in the message `at`: one made on demand stands before all,
+    one made at a threshold in an answer, after what it tells of.
     """
-    if at == 0:
-        return role in ("assistant", "user")
-    return role == "assistant" and not part.wire.get("signature")
+    return role == "assistant" or (at == 0 and role == "user")
 
 
 def _has_content(part: Opaque) -> bool:
@@ -52,7 +50,6 @@ def _has_content(part: Opaque) -> bool:
 
 RULE = Rule(
     name=NAME,
-    states="There is at most one compaction block with content, first in its message; a signed one "
-    "is the first block of all.",
+    states="There is at most one compaction block with content, first in its message.",
     check=check,
 )

@@ -1,0 +1,84 @@
+"""aider's `.aider.chat.history.md`: chats one after the other, told apart by their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from holdfast.importers.draft import Draft, file_stem
+from holdfast.importers.imported import ImportedSession
+from holdfast.importers.loose import seconds
+
+HEADING = "# aider chat started at "
+_USER = "####"
+_CONSOLE = ">"
+_MODEL = ("Model: ", "Models: ", "Main model: ")
+_SPEAKERS = {"user": "user", "console": "user", "assistant": "assistant"}
+CONSOLE_MARK = "[console]"
+
+
+def is_history(line: str) -> bool:
+    """Return whether a line is the heading of a chat."""
+    return line.startswith(HEADING)
+
+
+def read(lines: Iterable[str], path: str) -> Iterator[ImportedSession]:
+    """Yield each chat of a history that holds words; runs of lines of one speaker are a message.
+
+    `####` is the user and `>` is what aider printed; all else is the model. What aider printed
+    was not said by anyone: it stands as the user's, under a mark of its own.
+    """
+    for number, (started, chat) in enumerate(_chats(lines)):
+        draft = Draft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
+        when = seconds(started)
+        for speaker, run in groupby(chat, key=lambda line: line.speaker):
+            said = list(run)
+            words = "\n".join(line.words for line in said).strip("\n")
+            if speaker == "console":
+                draft.model = _model(said) or draft.model
+                words = f"{CONSOLE_MARK}\n{words}" if words.strip() else ""
+            if words.strip():
+                item = {"role": _SPEAKERS[speaker], "content": words}
+                draft.add(item, "", when, f"line {said[0].number}")
+        if draft.rows:
+            yield draft.finish("aider", "openai-chat", path)
+
+
+class _Line(Struct, frozen=True, gc=False):
+    number: int
+    speaker: str
+    words: str
+
+
+def _chats(lines: Iterable[str]) -> Iterator[tuple[str, Iterator[_Line]]]:
+    """Yield when each chat started, and its lines; what stands before the first is one too."""
+    chat: list[_Line] = []
+    started = ""
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\r\n")
+        if is_history(line):
+            yield started, iter(chat)
+            started, chat = line[len(HEADING) :].strip(), []
+        else:
+            chat.append(_line(number, line, chat[-1] if chat else None))
+    yield started, iter(chat)
+
+
+def _line(number: int, line: str, before: _Line | None) -> _Line:
+    if line == _USER or line.startswith(f"{_USER} "):
+        return _Line(number, "user", line[len(_USER) + 1 :].rstrip())
+    if line == _CONSOLE or line.startswith(f"{_CONSOLE} "):
+        return _Line(number, "console", line[len(_CONSOLE) + 1 :].rstrip())
+    if not line.strip() and before is not None:
+        return _Line(number, before.speaker, "")
+    return _Line(number, "assistant", line)
+
+
+def _model(lines: Iterable[_Line]) -> str:
+    for line in lines:
+        for mark in _MODEL:
+            if line.words.startswith(mark):
+                return line.words[len(mark) :].split(" ", 1)[0].rstrip(",")
+    return ""

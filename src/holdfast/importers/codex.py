@@ -1,0 +1,93 @@
+"""Codex rollouts: a line an event; the response items among them are the conversation."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from holdfast.importers.draft import Draft
+from holdfast.importers.imported import ImportedSession, Lineage
+from holdfast.importers.lines import Entry
+from holdfast.importers.loose import elements, fields, seconds, text
+from holdfast.transcript import Payload
+
+_KINDS = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
+_NO_MESSAGES = frozenset({"ghost_snapshot", "other", ""})
+_COMPACTIONS = frozenset({"compaction", "compaction_summary", "context_compaction"})
+
+
+def is_line(value: Payload) -> bool:
+    """Return whether an object is a line of a rollout; the first ones of 2025 had no payload."""
+    kind = value.get("type")
+    if type(kind) is str:
+        return kind in _KINDS and type(value.get("payload")) is dict
+    return "instructions" in value and "timestamp" in value and "id" in value
+
+
+def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+    """Yield the one session of a rollout; each response item is a message.
+
+    Events repeat what the items say and are passed over. What a compaction wrote is one message
+    more: the log goes on, and nothing before it is taken away.
+    """
+    draft, instructions = Draft(), ""
+    for entry in lines:
+        value = entry.value
+        kind, payload = value.get("type"), fields(value.get("payload"))
+        if kind == "session_meta" or (kind is None and "instructions" in value):
+            if not draft.source_id and not draft.rows:
+                instructions = _begin(draft, payload or value)
+        elif kind == "turn_context":
+            draft.model = text(payload.get("model")) or draft.model
+            draft.cwd = draft.cwd or text(payload.get("cwd"))
+        elif kind == "compacted":
+            _add(draft, entry, _summary(payload), summary=True)
+        elif kind == "response_item":
+            _add(draft, entry, payload)
+        elif kind != "event_msg" and type(kind) is str and not payload:
+            _add(draft, entry, value)
+    if draft.rows:
+        system = {"instructions": instructions} if instructions else None
+        yield draft.finish("codex", "openai-responses", path, system=system)
+
+
+def _begin(draft: Draft, meta: Payload) -> str:
+    """Take the facts of the session and return its instructions."""
+    draft.source_id = text(meta.get("id"))
+    draft.cwd = text(meta.get("cwd"))
+    draft.lineage = _lineage(meta)
+    given = meta.get("base_instructions")
+    return text(fields(given).get("text")) or text(given) or text(meta.get("instructions"))
+
+
+def _lineage(meta: Payload) -> Lineage | None:
+    subagent = fields(meta.get("source")).get("subagent")
+    spawned = fields(fields(subagent).get("thread_spawn"))
+    parent = text(meta.get("parent_thread_id")) or text(spawned.get("parent_thread_id"))
+    if parent:
+        return Lineage(parent, "subagent")
+    forked = text(meta.get("forked_from_id"))
+    return Lineage(forked, "branch") if forked else None
+
+
+def _add(draft: Draft, entry: Entry, item: Payload, *, summary: bool = False) -> None:
+    if text(item.get("type")) in _NO_MESSAGES:
+        return
+    when = seconds(entry.value.get("timestamp"))
+    draft.add(item, text(item.get("id")), when, entry.place, summary=summary)
+
+
+def _summary(payload: Payload) -> Payload:
+    """Return what a compaction wrote: the provider's own item, otherwise its text."""
+    history: list[Any] = elements(payload.get("replacement_history"))
+    last = fields(history[-1]) if history else {}
+    if text(last.get("type")) in _COMPACTIONS:
+        return last
+    said = text(payload.get("message"))
+    if said:
+        block = {"type": "input_text", "text": said}
+        return {"type": "message", "role": "user", "content": [block]}
+    return last

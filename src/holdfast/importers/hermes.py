@@ -1,0 +1,97 @@
+"""Hermes: the sessions of a `state.db`, and those that it exports as JSON."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from holdfast.importers.databases import Database
+from holdfast.importers.draft import Draft
+from holdfast.importers.hermes_copies import without_copies
+from holdfast.importers.imported import ImportedSession, Lineage, Relation
+from holdfast.importers.loose import elements, fields, identifier, parsed, seconds, text
+from holdfast.transcript import Payload
+
+TABLES = {"sessions": {"id", "source"}, "messages": {"id", "session_id", "role", "content"}}
+"""The tables and columns that make a database one of Hermes, of whatever version."""
+_JSON = "\0json:"
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
+_RELATIONS: dict[str, Relation] = {"compression": "compression", "branched": "branch"}
+
+
+def is_export(value: Payload) -> bool:
+    """Return whether an object is a session that Hermes exported."""
+    return "parent_session_id" in value and type(value.get("messages")) is list
+
+
+def read_database(database: Database, path: str) -> Iterator[ImportedSession]:
+    """Yield the sessions of a `state.db`, oldest first.
+
+    Rows that a compaction set aside are part of the log, and the copies that it wrote of them are
+    not; rows that the user took back are left out.
+    """
+    ended: dict[str, str] = {}
+    for session in database.rows("sessions", order="rowid"):
+        ended[identifier(session.get("id"))] = text(session.get("end_reason"))
+        rows = list(database.rows("messages", where="session_id", value=session["id"], order="id"))
+        yield from _read(session, rows, ended, path)
+
+
+def read_export(value: Payload, path: str) -> Iterator[ImportedSession]:
+    """Yield the session of an export."""
+    yield from _read(value, [fields(row) for row in elements(value.get("messages"))], {}, path)
+
+
+def _read(
+    session: Payload, rows: Sequence[Payload], ended: dict[str, str], path: str
+) -> Iterator[ImportedSession]:
+    draft = Draft(identifier(session.get("id")))
+    draft.title, draft.cwd = text(session.get("title")), text(session.get("cwd"))
+    draft.model = text(session.get("model"))
+    parent = identifier(session.get("parent_session_id"))
+    if parent:
+        draft.lineage = Lineage(parent, _RELATIONS.get(ended.get(parent, ""), "subagent"))
+    prompt = text(session.get("system_prompt"))
+    if prompt:
+        item = {"role": "system", "content": prompt}
+        draft.add(item, "system", seconds(session.get("started_at")), "system prompt")
+    live = [row for row in rows if row.get("active", 1) != 0 or row.get("compacted", 0)]
+    if len(live) < len(rows):
+        taken = len(rows) - len(live)
+        draft.note("taken back", "messages", f"{taken} messages that the user took back")
+    before = len(draft.rows)
+    for row, summary in without_copies(live, draft.notes):
+        _take(draft, row, summary=summary)
+    if len(draft.rows) > before:
+        yield draft.finish("hermes", "openai-chat", path)
+
+
+def _take(draft: Draft, row: Payload, *, summary: bool) -> None:
+    place = f"message {identifier(row.get('id'))}".strip()
+    role = text(row.get("role"))
+    if role not in _ROLES:
+        draft.note("left out", place, "a row that is no message")
+        return
+    item: Payload = {"role": role, "content": _content(row.get("content"))}
+    calls = row.get("tool_calls")
+    calls = parsed(calls) if type(calls) is str else calls
+    if role == "assistant" and elements(calls):
+        item["tool_calls"] = calls
+    if role == "tool":
+        item["tool_call_id"] = text(row.get("tool_call_id"))
+        item["content"] = "" if item["content"] is None else item["content"]
+    reasoning = text(row.get("reasoning_content")) or text(row.get("reasoning"))
+    if role == "assistant" and reasoning:
+        item["reasoning_content"] = reasoning
+    when = seconds(row.get("timestamp"))
+    draft.add(item, identifier(row.get("id")), when, place, summary=summary)
+
+
+def _content(content: Any) -> Any:
+    if type(content) is str and content.startswith(_JSON):
+        found = parsed(content[len(_JSON) :])
+        return content if found is None else found
+    return content if content is None or type(content) in (str, list) else str(content)

@@ -1,0 +1,133 @@
+"""Pi: a line an entry; from version 2 on a tree by `id` and `parentId`."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from holdfast.importers import blocks
+from holdfast.importers.draft import Draft, file_stem
+from holdfast.importers.imported import ImportedSession, Lineage
+from holdfast.importers.lines import Entry
+from holdfast.importers.loose import elements, fields, seconds, text
+from holdfast.transcript import Payload
+
+_ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})
+_SUMMARIES = frozenset({"compaction", "branch_summary"})
+
+
+def is_line(value: Payload) -> bool:
+    """Return whether an object is a line of Pi."""
+    kind = value.get("type")
+    if kind == "session":
+        return "id" in value and "timestamp" in value
+    if kind != "message" or "uuid" in value or "sessionId" in value:
+        return False
+    role = fields(value.get("message")).get("role")
+    return type(role) is str and role in _ROLES
+
+
+def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+    """Yield the session of a file, then its branches, each with its own messages only.
+
+    An entry whose parent has a child already starts a branch. Turns that were aborted before
+    they said anything are left out, and noted.
+    """
+    main = Draft()
+    drafts: list[Draft] = [main]
+    homes: dict[str, Draft] = {}
+    parents: set[str] = set()
+    model = ""
+    for entry in lines:
+        value, kind = entry.value, text(entry.value.get("type"))
+        if kind == "session":
+            if not main.source_id and not main.rows:
+                model = _begin(main, value)
+            continue
+        if kind == "session_info":
+            main.title = text(value.get("name")) or main.title
+        model = text(value.get("modelId")) or model
+        own, parent = text(value.get("id")), text(value.get("parentId"))
+        draft = homes.get(parent, main)
+        if parent in parents:
+            stem = main.source_id or file_stem(path)
+            draft = Draft(f"{stem}/{own}", Lineage(draft.source_id or stem, "branch", parent))
+            draft.cwd = main.cwd
+            drafts.append(draft)
+        if parent:
+            parents.add(parent)
+        if own:
+            homes[own] = draft
+        draft.model = _take(draft, entry, own) or model or draft.model
+    for draft in drafts:
+        if draft.rows:
+            yield draft.finish("pi", "anthropic", path)
+
+
+def _begin(draft: Draft, value: Payload) -> str:
+    """Take the facts of the session and return its model."""
+    draft.source_id = text(value.get("id"))
+    draft.cwd = text(value.get("cwd"))
+    parent = text(value.get("parentSession"))
+    if parent:
+        draft.lineage = Lineage(file_stem(parent).rpartition("_")[2], "branch")
+    return text(value.get("modelId"))
+
+
+def _take(draft: Draft, entry: Entry, own: str) -> str:
+    """Add the message of an entry, if it is one, and return the model that wrote it."""
+    value, kind = entry.value, text(entry.value.get("type"))
+    when = seconds(value.get("timestamp"))
+    if kind in _SUMMARIES:
+        said = blocks.words(text(value.get("summary")))
+        if said:
+            draft.add(blocks.message("user", said), own, when, entry.place, summary=True)
+        return ""
+    if kind not in ("message", "custom_message"):
+        return ""
+    found = fields(value.get("message")) if kind == "message" else value
+    item = _item(found)
+    if item["content"]:
+        draft.add(item, own, when, entry.place)
+    else:
+        draft.note("left out", entry.place, "a message without words, calls or results")
+    return text(found.get("model"))
+
+
+def _item(found: Payload) -> Payload:
+    role, content = found.get("role"), found.get("content")
+    if role == "assistant":
+        return blocks.message("assistant", _blocks(content))
+    if role == "toolResult":
+        call_id = text(found.get("toolCallId"))
+        failed = found.get("isError") is True
+        return blocks.message("user", [blocks.result(call_id, _blocks(content), failed=failed)])
+    if role == "bashExecution":
+        ran = f"Ran `{text(found.get('command'))}`\n```\n{text(found.get('output'))}\n```"
+        return blocks.message("user", blocks.words(ran))
+    return blocks.message("user", _blocks(content))
+
+
+def _blocks(content: Any) -> list[Payload]:
+    if type(content) is str:
+        return blocks.words(content)
+    return [made for block in elements(content) for made in _block(fields(block))]
+
+
+def _block(block: Payload) -> list[Payload]:
+    match block.get("type"):
+        case "text":
+            return blocks.words(text(block.get("text")))
+        case "thinking":
+            signature = text(block.get("thinkingSignature"))
+            return blocks.thought(text(block.get("thinking")), signature)
+        case "image":
+            return blocks.media(text(block.get("data")), text(block.get("mimeType")))
+        case "toolCall":
+            name = text(block.get("name"))
+            return [blocks.call(text(block.get("id")), name, block.get("arguments"))]
+        case _:
+            return []
