@@ -71,7 +71,7 @@ def _plans(given: Input, settings: Settings, options: dict[str, Any]) -> list[Pl
             budget=budget_of(settings, window),
             provider=options["provider"],
             prices=priced.prices,
-            ttl=options["ttl"],
+            ttl=options["ttl"] or settings.cache_ttl,
             turns=options["turns"],
             is_cold=options["cold"],
             model_summary=options["summaries"] == "model",

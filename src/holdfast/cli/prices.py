@@ -29,8 +29,8 @@ def price_options(command: F) -> F:
         help="Who writes summaries: the ledger, for nothing, or the model, at its price.",
     )(command)  # fmt: skip
     command = click.option(
-        "--ttl", type=click.Choice(["5m", "1h"]), default="5m", show_default=True,
-        help="How long the provider keeps its cache.",
+        "--ttl", type=click.Choice(["5m", "1h"]),
+        help="How long the provider keeps its cache; 5m where it is not named.",
     )(command)  # fmt: skip
     return click.option(
         "--price", "figures", multiple=True, metavar="NAME=USD",

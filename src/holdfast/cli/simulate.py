@@ -87,7 +87,7 @@ def _terms(options: dict[str, Any], window: Window) -> Terms:
     if priced.prices is None:
         raise click.UsageError(priced.note, click.get_current_context())
     return Terms(
-        prices=priced.prices, context_length=window.tokens, ttl=options["ttl"],
+        prices=priced.prices, context_length=window.tokens, ttl=options["ttl"] or "5m",
         pause_seconds=options["pause"], model_summary=options["summaries"] == "model",
     )  # fmt: skip
 

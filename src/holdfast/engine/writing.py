@@ -94,55 +94,67 @@ _Steps: TypeAlias = Generator[_Call, SummaryAnswer | SummarizerFailed, Written]
 
 def write(todo: Plan, writers: Writers, moment: Moment) -> Written:
     """Return the summary of a plan; raises nothing that comes from a summariser."""
-    steps = _steps(todo, writers, moment)
-    deadline = time.monotonic() + writers.timeout
-    try:
-        call = next(steps)
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                answer = _in_time(call, left) or call.writer.summarise(call.request, left)
-            except SummarizerFailed as failure:
-                answer = failure
-            except Exception as error:  # noqa: BLE001 a summariser of the host's own
-                answer = _foreign(call, error)
-            if isinstance(answer, SummarizerFailed):
-                deadline = time.monotonic() + writers.timeout
-            call = steps.send(answer)
-    except StopIteration as ended:
-        return ended.value
+    asked = _Asked(todo, writers, moment)
+    while (call := asked.call) is not None:
+        try:
+            answer = call.writer.summarise(call.request, asked.seconds())
+        except Exception as error:  # noqa: BLE001 a summariser of the host's own
+            answer = asked.failure(error)
+        asked.take(answer)
+    return asked.written
 
 
 async def awrite(todo: Plan, writers: Writers, moment: Moment) -> Written:
     """Do what `write` does, for callers that await; cancelling it changes nothing."""
-    steps = _steps(todo, writers, moment)
-    deadline = time.monotonic() + writers.timeout
-    try:
-        call = next(steps)
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                answer = _in_time(call, left) or await call.writer.asummarise(call.request, left)
-            except SummarizerFailed as failure:
-                answer = failure
-            except Exception as error:  # noqa: BLE001 a summariser of the host's own
-                answer = _foreign(call, error)
-            if isinstance(answer, SummarizerFailed):
-                deadline = time.monotonic() + writers.timeout
-            call = steps.send(answer)
-    except StopIteration as ended:
-        return ended.value
+    asked = _Asked(todo, writers, moment)
+    while (call := asked.call) is not None:
+        try:
+            answer = await call.writer.asummarise(call.request, asked.seconds())
+        except Exception as error:  # noqa: BLE001 a summariser of the host's own
+            answer = asked.failure(error)
+        asked.take(answer)
+    return asked.written
 
 
-def _in_time(call: _Call, left: float) -> SummarizerFailed | None:
-    if left > 0:
-        return None
-    return SummarizerFailed("timed out", call.writer.name, "all calls of a summary together")
+class _Asked:
+    """The steps on their way: whom to ask next, and how much time there is for it."""
 
+    def __init__(self, todo: Plan, writers: Writers, moment: Moment) -> None:
+        self._steps = _steps(todo, writers, moment)
+        self._timeout = writers.timeout
+        self._deadline = time.monotonic() + writers.timeout
+        self.call: _Call | None = None
+        self.written = Written()
+        self._go_on(None)
 
-def _foreign(call: _Call, error: Exception) -> SummarizerFailed:
-    """Return the failure of a summariser that does not keep to its protocol."""
-    return SummarizerFailed("broken answer", call.writer.name, type(error).__name__)
+    def seconds(self) -> float:
+        """Return the time that is left; raises `SummarizerFailed` where there is none."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise SummarizerFailed("timed out", self._name, "all calls of a summary together")
+        return left
+
+    def failure(self, error: Exception) -> SummarizerFailed:
+        """Return what is answered to an error; one that is not in the protocol shows its type."""
+        if isinstance(error, SummarizerFailed):
+            return error
+        return SummarizerFailed("broken answer", self._name, type(error).__name__)
+
+    def take(self, answer: SummaryAnswer | SummarizerFailed) -> None:
+        """Go on with an answer; who is asked after a failure has all the time again."""
+        if isinstance(answer, SummarizerFailed):
+            self._deadline = time.monotonic() + self._timeout
+        self._go_on(answer)
+
+    @property
+    def _name(self) -> str:
+        return self.call.writer.name if self.call else ""
+
+    def _go_on(self, answer: SummaryAnswer | SummarizerFailed | None) -> None:
+        try:
+            self.call = next(self._steps) if answer is None else self._steps.send(answer)
+        except StopIteration as ended:
+            self.call, self.written = None, ended.value
 
 
 def _steps(todo: Plan, writers: Writers, moment: Moment) -> _Steps:
