@@ -93,7 +93,7 @@ def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
     text = render_summary(Summary({"blocked": rows}), COUNTER, 40)
     assert "The heavy one" in text
     assert "light" not in text
-    assert text.endswith("…")
+    assert text.endswith("… [m2]")
 
 
 def test_a_brief_summary_does_not_count_what_it_leaves_out() -> None:
@@ -180,3 +180,12 @@ def test_two_summaries_together_speak_as_the_newer_one() -> None:
     both = merged(Summary({"goal": (Entry("Old.", "m1"),)}, "parsed", 3), newer)
     assert (both.language, both.brief, both.made_by, both.numbered) == ("de", True, "ledger", 5)
     assert [entry.text for entry in both.sections["goal"]] == ["Old.", "Neu."]
+
+
+@given(words=st.integers(1, 400), budget=st.integers(40, 400))
+def test_what_is_cut_keeps_its_source(words: int, budget: int) -> None:
+    """A quotation without the message that it comes from would be nobody's."""
+    entry = Entry("The user wrote: " + "some words of it " * words, "m12", 9.0)
+    text = render_summary(Summary({"task": (entry,)}), COUNTER, budget)
+    line = next(line for line in text.split("\n") if "The user wrote" in line)
+    assert line.endswith(" [m12]")

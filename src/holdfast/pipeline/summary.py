@@ -50,7 +50,7 @@ _ENTRY_CHARS = 10
 _HEADING_CHARS = 32
 _LEAST_TOKENS_PER_CHAR = 1 / 128
 """The longest entry of a vocabulary."""
-_ROUNDS = 5
+_ROUNDS = 60
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
 _LEAST_CHARS = 40
@@ -79,6 +79,9 @@ class Summary(Struct, frozen=True):
     """Whether it leaves out what only counts what was left out."""
 
 
+_Row: TypeAlias = tuple[Section, int, Entry]
+
+
 def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
     """Return the summary as Markdown within `budget_tokens`.
 
@@ -92,13 +95,33 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
     per_char = _tokens_per_char(rows, counter)
     room = float(budget_tokens - (headings if keep_empty else 0))
     text, tokens = "", budget_tokens + 1
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         chosen = _within_budget(rows, room / per_char, charge_headings=not keep_empty)
         text = _rendered(summary, chosen, keep_empty=keep_empty)
         tokens = counter.count(text)
-        if tokens <= budget_tokens or sum(map(len, chosen.values())) == 1:
+        if tokens <= budget_tokens:
+            return text
+        if sum(map(len, chosen.values())) == 1:
             break
-        room -= (tokens - budget_tokens) * _OVERSHOOT
+        room -= (tokens - budget_tokens) * _OVERSHOOT + number
+    return _squeezed(summary, rows[0], counter, budget_tokens) if rows else text
+
+
+def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens: int) -> str:
+    """Return the heaviest entry alone, its words cut until it fits; its source stays.
+
+    Only where not even that fits, in a budget of a few tokens, the text is cut as it is.
+    """
+    section, _, entry = row
+    words = entry.text
+    while True:
+        alone = replace(summary, sections={section: (replace(entry, text=words),)}, brief=True)
+        text = _rendered(alone, {section: [0]}, keep_empty=False)
+        tokens = counter.count(text)
+        if tokens <= budget_tokens or len(words) <= _LEAST_ENTRY_CHARS:
+            break
+        room = int(len(words) * min(budget_tokens / tokens, 0.9))
+        words = f"{words[: max(room, _LEAST_ENTRY_CHARS) - 1].rstrip()}…"
     while tokens > budget_tokens and len(text) > _LEAST_CHARS:
         text = f"{text[: int(len(text) * min(budget_tokens / tokens, 0.95))]}…"
         tokens = counter.count(text)
@@ -173,9 +196,6 @@ def _section_of(heading: str) -> Section:
         if words in name:
             return section
     return "critical"
-
-
-_Row: TypeAlias = tuple[Section, int, Entry]
 
 
 def _ranked(summary: Summary) -> list[_Row]:
