@@ -64,9 +64,9 @@ def test_words_beside_a_block_are_the_ask(ledger_of: Callable[..., Ledger]) -> N
 
 
 def test_a_slash_command_is_told_by_its_words() -> None:
-    """The command with what stands behind it."""
+    """What stands behind it, letter for letter as in the message; its name where nothing does."""
     made = "<command-name>/review</command-name>\n<command-args>{}</command-args>"
-    assert own_words(made.format("the parser")) == "/review the parser"
+    assert own_words(made.format("the parser")) == "the parser"
     assert own_words(made.format("")) == "/review"
 
 

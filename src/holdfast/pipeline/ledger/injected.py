@@ -46,13 +46,12 @@ class Report(Struct, frozen=True):
 def own_words(text: str) -> str:
     """Return what the user wrote of a text, verbatim: "" where an agent wrote all of it.
 
-    Of a slash command it is the command with what stands behind it; of words around a block the
-    longest stretch.
+    Of a slash command it is what stands behind it, or its name where nothing does: both together
+    stand nowhere in the message. Of words around a block it is the longest stretch.
     """
     words = max(_stretches(text), key=len).strip()
     if _NAME[0] in words[:400]:
-        name, rest = _between(words, *_NAME).strip(), _between(words, *_ARGUMENTS).strip()
-        return f"{name} {rest}".strip()
+        return _between(words, *_ARGUMENTS).strip() or _between(words, *_NAME).strip()
     return "" if words.startswith(_WHOLE) else words
 
 
