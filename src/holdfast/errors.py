@@ -11,6 +11,13 @@
     ├── MissingExtra       an optional package that is not installed: which extra brings it
     ├── ExactCountingUnavailable   no vocabulary for a model; estimates still work
     ├── SummarizerFailed   a model that wrote no usable summary: what kind of failure
+    ├── StoreError         what a store of sessions refuses or cannot do; nothing was changed
+    │   ├── UnknownSession     no session of that id, beginning or source id
+    │   ├── AmbiguousSession   a beginning that several sessions share: which
+    │   ├── Conflict           somebody else changed the session first
+    │   ├── LeaseLost          the right to compact went to somebody else meanwhile
+    │   ├── NothingToUndo      a session without a compaction
+    │   └── StoreUnavailable   a file or server that cannot be used: where, and what to do
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     └── CannotRepair       violations that cannot be mended without inventing content
@@ -162,6 +169,65 @@ class SummarizerFailed(HoldfastError):
         self.said = said
         self.retry_after = retry_after
         super().__init__(f"{name}: {kind}" + (f" ({said})" if said else ""))
+
+
+class StoreError(HoldfastError):
+    """What a store of sessions refuses or cannot do; nothing was changed."""
+
+
+class UnknownSession(StoreError):
+    """No session of that id, beginning of an id, or source id."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no session {name!r}; `holdfast sessions list` shows what there is")
+
+
+class AmbiguousSession(StoreError):
+    """A beginning of an id that several sessions share."""
+
+    def __init__(self, name: str, found: Sequence[str]) -> None:
+        self.name = name
+        self.found = tuple(found)
+        super().__init__(f"several sessions begin with {name!r}: {', '.join(self.found)}")
+
+
+class Conflict(StoreError):
+    """Somebody else changed the session first; read it again and decide anew."""
+
+    def __init__(self, session_id: str, what: str) -> None:
+        self.session_id = session_id
+        self.what = what
+        super().__init__(f"session {session_id} was changed meanwhile: {what}; read it again")
+
+
+class LeaseLost(StoreError):
+    """The right to compact went to somebody else meanwhile; the session is theirs to change."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"the lease of session {session_id} expired and another holder took it; nothing of "
+            f"this compaction was kept"
+        )
+
+
+class NothingToUndo(StoreError):
+    """A session that shows its log as it is."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id} has no compaction to undo")
+
+
+class StoreUnavailable(StoreError):
+    """A file or server that cannot be used; `where` never holds a password."""
+
+    def __init__(self, where: str, what: str, *, remedy: str) -> None:
+        self.where = where
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{where}: {what}; {remedy}")
 
 
 class InvalidView(HoldfastError):

@@ -1,0 +1,1 @@
+"""Conversations that outlive their process: appended, compacted when due, found again."""

@@ -1,0 +1,1 @@
+"""Homes of sessions: one store with all semantics, over SQLite or PostgreSQL."""
