@@ -1,1 +1,1 @@
-"""Search without I/O: what is indexed, what a query means, how hits are ranked and shown."""
+"""Search: what of a message is found, how a query is read, how hits are ranked. No disk here."""
