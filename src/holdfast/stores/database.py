@@ -20,8 +20,8 @@ Value: TypeAlias = str | bytes | int | float | None
 Row: TypeAlias = tuple[Any, ...]
 
 BodyKey: TypeAlias = Any
-"""What `messages.body`, `parts.body` and `parts.part` hold: the key of a row of `bodies`; only
-the database that made it knows what it is."""
+"""What `messages.body`, `sessions.frame`, `parts.body` and `parts.part` hold: the key of a row
+of `bodies`; only the database that made it knows what it is."""
 
 
 class Packed(Struct, frozen=True, gc=False):
@@ -120,29 +120,33 @@ class Database(Protocol):
         """
         ...
 
-    def now(self, open: Statements) -> float:
+    def now(self, tx: Statements, /) -> float:
         """Return the time of day, in seconds since 1970."""
         ...
 
-    def ticks(self, open: Statements) -> Ticks:
+    def ticks(self, tx: Statements, /) -> Ticks:
         """Return the clock of leases; it does not follow when the time of day is set."""
         ...
 
-    def new_key(self, open: Statements) -> int:
+    def new_key(self, tx: Statements, /) -> int:
         """Return a `sessions.key` that is free."""
         ...
 
-    def put_bodies(self, open: Statements, bodies: Sequence[Packed]) -> list[BodyKey]:
+    def put_bodies(self, tx: Statements, bodies: Sequence[Packed], /) -> list[BodyKey]:
         """Write those that are not there yet, their parts with them; return the key of each."""
         ...
 
+    def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey], /) -> None:
+        """Delete rows of `bodies`, to which nothing refers any more."""
+        ...
+
     def put_messages(
-        self, open: Statements, session: int, start: int, rows: Sequence[MessageRow]
+        self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow], /
     ) -> None:
         """Write messages from the position `start` on, and their words into the index."""
         ...
 
-    def remove_messages(self, open: Statements, session: int) -> int:
+    def remove_messages(self, tx: Statements, session: int, /) -> int:
         """Take all messages that a session owns out of log and indexes; return how many."""
         ...
 
@@ -154,7 +158,7 @@ class Database(Protocol):
         """Bring the substring index up to the log, at most `most` messages; return how many."""
         ...
 
-    def unindexed(self, open: Statements) -> int:
+    def unindexed(self, tx: Statements, /) -> int:
         """Return how many messages the substring index lacks."""
         ...
 

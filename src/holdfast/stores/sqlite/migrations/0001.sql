@@ -28,8 +28,7 @@ CREATE TABLE sessions (
     tokens INTEGER NOT NULL,
     first_ask TEXT NOT NULL,
     folded TEXT NOT NULL,           -- title and first ask, letter case aside
-    frame BLOB NOT NULL,
-    state BLOB NOT NULL
+    frame INTEGER                   -- a row of `bodies`
 ) STRICT;
 CREATE UNIQUE INDEX sessions_by_id ON sessions (tenant, id);
 CREATE UNIQUE INDEX sessions_by_source ON sessions (tenant, source, source_id)
@@ -37,6 +36,14 @@ CREATE UNIQUE INDEX sessions_by_source ON sessions (tenant, source, source_id)
 CREATE INDEX sessions_by_update ON sessions (tenant, updated, id);
 CREATE INDEX sessions_by_root ON sessions (tenant, root);
 CREATE INDEX sessions_by_parent ON sessions (tenant, parent) WHERE parent <> '';
+
+-- Apart from `sessions`, whose rows change with every message.
+CREATE TABLE states (
+    tenant TEXT NOT NULL,
+    session INTEGER NOT NULL,
+    state BLOB NOT NULL,
+    PRIMARY KEY (tenant, session)
+) STRICT;
 
 -- Positions of a session that another one owns; the same positions there. The rest is its own.
 CREATE TABLE segments (
@@ -103,6 +110,9 @@ CREATE VIRTUAL TABLE trigrams USING fts5 (
     detail = none,
     tokenize = 'trigram'
 );
+
+-- Which messages have a trigram that begins with one or two given characters.
+CREATE VIRTUAL TABLE grams USING fts5vocab (trigrams, instance);
 
 CREATE TABLE views (
     tenant TEXT NOT NULL,

@@ -1,0 +1,159 @@
+"""Bodies as they lie in a database: packed, each once, and back byte for byte.
+
+A content is a body with the text that a search sees: side by side, because the text is in the
+body already and packs to almost nothing there. Its address is its sha256. Long runs of base64
+are cut out of it and stored by themselves, so that an image that comes again costs nothing.
+
+A packed content begins with its form: 0 as it is, 1 zstd with the dictionary of this package.
+The dictionary is shipped and not trained from a store's own bodies: it would keep pieces of what
+was erased. A later one gets a form of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from functools import cache
+from importlib.resources import files
+
+import zstandard
+
+from holdfast.stores.database import BodyKey, Packed, Statements
+
+RUN_BYTES = 1024
+"""A run of base64 at least this long is stored by itself."""
+_LEVEL = 3
+_LEAST_BYTES = 96
+"""Below, packing costs more time than the room is worth."""
+_PLAIN, _ZSTD = b"\0", b"\1"
+_RUN_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
+_AS_RUN = bytes(1 if code in _RUN_CHARS else 0 for code in range(256))
+_LEAST_RUN = b"\1" * RUN_BYTES
+
+
+def pack(body: bytes, text: str) -> Packed:
+    """Return a body and its text, ready to be written; `text` holds no lone surrogates."""
+    content = b"".join((_as_varint(len(body)), body, text.encode()))
+    address = hashlib.sha256(content).digest()
+    if len(content) < RUN_BYTES:
+        return Packed(address, len(body), squeeze(content))
+    rest, runs = _cut(content)
+    parts = tuple((at, _pack_run(run)) for at, run in runs)
+    return Packed(address, len(body), squeeze(rest), parts)
+
+
+def unpack(
+    tx: Statements, tenant: str, key: BodyKey, parts: int, packed: bytes
+) -> tuple[bytes, bytes]:
+    """Return a body and its text, in UTF-8, from a row of `bodies`."""
+    content = content_of(tx, tenant, key, parts, packed)
+    length, start = _from_varint(content)
+    return content[start : start + length], content[start + length :]
+
+
+def content_of(tx: Statements, tenant: str, key: BodyKey, parts: int, packed: bytes) -> bytes:
+    """Return a content with what was cut out of it."""
+    content = expand(packed)
+    if not parts:
+        return content
+    rows = tx.rows(
+        "SELECT p.at, b.packed FROM parts p JOIN bodies b ON b.tenant = p.tenant AND"
+        " b.key = p.part WHERE p.tenant = ? AND p.body = ? ORDER BY p.at",
+        (tenant, key),
+    )
+    pieces: list[bytes] = []
+    given = taken = 0
+    for at, run in rows:
+        until = taken + (at - given)
+        pieces += (content[taken:until], expand(run))
+        taken, given = until, at + len(pieces[-1])
+    return b"".join((*pieces, content[taken:]))
+
+
+def address_of(content: bytes, *, is_part: bool) -> bytes:
+    """Return the address of a content, or of a run that was cut out of one."""
+    return hashlib.sha256(b"part\0" + content if is_part else content).digest()
+
+
+def squeeze(content: bytes) -> bytes:
+    """Return any bytes packed."""
+    if len(content) >= _LEAST_BYTES:
+        packed = _tools().compressor.compress(content)
+        if len(packed) < len(content):
+            return _ZSTD + packed
+    return _PLAIN + content
+
+
+def expand(packed: bytes) -> bytes:
+    """Return what `squeeze` was given; raise `zstandard.ZstdError` where it is damaged."""
+    if packed[:1] == _ZSTD:
+        return _tools().decompressor.decompress(memoryview(packed)[1:])
+    if packed[:1] != _PLAIN:
+        raise zstandard.ZstdError("unknown form")
+    return packed[1:]
+
+
+def _pack_run(run: bytes) -> Packed:
+    return Packed(address_of(run, is_part=True), len(run), squeeze(run))
+
+
+def _cut(content: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
+    """Return what is left, and each long run with its place in the whole."""
+    marks = content.translate(_AS_RUN)
+    runs: list[tuple[int, bytes]] = []
+    rest: list[bytes] = []
+    done = 0
+    while (start := marks.find(_LEAST_RUN, done)) >= 0:
+        stop = marks.find(b"\0", start + RUN_BYTES)
+        stop = len(content) if stop < 0 else stop
+        rest.append(content[done:start])
+        runs.append((start, content[start:stop]))
+        done = stop
+    if not runs:
+        return content, runs
+    rest.append(content[done:])
+    return b"".join(rest), runs
+
+
+def _as_varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _from_varint(content: bytes) -> tuple[int, int]:
+    number = shift = at = 0
+    while True:
+        byte = content[at]
+        number |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return number, at
+        shift += 7
+
+
+class _Tools(threading.local):
+    """Packers of one thread: they must not be shared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compressor = zstandard.ZstdCompressor(
+            dict_data=_dictionary(), write_dict_id=False, write_checksum=False
+        )
+        self.decompressor = zstandard.ZstdDecompressor(dict_data=_dictionary())
+
+
+@cache
+def _tools() -> _Tools:
+    return _Tools()
+
+
+@cache
+def _dictionary() -> zstandard.ZstdCompressionDict:
+    data = (files("holdfast.stores") / "dictionary.zdict").read_bytes()
+    dictionary = zstandard.ZstdCompressionDict(data)
+    dictionary.precompute_compress(level=_LEVEL)
+    return dictionary

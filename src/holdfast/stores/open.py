@@ -1,0 +1,75 @@
+"""A store from where it is."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.store import Store
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_SERVERS = ("postgresql", "postgres")
+_FILE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_PROFILE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+
+
+def open_store(
+    where: str | os.PathLike[str],
+    *,
+    profile: str = "default",
+    tenant: str = "",
+    read_only: bool = False,
+) -> Store:
+    """Return the store of a profile; raise `StoreUnavailable`.
+
+    `where` is a folder, which is made and holds one file for each profile; a file of its own,
+    known by its ending `.db` or `.sqlite`; or the address of a server, `postgresql://…`. What
+    others may not read is theirs alone: folder 0700, file 0600.
+    """
+    place = os.fspath(where)
+    if not _PROFILE.match(profile):
+        raise StoreUnavailable(
+            place,
+            f"{profile!r} is no name for a profile",
+            remedy="use letters, digits, dots, dashes and underscores",
+        )
+    if scheme := _SCHEME.match(place):
+        return _on_server(place, scheme[1].lower(), profile, tenant, read_only=read_only)
+    from holdfast.stores.sqlite.database import open_sqlite
+
+    path = _file(place, profile, read_only=read_only)
+    return Store(open_sqlite(path, tenant=tenant, read_only=read_only), profile=profile)
+
+
+def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:
+    if scheme not in _SERVERS:
+        raise StoreUnavailable(
+            f"{scheme}://…",
+            "no store speaks this protocol",
+            remedy="give a folder, or an address that begins with postgresql://",
+        )
+    from holdfast.stores.postgres.database import open_postgres
+
+    database = open_postgres(place, profile=profile, tenant=tenant, read_only=read_only)
+    return Store(database, profile=profile)
+
+
+def _file(place: str, profile: str, *, read_only: bool) -> str:
+    """Return the file of a profile; its folder is there afterwards, unless it is only read."""
+    if place.endswith(_FILE_ENDINGS) and not os.path.isdir(place):
+        return place
+    if not place or "\0" in place:
+        raise StoreUnavailable(
+            repr(place), "this is no name of a folder", remedy="give a folder or a file"
+        )
+    if not read_only:
+        try:
+            os.makedirs(place, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                place,
+                f"the folder cannot be made ({error.strerror})",
+                remedy="name another, or change the permissions of the one above",
+            ) from error
+    return os.path.join(place, f"{profile}.db")

@@ -1,0 +1,108 @@
+"""Sessions as rows of a database."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.errors import UnknownSession
+from holdfast.stores.bodies import unpack
+from holdfast.stores.database import Database, Row, Statements
+from holdfast.stores.values import SessionInfo
+
+COLUMNS = (
+    "id", "parent", "root", "descent", "forked_at", "dialect", "title", "goal", "model", "source",
+    "source_id", "kind", "cwd", "mode", "started", "updated", "ended", "end_reason", "length",
+    "view", "compactions", "tokens", "first_ask",
+)  # fmt: skip
+_FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
+_LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
+SELECT = (
+    f"{_LEAN}, b.tenant, b.key, b.parts, b.packed"
+    " FROM sessions s LEFT JOIN bodies b ON b.tenant = s.tenant AND b.key = s.frame"
+)
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class Space(Struct, frozen=True):
+    """One profile of one tenant in a database."""
+
+    database: Database
+    profile: str
+
+    @property
+    def tenant(self) -> str:
+        """What the column `tenant` holds."""
+        return self.database.tenant
+
+
+class Found(Struct, frozen=True):
+    """A session and the number that other tables know it by."""
+
+    key: int
+    info: SessionInfo
+
+
+def found(space: Space, tx: Statements, session_id: str) -> Found:
+    """Return the session of an id; raise `UnknownSession`."""
+    row = tx.row(f"{SELECT} WHERE s.tenant = ? AND s.id = ?", (space.tenant, plain(session_id)))
+    if row is None:
+        raise UnknownSession(session_id)
+    return as_found(space, tx, row)
+
+
+def owned(space: Space, tx: Statements, session_id: str) -> Found:
+    """Return the session of an id without its frame, for this transaction alone to change."""
+    row = tx.row(
+        f"{_LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}",
+        (space.tenant, plain(session_id)),
+    )
+    if row is None:
+        raise UnknownSession(session_id)
+    return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
+
+
+def as_found(space: Space, tx: Statements, row: Row) -> Found:
+    """Return what a row of `SELECT` says."""
+    frame = b"" if row[-1] is None else unpack(tx, *row[-4:])[0]
+    info = SessionInfo(profile=space.profile, frame=frame, **_fields(row))
+    return Found(row[len(COLUMNS)], info)
+
+
+def key_of(space: Space, tx: Statements, session_id: str) -> int:
+    """Return the number of a session; raise `UnknownSession`."""
+    row = tx.row(
+        "SELECT key FROM sessions WHERE tenant = ? AND id = ?", (space.tenant, plain(session_id))
+    )
+    if row is None:
+        raise UnknownSession(session_id)
+    return int(row[0])
+
+
+def ids_of(space: Space, tx: Statements, keys: set[int]) -> dict[int, str]:
+    """Return the ids of sessions by their numbers."""
+    return {
+        key: str(row[0])
+        for key in keys
+        if (row := tx.row(
+            "SELECT id FROM sessions WHERE tenant = ? AND key = ?", (space.tenant, key)
+        ))
+    }  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """Return a name that every database can hold: no NUL, no lone surrogates."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSPEAKABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def folded(title: str, first_ask: str) -> str:
+    """Return what a filter by text looks at, letter case aside."""
+    return f"{title}\n{first_ask}".casefold()
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return dict(zip(_FIELDS, row, strict=False))

@@ -1,0 +1,220 @@
+"""SQLite as a database of a store."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import apsw
+
+from holdfast.errors import StoreUnavailable
+from holdfast.search.values import Match, Wanted
+from holdfast.stores.database import BodyKey, MessageRow, Packed, Row, Statements, Ticks, Value
+from holdfast.stores.sqlite import index, upkeep
+from holdfast.stores.sqlite.clock import ticks
+from holdfast.stores.sqlite.connection import Connection
+from holdfast.stores.sqlite.connections import Connections
+from holdfast.stores.sqlite.opening import (
+    PATIENCE_SECONDS,
+    check_readable,
+    connect,
+    make_ready,
+    newest,
+    persist,
+)
+from holdfast.stores.sqlite.trouble import named
+
+T = TypeVar("T")
+
+
+def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
+    """Return the database in a file, made if it is not there; raise `StoreUnavailable`."""
+    if read_only:
+        if not os.path.exists(path):
+            raise StoreUnavailable(
+                path, "there is no such file", remedy="name another, or open it for writing"
+            )
+        connection = connect(path, read_only=True)
+        try:
+            check_readable(connection, path)
+        finally:
+            connection.close()
+    else:
+        make_ready(path)
+    return SqliteDatabase(path, tenant, read_only=read_only)
+
+
+class SqliteDatabase:
+    """One file. WAL, every commit synced; a writer owns the file from its first statement on."""
+
+    backend = "sqlite"
+    for_update = ""
+
+    def __init__(self, path: str, tenant: str, *, read_only: bool) -> None:
+        self.where = path
+        self.tenant = tenant
+        self.read_only = read_only
+        self._connections = Connections(path, lambda: connect(path, read_only=read_only))
+        # kept open between calls: closing the last connection would write the whole log back
+        self.read(lambda tx: None)
+
+    def read(self, work: Callable[[Statements], T]) -> T:
+        """Run `work` on one state of the file; writers do not wait for it."""
+        with named(self.where), self._connections.reader() as connection:
+            return persist(lambda: _within(connection, "BEGIN", work))
+
+    def write(self, work: Callable[[Statements], T]) -> T:
+        """Run `work` alone; it is on the disk when this returns."""
+        if self.read_only:
+            raise StoreUnavailable(
+                self.where, "the store was opened read-only", remedy="open it for writing"
+            )
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
+            left = max(0.0, deadline - time.monotonic())
+            return persist(lambda: _within(connection, "BEGIN IMMEDIATE", work), left)
+
+    def now(self, tx: Statements) -> float:
+        """Return the time of day of this machine."""
+        return time.time()
+
+    def ticks(self, tx: Statements) -> Ticks:
+        """Return the time since this machine was started."""
+        return ticks()
+
+    def new_key(self, tx: Statements) -> int:
+        """Return the next number: a writer is alone."""
+        return int(_only(tx.row("SELECT coalesce(max(key), 0) + 1 FROM sessions")))
+
+    def put_bodies(self, tx: Statements, bodies: Sequence[Packed]) -> list[BodyKey]:
+        """Write what is new, once."""
+        return [self._put_body(tx, body) for body in bodies]
+
+    def _put_body(self, tx: Statements, body: Packed) -> int:
+        known = tx.row(
+            "SELECT body FROM addresses WHERE tenant = ? AND address = ?",
+            (self.tenant, body.address),
+        )
+        if known:
+            return int(known[0])
+        parts = [(at, self._put_body(tx, part)) for at, part in body.parts]
+        key = int(_only(tx.row(
+            "INSERT INTO bodies (tenant, size, parts, packed) VALUES (?, ?, ?, ?) RETURNING key",
+            (self.tenant, body.size, len(parts), body.packed),
+        )))  # fmt: skip
+        tx.run("INSERT INTO addresses VALUES (?, ?, ?)", (self.tenant, body.address, key))
+        if parts:
+            tx.many(
+                "INSERT INTO parts VALUES (?, ?, ?, ?)",
+                [(self.tenant, key, at, part) for at, part in parts],
+            )
+        return key
+
+    def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
+        """Delete bodies and their addresses."""
+        tx.many("DELETE FROM bodies WHERE key = ?", [(key,) for key in keys])
+        tx.run(
+            "DELETE FROM addresses WHERE tenant = ? AND body NOT IN (SELECT key FROM bodies)",
+            (self.tenant,),
+        )
+
+    def put_messages(
+        self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow]
+    ) -> None:
+        """Write messages and their words; the substrings follow later."""
+        index.put_messages(tx, self.tenant, session, start, rows)
+
+    def remove_messages(self, tx: Statements, session: int) -> int:
+        """Take messages out of log and indexes."""
+        return index.remove_messages(tx, self.tenant, session)
+
+    def match(self, wanted: Wanted, most: int) -> list[Match]:
+        """Return what fits, the best first."""
+        raise NotImplementedError
+
+    def complete_index(self, most: int | None) -> int:
+        """Index substrings in short transactions, so that no writer waits long."""
+        return index.complete(self.write, most)
+
+    def unindexed(self, tx: Statements) -> int:
+        """Return how far the substring index is behind."""
+        return index.behind(tx)
+
+    def stored_bytes(self) -> int:
+        """Return the size of the file and of its log."""
+        total = 0
+        for suffix in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                total += os.stat(self.where + suffix).st_size
+        return total
+
+    def schema(self) -> int:
+        """Return the number of the newest migration, which an open file always has."""
+        return newest()
+
+    def version(self) -> str:
+        """Return SQLite's version."""
+        return apsw.sqlite_lib_version()
+
+    def problems(self, deep: bool) -> tuple[str, ...]:
+        """Return what SQLite's check finds."""
+        with named(self.where), self._connections.reader() as connection:
+            return upkeep.problems(connection, deep=deep)
+
+    def reclaim(self) -> None:
+        """Write the file anew without what was deleted."""
+        if self.read_only:
+            return
+        with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
+            upkeep.reclaim(connection)
+
+    def backup(self, path: str) -> None:
+        """Write a copy beside `path`, then put it in its place."""
+        with named(self.where), self._connections.reader() as connection:
+            upkeep.backup(connection, path)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()
+
+
+class _Open:
+    """A transaction on a connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Value] = ()) -> Row | None:
+        found = self._connection.execute(sql, values).fetchall()
+        return found[0] if found else None
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> int:
+        self._connection.execute(sql, values)
+        return self._connection.changes()
+
+    def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        self._connection.executemany(sql, rows)
+
+
+def _within(connection: Connection, begin: str, work: Callable[[Statements], T]) -> T:
+    connection.execute(begin)
+    try:
+        result = work(_Open(connection))
+        connection.execute("COMMIT")
+    finally:  # an interrupt too must not leave the transaction open
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return result
+
+
+def _only(row: Row | None) -> Any:
+    assert row is not None
+    return row[0]

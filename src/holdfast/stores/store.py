@@ -1,0 +1,334 @@
+"""A home of sessions: one object a process, safe to use from many threads.
+
+Whatever changes something does so in one transaction: it is durable when the call returns, and
+nothing of it is there when it raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import zstandard
+
+from holdfast.errors import StoreUnavailable
+from holdfast.search.values import Match, Wanted
+from holdfast.stores import erase, lease, lineage, log, notes, upkeep, views
+from holdfast.stores.database import Database, Statements
+from holdfast.stores.rows import Space, found, owned
+from holdfast.stores.values import (
+    Descent,
+    Erased,
+    Health,
+    Held,
+    Lease,
+    NewMessage,
+    NewSession,
+    NewView,
+    Page,
+    Pin,
+    Place,
+    SessionFilter,
+    SessionInfo,
+    StoredMessage,
+    StoredView,
+    TurnUsage,
+)
+
+T = TypeVar("T")
+
+
+class Store:
+    """Sessions of one profile of one tenant."""
+
+    def __init__(self, database: Database, *, profile: str) -> None:
+        self._database = database
+        self._space = Space(database, profile)
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile."""
+        return self._space.profile
+
+    @property
+    def where(self) -> str:
+        """The file, or the server without its password."""
+        return self._database.where
+
+    @property
+    def read_only(self) -> bool:
+        """Whether every change is refused."""
+        return self._database.read_only
+
+    def create(
+        self,
+        new: NewSession,
+        *,
+        parent_id: str = "",
+        descent: Descent = "",
+        at: int | None = None,
+    ) -> SessionInfo:
+        """Make a session.
+
+        A `branch` shares the log of its parent up to the position `at`, the whole where it is
+        None, and its view where that covers no more; so does `compression`. A `delegation` and a
+        `reset` share nothing. An empty title becomes the parent's with the next number, an empty
+        goal, model, folder or frame of a branch its parent's. `Conflict` where the id, or the
+        source id within its source, is taken.
+        """
+        return self._write(lambda tx: lineage.create(
+            self._space, tx, new, parent_id=parent_id, descent=descent, at=at
+        ))  # fmt: skip
+
+    def session(self, session_id: str) -> SessionInfo:
+        """Return a session as it stands; raise `UnknownSession`."""
+        return self._read(lambda tx: found(self._space, tx, session_id).info)
+
+    def find(self, text: str) -> SessionInfo:
+        """Return the session of an id, a source id or the beginning of an id.
+
+        `UnknownSession` where there is none, `AmbiguousSession` where there are several.
+        """
+        return self._read(lambda tx: lineage.find(self._space, tx, text))
+
+    def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
+        """Return sessions in use between `since` and `until`, the last used first.
+
+        `after` is `Page.next` of the page before.
+        """
+        return self._read(lambda tx: lineage.listed(
+            self._space, tx, wanted, most=most, after=after
+        ))  # fmt: skip
+
+    def lineage(self, session_id: str) -> tuple[SessionInfo, ...]:
+        """Return all sessions of the same root, in order of their start."""
+        return self._read(lambda tx: lineage.lineage(self._space, tx, session_id))
+
+    def newest_leaf(self, session_id: str) -> SessionInfo:
+        """Return where a session goes on: its newest child by compression, to the end."""
+        return self._read(lambda tx: lineage.newest_leaf(self._space, tx, session_id))
+
+    def change(
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        goal: str | None = None,
+        model: str | None = None,
+        frame: bytes | None = None,
+    ) -> SessionInfo:
+        """Set what is not None."""
+        return self._write(lambda tx: lineage.change(
+            self._space, tx, session_id, title=title, goal=goal, model=model, frame=frame
+        ))  # fmt: skip
+
+    def end(self, session_id: str, reason: str) -> None:
+        """Mark a session as ended."""
+        self._write(lambda tx: lineage.end(self._space, tx, session_id, reason))
+
+    def reopen(self, session_id: str) -> None:
+        """Take back that a session has ended."""
+        self._write(lambda tx: lineage.reopen(self._space, tx, session_id))
+
+    def append(
+        self, session_id: str, messages: Sequence[NewMessage], *, expect: int | None = None
+    ) -> range:
+        """Append messages, all or none; return their positions. They are found by their words.
+
+        A message whose key the log holds is passed over. `Conflict` where something is new and
+        the log has not `expect` messages, or the session goes on in a child.
+        """
+        ready = log.made_ready(messages)
+
+        def work(tx: Statements) -> range:
+            session = owned(self._space, tx, session_id)
+            lineage.refuse_closed(self._space, tx, session)
+            return log.append(self._space, tx, session, ready, expect)
+
+        return self._write(work)
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
+        """Return messages of a log, those shared with an ancestor included."""
+        return self._read(lambda tx: log.read(self._space, tx, session_id, start, stop))
+
+    def keys(self, session_id: str) -> frozenset[str]:
+        """Return the keys of all messages of a log; control characters in them are escaped."""
+        return self._read(lambda tx: log.keys(self._space, tx, session_id))
+
+    def view(self, session_id: str, number: int | None = None) -> StoredView | None:
+        """Return a view, the current one where no number is given; None for the log as it is."""
+        return self._read(lambda tx: views.view(self._space, tx, session_id, number))
+
+    def views(self, session_id: str) -> tuple[StoredView, ...]:
+        """Return all views in order, those that were undone included."""
+        return self._read(lambda tx: views.views(self._space, tx, session_id))
+
+    def commit(
+        self, session_id: str, new: NewView, *, expect: int, fence: int | None = None
+    ) -> SessionInfo:
+        """Swap a view in; messages that came meanwhile are kept.
+
+        `Conflict` where the current view is not number `expect`, `LeaseLost` where the lease of
+        `fence` is over, `InvalidView` where it covers more than the log.
+        """
+        return self._write(lambda tx: views.commit(
+            self._space, tx, session_id, new, expect=expect, fence=fence
+        ))  # fmt: skip
+
+    def undo(
+        self, session_id: str, *, expect: int | None = None, fence: int | None = None
+    ) -> SessionInfo:
+        """Swap the view before back in; `NothingToUndo` where the log is shown as it is."""
+        return self._write(lambda tx: views.undo(
+            self._space, tx, session_id, expect=expect, fence=fence
+        ))  # fmt: skip
+
+    def rotate(
+        self,
+        session_id: str,
+        child: NewSession,
+        new: NewView,
+        *,
+        expect: int,
+        fence: int | None = None,
+    ) -> SessionInfo:
+        """End a session and return the child that goes on with its log, under the new view.
+
+        Title, goal, model, frame, pins and state are carried over. It raises what `commit` does.
+        """
+        return self._write(lambda tx: views.rotate(
+            self._space, tx, session_id, child, new, expect=expect, fence=fence
+        ))  # fmt: skip
+
+    def save_state(self, session_id: str, state: bytes) -> None:
+        """Keep what a session must remember between compactions."""
+        self._write(lambda tx: notes.save_state(self._space, tx, session_id, state))
+
+    def state(self, session_id: str) -> bytes:
+        """Return what was kept last, nothing where there is none."""
+        return self._read(lambda tx: notes.state(self._space, tx, session_id))
+
+    def places(self, ref: str, *, session_id: str = "") -> tuple[Place, ...]:
+        """Return where a reference leads.
+
+        In one session also what its ancestors gave out for the log that it shares with them.
+        """
+        return self._read(lambda tx: views.places(
+            self._space, tx, ref, session_id=session_id
+        ))  # fmt: skip
+
+    def pin(self, session_id: str, position: int, note: str = "") -> None:
+        """Pin a message; a second time changes the note. `Conflict` where there is none."""
+        self._write(lambda tx: notes.pin(self._space, tx, session_id, position, note))
+
+    def unpin(self, session_id: str, position: int) -> None:
+        """Take a pin away, where there is one."""
+        self._write(lambda tx: notes.unpin(self._space, tx, session_id, position))
+
+    def pins(self, session_id: str) -> tuple[Pin, ...]:
+        """Return the pins in order of their positions."""
+        return self._read(lambda tx: notes.pins(self._space, tx, session_id))
+
+    def add_usage(self, session_id: str, usage: TurnUsage) -> None:
+        """Keep what one request cost."""
+        self._write(lambda tx: notes.add_usage(self._space, tx, session_id, usage))
+
+    def usage(self, session_id: str) -> tuple[TurnUsage, ...]:
+        """Return what requests cost, in their order."""
+        return self._read(lambda tx: notes.usage(self._space, tx, session_id))
+
+    def acquire(self, session_id: str, holder: str, ttl: float) -> Lease | Held:
+        """Return the right to compact a session for `ttl` seconds, or who has it."""
+        return self._write(lambda tx: lease.acquire(self._space, tx, session_id, holder, ttl))
+
+    def renew(self, held: Lease) -> bool:
+        """Return whether a lease is still ours; it then runs from now again."""
+        return self._write(lambda tx: lease.renew(self._space, tx, held))
+
+    def release(self, held: Lease) -> None:
+        """Give a lease back."""
+        self._write(lambda tx: lease.release(self._space, tx, held))
+
+    def match(self, wanted: Wanted, *, most: int) -> list[Match]:
+        """Return at most `most` messages that fit, the best first."""
+        with self._named():
+            return self._database.match(wanted, most)
+
+    def erase(self, ids: Sequence[str], *, vacuum: bool = True) -> Erased:
+        """Delete sessions for good.
+
+        What a living child shares stays with it. With `vacuum` nothing of the rest is left in
+        the files; without it deleted words and pages stay there until they are written over.
+        """
+        before = self._database.stored_bytes()
+        gone = self._write(lambda tx: erase.erase(self._space, tx, ids))
+        if vacuum:
+            self._database.reclaim()
+        return Erased(
+            sessions=gone.sessions,
+            messages=gone.messages,
+            bodies=gone.bodies,
+            bytes_before=before,
+            bytes_after=self._database.stored_bytes(),
+            kept_for=gone.kept_for,
+        )
+
+    def expired(
+        self, *, older_than: float | None = None, over_bytes: int | None = None
+    ) -> tuple[str, ...]:
+        """Return sessions that retention would erase; a lineage goes whole or not at all.
+
+        Those last used before `older_than` (seconds since 1970), and the oldest of the rest until
+        what is left takes about `over_bytes`.
+        """
+        return self._read(lambda tx: erase.expired(
+            self._space, tx, older_than=older_than, over_bytes=over_bytes
+        ))  # fmt: skip
+
+    def backup(self, path: str) -> None:
+        """Write a copy of one state to a new file."""
+        self._database.backup(path)
+
+    def health(self, deep: bool = False) -> Health:
+        """Return how the store is; `deep` reads every page and every body."""
+        return upkeep.health(self._space, deep=deep)
+
+    def complete_index(self, most: int | None = None) -> int:
+        """Index the substrings of at most `most` messages that lack it; return how many."""
+        with self._named():
+            return self._database.complete_index(most)
+
+    def close(self) -> None:
+        """Let go of the file or server; the store opens it again when it is used."""
+        self._database.close()
+
+    def _read(self, work: Callable[[Statements], T]) -> T:
+        with self._named():
+            return self._database.read(work)
+
+    def _write(self, work: Callable[[Statements], T]) -> T:
+        with self._named():
+            return self._database.write(work)
+
+    def _named(self) -> _Named:
+        return _Named(self._database.where)
+
+
+class _Named:
+    """Raises a body that cannot be unpacked as `StoreUnavailable`."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, zstandard.ZstdError):
+            raise StoreUnavailable(
+                self._where,
+                "a message in it is damaged",
+                remedy="restore it from a backup; `holdfast doctor` shows what can still be read",
+            ) from error

@@ -1,0 +1,189 @@
+"""Views: swapped in, taken back, carried into a child; and where references lead."""
+
+from __future__ import annotations
+
+from holdfast.errors import Conflict, InvalidView, NothingToUndo
+from holdfast.report import Reference
+from holdfast.stores.bodies import expand, squeeze
+from holdfast.stores.database import Row, Statements, Value
+from holdfast.stores.lease import refuse_lost
+from holdfast.stores.lineage import copy_pins, copy_state, insert, refuse_closed, update
+from holdfast.stores.rows import Found, Space, found, owned, plain
+from holdfast.stores.values import NewSession, NewView, Place, SessionInfo, StoredView
+
+_COLUMNS = "number, previous, created, reason, length, items, state, report"
+
+
+def commit(
+    space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
+) -> SessionInfo:
+    """Swap a view in. The messages and their index are not touched."""
+    session = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    number = _write(space, tx, session.key, new, previous=session.info.view)
+    _swap(space, tx, session, number, compactions=session.info.compactions + 1)
+    return found(space, tx, session_id).info
+
+
+def undo(
+    space: Space, tx: Statements, session_id: str, *, expect: int | None, fence: int | None
+) -> SessionInfo:
+    """Swap the view before back in; what was undone stays for the record."""
+    session = owned(space, tx, session_id)
+    info = session.info
+    refuse_lost(space, tx, session, fence)
+    refuse_closed(space, tx, session)
+    if expect is not None:
+        _refuse_other_view(info, expect)
+    if not info.view:
+        raise NothingToUndo(info.id)
+    row = tx.row(
+        "SELECT previous FROM views WHERE tenant = ? AND session = ? AND number = ?",
+        (space.tenant, session.key, info.view),
+    )
+    previous = int(row[0]) if row else 0
+    fewer = max(0, info.compactions - 1) if previous else 0
+    _swap(space, tx, session, previous, compactions=fewer)
+    return found(space, tx, session_id).info
+
+
+def rotate(
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    child: NewSession,
+    new: NewView,
+    *,
+    expect: int,
+    fence: int | None,
+) -> SessionInfo:
+    """End a session and go on in a child that shares its whole log and begins with a view."""
+    parent = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
+    made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
+    number = _write(space, tx, made.key, new, previous=0)
+    _swap(space, tx, made, number, compactions=parent.info.compactions + 1)
+    copy_state(space, tx, parent, made)
+    copy_pins(space, tx, parent, made)
+    ended = space.database.now(tx)
+    update(space, tx, parent.key, {"ended": ended, "end_reason": "compression"})
+    return found(space, tx, made.info.id).info
+
+
+def view(space: Space, tx: Statements, session_id: str, number: int | None) -> StoredView | None:
+    """Return a view, the current one where none is named; None where that is the log as it is."""
+    session = found(space, tx, session_id)
+    row = tx.row(
+        f"SELECT {_COLUMNS} FROM views WHERE tenant = ? AND session = ? AND number = ?",
+        (space.tenant, session.key, session.info.view if number is None else number),
+    )
+    return None if row is None else _as_view(row)
+
+
+def views(space: Space, tx: Statements, session_id: str) -> tuple[StoredView, ...]:
+    """Return all views of a session in order, also those that were undone."""
+    rows = tx.rows(
+        f"SELECT {_COLUMNS} FROM views WHERE tenant = ? AND session = ? ORDER BY number",
+        (space.tenant, found(space, tx, session_id).key),
+    )
+    return tuple(map(_as_view, rows))
+
+
+def places(space: Space, tx: Statements, ref: str, *, session_id: str) -> tuple[Place, ...]:
+    """Return where a reference leads: in one session, also what its ancestors gave out for the
+    log that it shares with them; otherwise in each session that gave it out.
+    """
+    if not session_id:
+        rows = tx.rows(
+            "SELECT s.id, r.ref, r.start, r.stop, r.kind FROM refs r JOIN sessions s"
+            " ON s.tenant = r.tenant AND s.key = r.session WHERE r.tenant = ? AND r.ref = ?"
+            " ORDER BY s.started, s.id",
+            (space.tenant, plain(ref)),
+        )
+        return tuple(_as_place(row) for row in rows)
+    asked = session = found(space, tx, session_id)
+    limit = asked.info.length
+    while True:
+        row = tx.row(
+            "SELECT ref, start, stop, kind FROM refs WHERE tenant = ? AND ref = ? AND session = ?"
+            " AND stop <= ?",
+            (space.tenant, plain(ref), session.key, limit),
+        )
+        if row:
+            return (_as_place((asked.info.id, *row)),)
+        limit = min(limit, session.info.forked_at)
+        if not limit or not session.info.parent_id:
+            return ()
+        session = found(space, tx, session.info.parent_id)
+
+
+def _ready_for(
+    space: Space, tx: Statements, session_id: str, new: NewView, *, expect: int, fence: int | None
+) -> Found:
+    """Return the session where a new view may be swapped in; raise what stands against it."""
+    session = owned(space, tx, session_id)
+    refuse_lost(space, tx, session, fence)
+    refuse_closed(space, tx, session)
+    _refuse_other_view(session.info, expect)
+    if not 0 <= new.length <= session.info.length:
+        raise InvalidView("the view ends beyond the log", position=session.info.length)
+    return session
+
+
+def _refuse_other_view(info: SessionInfo, expect: int) -> None:
+    if info.view != expect:
+        raise Conflict(info.id, f"its view is number {info.view}, not {expect}")
+
+
+def _write(space: Space, tx: Statements, key: int, new: NewView, *, previous: int) -> int:
+    """Write a view under a fresh number, and its references."""
+    tenant = space.tenant
+    row = tx.row(
+        "SELECT coalesce(max(number), 0) + 1 FROM views WHERE tenant = ? AND session = ?",
+        (tenant, key),
+    )
+    number = int(row[0]) if row else 1
+    values: tuple[Value, ...] = (
+        tenant, key, number, previous, space.database.now(tx), new.reason, new.length,
+        squeeze(new.items), squeeze(new.state), squeeze(new.report),
+    )  # fmt: skip
+    tx.run(
+        f"INSERT INTO views (tenant, session, {_COLUMNS}) VALUES ({', '.join('?' * len(values))})",
+        values,
+    )
+    tx.many(
+        "INSERT INTO refs (tenant, ref, session, start, stop, kind) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (tenant, ref, session) DO NOTHING",
+        [
+            (tenant, plain(given.ref), key, given.start, given.stop, given.kind)
+            for given in new.references
+        ],
+    )
+    return number
+
+
+def _swap(space: Space, tx: Statements, session: Found, number: int, *, compactions: int) -> None:
+    now = max(session.info.updated, space.database.now(tx))
+    update(
+        space,
+        tx,
+        session.key,
+        {"view": number, "compactions": compactions, "updated": now},
+    )
+
+
+def _as_view(row: Row) -> StoredView:
+    number, previous, created, reason, length, items, state, report = row
+    return StoredView(
+        number=number,
+        previous=previous,
+        created=created,
+        reason=reason,
+        length=length,
+        items=expand(items),
+        state=expand(state),
+        report=expand(report),
+    )
+
+
+def _as_place(row: Row) -> Place:
+    session_id, ref, start, stop, kind = row
+    return Place(session_id, Reference(ref, (start, stop), kind))
