@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +13,13 @@ from holdfast.catalog.windows import window_of
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
-from holdfast.engine.conversation import Conversation, Settings, first_int, prompt_tokens_of
+from holdfast.engine.conversation import (
+    Conversation,
+    Settings,
+    Step,
+    first_int,
+    prompt_tokens_of,
+)
 from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
@@ -28,7 +34,7 @@ from holdfast.policy import Policy
 from holdfast.ports import NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
-from holdfast.transcript import Payload
+from holdfast.transcript import Payload, View
 
 
 class Compressor(ContextEngine):
@@ -209,6 +215,34 @@ class Compressor(ContextEngine):
         The log begins anew then, so what the ledger knows is carried over as a summary of its own.
         """
         self._here.restore(data)
+
+    # For whoever keeps the session
+
+    def keep_with(self, keep: Callable[[Step], None]) -> None:
+        """Have every compaction handed to `keep` before it is taken in.
+
+        Where `keep` raises, nothing changes, and what it raised comes out of `compact`.
+        """
+        self._here.keep = keep
+
+    def resume(self, messages: Sequence[Any], view: View | None = None, state: bytes = b"") -> None:
+        """Go on with a session that was kept: its whole log, the view on it and a snapshot.
+
+        What the model sees is the same bytes, and every reference resolves.
+        """
+        self._author.cancel()
+        self._here.resume(messages, view, state)
+        self.compression_count = self._here.state.count
+
+    @property
+    def view(self) -> View:
+        """The view on the log as it stands."""
+        return self._here.log.view
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of the conversation."""
+        return self._here.log.dialect
 
     # The contract of engines
 
