@@ -20,6 +20,7 @@ from holdfast.engine.conversation import (
     first_int,
     prompt_tokens_of,
 )
+from holdfast.engine.lighten import lighten
 from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
@@ -27,11 +28,12 @@ from holdfast.engine.writing import window_note
 from holdfast.pipeline.compact import Unchanged, plan
 from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.measure import Estimator, tools_tokens
+from holdfast.pipeline.media import without_older_media
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
 from holdfast.policy import Policy
-from holdfast.ports import NativeCompactor, Redact, Summarizer, TokenCounter
+from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Payload, View
@@ -140,6 +142,10 @@ class Compressor(ContextEngine):
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         return self._counted(await self._author.acompact(wish, force=force))
+
+    def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
+        """Show older media as placeholders, for a request whose payload is too large."""
+        return lighten(self._here, reducer)
 
     def prepare(self) -> bool:
         """Begin to write the next summary in the background, in a thread; `compact` takes it in.
