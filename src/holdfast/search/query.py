@@ -29,8 +29,8 @@ _UNSPACED = (
 """Scripts written without blanks between words, and Korean, whose words carry particles: an index
 of words does not find in them what a person looks for."""
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_OPENING = re.compile(r"^(?:[\[({<'‘¿¡,;:!?…、。，]|\.(?![\w/.]))+")
-_CLOSING = re.compile(r"[\])}>'’,;:!?….、。，！？：；）」』】]+$")
+_OPENING = re.compile(r"^(?:[\[({'‘¿¡,;:!?…、。，]|\.(?![\w/.]))+")
+_CLOSING = re.compile(r"[\])}'’,;:!?….、。，！？：；）」』】]+$")
 _POSSESSIVE = re.compile(r"['’]s$", re.I)
 _LETTERS = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0dff])+")
 _NUMBER = re.compile(r"\d+")
@@ -121,12 +121,13 @@ def _plain(text: str) -> Term:
 def _marked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     plain = [word for term in terms if not term.quoted for word in term.words]
     small = small_words(plain)
-    return tuple(
-        replace(term, small=True)
-        if not term.quoted and term.kind != "prefix" and small.issuperset(term.words or ("",))
-        else term
-        for term in terms
-    )
+
+    def is_small(term: Term) -> bool:
+        if term.quoted or term.kind == "prefix":
+            return False
+        return small.issuperset(term.words) if term.words else len(term.text) < 3
+
+    return tuple(replace(term, small=True) if is_small(term) else term for term in terms)
 
 
 def _filters(text: str) -> tuple[str, Filters]:

@@ -16,7 +16,9 @@ MOST_CHARS = 400_000
 last in a log."""
 _TAIL_CHARS = MOST_CHARS // 4
 _MOST_DEPTH = 64
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?)")
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?)"
+)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\-_]{200,}+={0,2}")
