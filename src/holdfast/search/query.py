@@ -1,0 +1,172 @@
+"""Any text is a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
+
+from holdfast.search.small_words import small_words
+from holdfast.search.stem import words_of
+from holdfast.search.text import clean
+from holdfast.search.values import Filters, Query, Term
+
+MOST_TERMS = 32
+MOST_CHARS = 4_000
+"""Of a query; the rest is not read."""
+
+_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
+_QUOTES = str.maketrans("“”„«»", '"' * 5)
+_FILTER = re.compile(r'(role|source|tool|session|since|until):(?:"([^"]+)"|([^\s"]+))(?!\S)', re.I)
+_CHUNK = re.compile(r'(-?)"([^"]*)"?|(\S+?)(?=\s|$|(?<![\w*])")', re.S)
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"
+    "\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U000323af"
+)
+"""Scripts written without blanks between words, and Korean, whose words carry particles: an index
+of words does not find in them what a person looks for."""
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_OPENING = re.compile(r"^(?:[\[({'‘¿¡,;:!?…、。，]|\.(?![\w/.]))+")
+_CLOSING = re.compile(r"[\])}'’,;:!?….、。，！？：；）」』】]+$")
+_POSSESSIVE = re.compile(r"['’]s$", re.I)
+_LETTERS = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0dff])+")
+_NUMBER = re.compile(r"\d+")
+_JOINED = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)+")
+_PREFIX = re.compile(r"([\w.\-/]*\w)\*+")
+
+
+def parse_query(text: str) -> Query:
+    """Read a query; every text is one, and none is an error.
+
+    `"words side by side"`, `begin*`, `-without`, `role:`, `source:`, `tool:`, `session:`,
+    `since:` and `until:` (2026-01-31, in UTC) are understood. Anything else is a word, or a
+    substring where it has punctuation or digits within, such as `foo_bar.py` and `#10896`.
+    """
+    text = clean(text[:MOST_CHARS]).translate(_QUOTES)
+    rest, filters = _filters(text)
+    terms: dict[tuple[str, str], Term] = {}
+    without: dict[tuple[str, str], Term] = {}
+    for term, wanted in _terms(rest):
+        where = terms if wanted else without
+        where.setdefault((term.kind, term.text.casefold()), term)
+        if len(terms) + len(without) >= MOST_TERMS:
+            break
+    return Query(
+        text=text.strip(),
+        terms=_marked(tuple(terms.values())),
+        without=tuple(without.values()),
+        filters=filters,
+    )
+
+
+def is_unspaced(text: str) -> bool:
+    """Return whether a text is of scripts without blanks between words."""
+    return _UNSPACED_RUN.fullmatch(text) is not None
+
+
+def _terms(text: str) -> Iterator[tuple[Term, bool]]:
+    for found in _CHUNK.finditer(text):
+        minus, quoted, chunk = found.groups()
+        if chunk is None:
+            if quoted.strip():
+                yield _quoted(quoted), minus == ""
+            continue
+        wanted = True
+        if len(chunk) > 1 and chunk[0] == "-" and (chunk[1].isalnum() or chunk[1] in "_#./@"):
+            chunk, wanted = chunk[1:], False
+        for term in _read(chunk):
+            yield term, wanted
+
+
+def _quoted(text: str) -> Term:
+    words = tuple(words_of(text))
+    return Term(kind="phrase" if words else "substring", text=text, words=words, quoted=True)
+
+
+def _read(chunk: str) -> Iterator[Term]:
+    if found := _PREFIX.fullmatch(chunk):
+        yield Term(kind="prefix", text=found[1], words=tuple(words_of(found[1])))
+        return
+    bare = _CLOSING.sub("", _OPENING.sub("", chunk)) or chunk
+    bare = _POSSESSIVE.sub("", bare) or bare
+    if _UNSPACED_RUN.search(bare) and not re.search(r"[\w\-][./\\:#@_][\w\-]", bare):
+        yield from _by_script(bare)
+    else:
+        yield _plain(bare)
+
+
+def _by_script(text: str) -> Iterator[Term]:
+    at = 0
+    for found in _UNSPACED_RUN.finditer(text):
+        if other := text[at : found.start()].strip():
+            yield _plain(other)
+        yield Term(kind="substring", text=found[0], words=(found[0],))
+        at = found.end()
+    if other := text[at:].strip():
+        yield _plain(other)
+
+
+def _plain(text: str) -> Term:
+    words = tuple(words_of(text))
+    if _LETTERS.fullmatch(text) or _NUMBER.fullmatch(text):
+        return Term(kind="word", text=text, words=words)
+    if _JOINED.fullmatch(text):
+        return Term(kind="phrase", text=text, words=words)
+    return Term(kind="substring", text=text, words=words)
+
+
+def _marked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    plain = [word for term in terms if not term.quoted for word in term.words]
+    small = small_words(plain)
+
+    def is_small(term: Term) -> bool:
+        if term.quoted or term.kind == "prefix":
+            return False
+        return small.issuperset(term.words) if term.words else len(term.text) < 3
+
+    return tuple(replace(term, small=True) if is_small(term) else term for term in terms)
+
+
+def _filters(text: str) -> tuple[str, Filters]:
+    """Take the filters out of a query; one that cannot be meant stays in it as text."""
+    given: dict[str, list[str]] = {"role": [], "source": [], "tool": [], "session": []}
+    times: dict[str, float] = {}
+
+    def take(found: re.Match[str]) -> str:
+        name, value = found[1].lower(), found[2] or found[3]
+        if name in ("since", "until"):
+            moment = _moment(value, end=name == "until")
+            if moment is None:
+                return found[0]
+            times[name] = moment
+        elif name == "role" and value.lower() not in _ROLES:
+            return found[0]
+        else:
+            given[name].append(value.lower() if name == "role" else value)
+        return " "
+
+    rest = re.sub(rf"(?<!\S){_FILTER.pattern}", take, text, flags=re.I)
+    return rest, Filters(
+        roles=tuple(given["role"]),
+        sources=tuple(given["source"]),
+        tools=tuple(given["tool"]),
+        sessions=tuple(given["session"]),
+        since=times.get("since"),
+        until=times.get("until"),
+    )
+
+
+def _moment(text: str, *, end: bool) -> float | None:
+    """Return a date or time in UTC; the end of a day is the beginning of the next."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        if end and len(text) <= len("2026-01-31"):
+            moment += timedelta(days=1)
+        return moment.timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,114 @@
+"""How well a message fits: by its own words, by those around it, by its age.
+
+BM25 with one change: a message is read together with its neighbours. An answer seldom repeats the
+words of its question, so the message before counts most. The weights were chosen on one of the
+three LoCoMo conversations (`python bench/search.py quality`), the others are the check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from holdfast.search.places import MOST_PLACES, flat, places
+from holdfast.search.values import Term
+
+Place: TypeAlias = tuple[int, int]
+"""The key of a session within its index, and a position."""
+
+REACH = 2
+"""How far neighbours count."""
+_WEIGHTS = {-2: 0.15, -1: 0.6, 0: 1.0, 1: 0.25, 2: 0.15}
+_SATURATION = 0.8
+"""The second occurrence of a word says much less than the first."""
+_LENGTH = 0.6
+"""How much a long message counts less; 1 is in proportion."""
+_LONGEST = 4.0
+"""A whole log file is not worth less than four ordinary messages."""
+_NEAR_CHARS = 24
+_NEAR = 0.2
+"""Two terms close together, as part of the rarer one's weight: breaks ties."""
+_HALF_LIFE = 30 * 86_400.0
+_READ_CHARS = 60_000
+
+
+class Reading(Struct, frozen=True, gc=False):
+    """What one message has of each term: how often, and how long it is."""
+
+    counts: tuple[int, ...]
+    near: float
+    """Weight of the terms that stand close together."""
+    size: float
+
+
+def rarity(count: float, total: float) -> float:
+    """Return the weight of a term that `count` of `total` messages have."""
+    total = max(total, count, 1.0)
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def read(text: str, terms: Sequence[Term], weights: Sequence[float]) -> Reading:
+    """Return what a text has of the terms; of a long one its beginning is read."""
+    text = text[:_READ_CHARS]
+    flattened = flat(text)
+    counts: list[int] = []
+    firsts: list[list[tuple[int, int]]] = []
+    for term in terms:
+        spans: list[tuple[int, int]] = []
+        for span in places(text, flattened, term):
+            spans.append(span)
+            if len(spans) >= MOST_PLACES:
+                break
+        counts.append(len(spans))
+        firsts.append(spans)
+    near = 0.0
+    for one in range(len(terms) - 1):
+        if _close(firsts[one], firsts[one + 1]):
+            near += min(weights[one], weights[one + 1])
+    return Reading(tuple(counts), near, len(text) / 6 + 1)
+
+
+def scores(readings: Mapping[Place, Reading], weights: Sequence[float]) -> dict[Place, float]:
+    """Return the score of each message, by its session and its position."""
+    if not readings:
+        return {}
+    average = sum(reading.size for reading in readings.values()) / len(readings)
+    norms = {
+        place: min(1 - _LENGTH + _LENGTH * reading.size / average, _LONGEST)
+        for place, reading in readings.items()
+    }
+    found: dict[Place, float] = {}
+    for place, reading in readings.items():
+        seen = [0.0] * len(weights)
+        session, position = place
+        for distance, share in _WEIGHTS.items():
+            other = (session, position + distance)
+            near = readings.get(other)
+            if near is None:
+                continue
+            for index, count in enumerate(near.counts):
+                if count:
+                    seen[index] += share * count / norms[other]
+        total = sum(
+            weight * times * (1 + _SATURATION) / (times + _SATURATION)
+            for weight, times in zip(weights, seen, strict=True)
+            if times
+        )
+        found[place] = total + _NEAR * reading.near
+    return found
+
+
+def freshness(time: float, newest: float) -> float:
+    """Return 1 for the newest, half of it for each month before."""
+    return 0.5 ** (max(newest - time, 0.0) / _HALF_LIFE)
+
+
+def _close(one: list[tuple[int, int]], two: list[tuple[int, int]]) -> bool:
+    return any(
+        -_NEAR_CHARS <= start - end <= _NEAR_CHARS or -_NEAR_CHARS <= first - stop <= _NEAR_CHARS
+        for first, end in one
+        for start, stop in two
+    )
