@@ -36,7 +36,7 @@ from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
-from holdfast.transcript import Payload, View
+from holdfast.transcript import Message, Payload, View
 
 
 class Compressor(ContextEngine):
@@ -244,6 +244,16 @@ class Compressor(ContextEngine):
     def view(self) -> View:
         """The view on the log as it stands."""
         return self._here.log.view
+
+    @property
+    def length(self) -> int:
+        """How many messages the log has."""
+        return len(self._here.log.messages)
+
+    def arrived(self, start: int) -> list[tuple[Message, int]]:
+        """Return the messages of the log from a position on, each with its tokens."""
+        log = self._here.log
+        return list(zip(log.messages[start:], log.tokens[start:], strict=True))
 
     @property
     def dialect(self) -> str:
