@@ -66,14 +66,9 @@ def _status(error: BaseException) -> int | None:
 def _codes(error: BaseException) -> set[str]:
     """Return the names by which an error calls itself, in its attributes and in its body."""
     found: set[str] = set()
-    body: Any = getattr(error, "body", None)
-    inner: Any = cast("dict[str, Any]", body).get("error") if isinstance(body, dict) else None
-    for holder in (body, inner):
-        if isinstance(holder, dict):
-            values = cast("dict[str, Any]", holder)
-            found.update(
-                str(values[name]) for name in ("code", "type", "status") if values.get(name)
-            )
+    body = _fields(getattr(error, "body", None))
+    for values in (body, _fields(body.get("error"))):
+        found.update(str(values.get(name)) for name in ("code", "type", "status"))
     for name in ("code", "type"):
         value: Any = getattr(error, name, None)
         if isinstance(value, str):
