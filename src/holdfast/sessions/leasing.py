@@ -33,7 +33,7 @@ def holder_name() -> str:
 
 @contextmanager
 def leased(
-    store: Store, session_id: str, *, ttl: float = TTL_SECONDS
+    store: Store, session_id: str, holder: str, *, ttl: float = TTL_SECONDS
 ) -> Generator[Lease | Held | None]:
     """Hold the lease of a session for the body; `Held` where somebody else has it.
 
@@ -41,7 +41,7 @@ def leased(
     alone decides then who was first. A lease that was lost is noticed when the view is committed.
     """
     try:
-        lease = store.acquire(session_id, holder_name(), ttl)
+        lease = store.acquire(session_id, holder, ttl)
     except StoreError as error:
         if store not in _warned:
             _warned.add(store)

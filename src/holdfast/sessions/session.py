@@ -21,7 +21,7 @@ from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
-from holdfast.sessions.leasing import TTL_SECONDS, leased
+from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
 from holdfast.sessions.rows import new_message, payloads
 from holdfast.sessions.too_long import refusal_of
 from holdfast.stores.store import Store
@@ -74,7 +74,7 @@ class Session:
         """Take up a session of the store; `engine` makes its compressor, with models and policy."""
         self._store, self._info = store, info
         self._make, self._hooks, self._media = engine, hooks, media
-        self._ttl = lease_seconds
+        self._ttl, self._holder = lease_seconds, holder_name()
         self._lease: Lease | None = None
         self._stale = True
         self._fresh()
@@ -220,7 +220,7 @@ class Session:
         if not force and not self._engine.decide().due and not self._engine.is_prepared:
             yield self._engine.compact()
             return
-        with leased(self._store, self.id, ttl=self._ttl) as lease:
+        with leased(self._store, self.id, self._holder, ttl=self._ttl) as lease:
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
@@ -266,8 +266,7 @@ class Session:
             return report
         self._render_system()
         if self.id != was.id:
-            switch_to(self.id)
-            told(self._hooks.session_switch, Switched(was.id, self.id, "compression"))
+            self._switched(was.id, "compression")
         shown = _kept_positions(self._engine.view)
         folded = tuple(sorted(_kept_positions(view) - shown))
         arrived = dict(enumerate(message for message, _ in self._engine.arrived(0)))
@@ -279,6 +278,10 @@ class Session:
             ),
         )  # fmt: skip
         return replace(report, persistence=self._persistence)
+
+    def _switched(self, previous_id: str, descent: Descent) -> None:
+        switch_to(self.id)
+        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
 
     def _aborted(self, error: Conflict | LeaseLost) -> Report:
         self._fresh()
@@ -447,13 +450,15 @@ class Session:
 
     def _catch_up(self) -> None:
         """Take up what another process did since; called with the lease in hand."""
-        now = self._store.session(self.id)
-        if now.view != self._info.view or now.length != self._engine.length:
+        now = self._store.newest_leaf(self.id)
+        known = (self.id, self._info.view, self._engine.length)
+        if (now.id, now.view, now.length) != known:
             self._load()
 
     def _load(self) -> None:
-        store = self._store
-        self._info = info = store.session(self._info.id)
+        store, was = self._store, self._info
+        # somebody may have rotated it, or did so here and was cut off before the answer
+        self._info = info = store.newest_leaf(was.id)
         rows, kept = store.read(info.id), store.view(info.id)
         engine = self._make(info)
         snapshot = b"" if kept is None else kept.state
@@ -467,6 +472,8 @@ class Session:
             engine.resume(payloads(rows), view, snapshot)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
+        if info.id != was.id:
+            self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:
             self._render_system()
 
