@@ -93,10 +93,10 @@ def main() -> int:
     if options.worker:
         print(json.dumps(_work(options.worker, options.messages, options.rounds, options.length)))
         return 0
-    peer, problem = (None, "left out") if options.no_peer else _peer_python()
+    peer, problem = (None, "left out") if options.no_peer else peer_python()
     with tempfile.TemporaryDirectory() as scratch:
         sizes = SIZES[:-1] if options.quick else SIZES
-        inputs, skipped = _inputs(Path(scratch), sizes, options.shape)
+        inputs, skipped = written_inputs(Path(scratch), sizes, options.shape)
         rows = [_row(one, peer, options.repeat) for one in inputs]
         longest = inputs[len(sizes) - 1]
         checks = list(_checks(longest, peer, options.repeat))
@@ -307,7 +307,7 @@ def _run(
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _peer_python() -> tuple[str | None, str]:
+def peer_python() -> tuple[str | None, str]:
     """Return the interpreter of the peer's venv, made where it is missing, or why there is none."""
     python = PEER_HOME / ("Scripts" if os.name == "nt" else "bin") / "python"
     wanted = f"{PEER}=={PEER_VERSION}"
@@ -327,7 +327,7 @@ def _peer_python() -> tuple[str | None, str]:
 # --- messages ---------------------------------------------------------------------------------
 
 
-def _inputs(folder: Path, sizes: Sequence[int], shape: str) -> tuple[list[Input], str]:
+def written_inputs(folder: Path, sizes: Sequence[int], shape: str) -> tuple[list[Input], str]:
     """Return the inputs, written once, and why the real session is missing if it is."""
     found = [_written(folder, f"{shape} {size:,}", generated(size, shape)) for size in sizes]
     path = DATA / "sessions" / f"{REAL_SESSION}.jsonl.gz"

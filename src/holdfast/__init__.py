@@ -22,6 +22,7 @@ from holdfast.transcript import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.config import open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
     from holdfast.engine.contract import ContextEngine
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from holdfast.redaction import Redacted, RedactionPolicy, Redactor, Vault, redact
     from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
+    from holdfast.sessions.session import Session
+    from holdfast.stores.store import Store
 
 __all__ = [
     "CannotEncode",
@@ -50,6 +53,8 @@ __all__ = [
     "Reduced",
     "Repaired",
     "Report",
+    "Session",
+    "Store",
     "Text",
     "Thinking",
     "ToolCall",
@@ -63,6 +68,7 @@ __all__ = [
     "convert",
     "dump",
     "load",
+    "open_store",
     "redact",
     "reduce",
     "repair",
@@ -78,9 +84,12 @@ _LATER = {
     "Redactor": "holdfast.redaction",
     "Reduced": "holdfast.reduction.reduced",
     "Report": "holdfast.report",
+    "Session": "holdfast.sessions.session",
+    "Store": "holdfast.stores.store",
     "Vault": "holdfast.redaction",
     "compress": "holdfast.engine.oneshot",
     "convert": "holdfast.dialects.convert",
+    "open_store": "holdfast.config",
     "redact": "holdfast.redaction",
     "reduce": "holdfast.engine.reducing",
 }

@@ -7,13 +7,17 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+import platformdirs
 from msgspec import Struct
 from msgspec.structs import fields
 
 from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
+
+if TYPE_CHECKING:
+    from holdfast.stores.store import Store
 
 FILE_NAME = "holdfast.toml"
 PREFIX = "HOLDFAST_"
@@ -48,16 +52,24 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "context_length": "int",
     },
     "caching": {"ttl": "str"},
+    "sessions": {
+        "mode": "str",
+        "profile": "str",
+        "retention_days": "int",
+        "retention_mb": "int",
+        "store": "str",
+    },
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
 _ONE_OF: Mapping[str, tuple[str, ...]] = {
     "summarizer.on_failure": ("auto", "ledger", "abort"),
     "caching.ttl": ("5m", "1h"),
+    "sessions.mode": ("in-place", "rotate"),
 }
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
-    "summarizer.context_length": 1,
+    "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
 }  # fmt: skip
 
 _MEANING: Mapping[Kind, str] = {
@@ -87,6 +99,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     summarizer_context_length: int | None = None
     """What the summarizer can read, where that cannot be looked up."""
     cache_ttl: Literal["5m", "1h"] = "5m"
+    sessions_mode: Literal["in-place", "rotate"] = "in-place"
+    profile: str = "default"
+    retention_days: int = 0
+    """Sessions that nothing was added to for so long may be erased; 0 keeps them."""
+    retention_mb: int = 0
+    """The oldest sessions beyond this size may be erased; 0 keeps them."""
+    store: str = ""
+    """A file or a server; "" is a file in the data folder."""
     file: str = ""
 
 
@@ -133,6 +153,33 @@ def settings_file(file: str | None, environment: Mapping[str, str]) -> str:
         if os.path.isfile(name):
             return name
     return ""
+
+
+def home_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of everything that Holdfast keeps; it need not exist."""
+    surroundings = os.environ if environment is None else environment
+    named = surroundings.get(f"{PREFIX}HOME", "")
+    return Path(named) if named else platformdirs.user_data_path("holdfast", appauthor=False)
+
+
+def open_store(
+    url: str | Path | None = None,
+    *,
+    profile: str = "default",
+    tenant: str = "",
+    read_only: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Store:
+    """Open the home of sessions: `postgresql://…`, a file, or what HOLDFAST_STORE names.
+
+    Without any of them it is a file for the profile in the data folder, which is made where it
+    is missing. Raises `StoreUnavailable` with a remedy.
+    """
+    from holdfast.stores.open import open_store as open_at  # a plain check needs no database
+
+    surroundings = os.environ if environment is None else environment
+    place = url or surroundings.get(f"{PREFIX}STORE", "") or home_folder(surroundings) / "sessions"
+    return open_at(place, profile=profile, tenant=tenant, read_only=read_only)
 
 
 def _from_file(name: str) -> Iterator[tuple[str, _Given]]:
@@ -273,6 +320,11 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         summarizer_timeout=float(_value(given, "summarizer.timeout", 120.0)),
         summarizer_context_length=_value(given, "summarizer.context_length", None),
         cache_ttl=_value(given, "caching.ttl", "5m"),
+        sessions_mode=_value(given, "sessions.mode", "in-place"),
+        profile=_value(given, "sessions.profile", "default"),
+        retention_days=_value(given, "sessions.retention_days", 0),
+        retention_mb=_value(given, "sessions.retention_mb", 0),
+        store=_value(given, "sessions.store", ""),
         file=file,
     )
 

@@ -32,6 +32,10 @@ Redact: TypeAlias = Callable[[str], str]
 """Returns a text without its secrets; called wherever text is folded."""
 
 
+MediaReducer: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
+"""Returns as many messages with lighter media; those that it leaves alone are the same objects."""
+
+
 class WireRules(Struct, frozen=True):
     """What the pipeline must know of a dialect and its provider, as a value."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +13,14 @@ from holdfast.catalog.windows import window_of
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
-from holdfast.engine.conversation import Conversation, Settings, first_int, prompt_tokens_of
+from holdfast.engine.conversation import (
+    Conversation,
+    Settings,
+    Step,
+    first_int,
+    prompt_tokens_of,
+)
+from holdfast.engine.lighten import lighten
 from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
@@ -21,14 +28,15 @@ from holdfast.engine.writing import window_note
 from holdfast.pipeline.compact import Unchanged, plan
 from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.measure import Estimator, tools_tokens
+from holdfast.pipeline.media import without_older_media
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.trigger import Decision
 from holdfast.pipeline.work import Wish
 from holdfast.policy import Policy
-from holdfast.ports import NativeCompactor, Redact, Summarizer, TokenCounter
+from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
-from holdfast.transcript import Payload
+from holdfast.transcript import Message, Payload, View
 
 
 class Compressor(ContextEngine):
@@ -135,6 +143,10 @@ class Compressor(ContextEngine):
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         return self._counted(await self._author.acompact(wish, force=force))
 
+    def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
+        """Show older media as placeholders, for a request whose payload is too large."""
+        return lighten(self._here, reducer)
+
     def prepare(self) -> bool:
         """Begin to write the next summary in the background, in a thread; `compact` takes it in.
 
@@ -209,6 +221,44 @@ class Compressor(ContextEngine):
         The log begins anew then, so what the ledger knows is carried over as a summary of its own.
         """
         self._here.restore(data)
+
+    # For whoever keeps the session
+
+    def keep_with(self, keep: Callable[[Step], None]) -> None:
+        """Have every compaction handed to `keep` before it is taken in.
+
+        Where `keep` raises, nothing changes, and what it raised comes out of `compact`.
+        """
+        self._here.keep = keep
+
+    def resume(self, messages: Sequence[Any], view: View | None = None, state: bytes = b"") -> None:
+        """Go on with a session that was kept: its whole log, the view on it and a snapshot.
+
+        What the model sees is the same bytes, and every reference resolves.
+        """
+        self._author.cancel()
+        self._here.resume(messages, view, state)
+        self.compression_count = self._here.state.count
+
+    @property
+    def view(self) -> View:
+        """The view on the log as it stands."""
+        return self._here.log.view
+
+    @property
+    def length(self) -> int:
+        """How many messages the log has."""
+        return len(self._here.log.messages)
+
+    def arrived(self, start: int) -> list[tuple[Message, int]]:
+        """Return the messages of the log from a position on, each with its tokens."""
+        log = self._here.log
+        return list(zip(log.messages[start:], log.tokens[start:], strict=True))
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of the conversation."""
+        return self._here.log.dialect
 
     # The contract of engines
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -29,7 +29,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Payload, Rewritten, Transcript, extend, render
+from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, extend, render
 
 _MILLION = 1_000_000
 _CARRIED_CHARS = 40_000.0
@@ -79,11 +79,22 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     calibration: Calibration
 
 
+class Step(Struct, frozen=True, kw_only=True):
+    """A compaction that is about to be taken in, for whoever keeps the session."""
+
+    view: View
+    state: CompactionState
+    snapshot: bytes
+    report: Report
+
+
 class Conversation:
     """The log of one session and the view on it; every step is whole, or leaves all as it was."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.keep: Callable[[Step], None] | None = None
+        """Called before a compaction is taken in; where it raises, nothing changes."""
         self._calibration = Calibration()
         self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
@@ -226,7 +237,7 @@ class Conversation:
 
     # What a compaction made
 
-    def adopt(self, done: Outcome) -> None:
+    def adopt(self, done: Outcome, report: Report) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.
 
         Messages that arrived since its work was frozen stand after it as they are.
@@ -239,6 +250,9 @@ class Conversation:
         view = extend(done.view, len(log.messages)) if newer else done.view
         shown = {one.name: one.tokens_after for one in done.categories}
         before = (log.standing(), self.state)
+        if self.keep is not None:
+            snapshot = self._snapshot(done.state)
+            self.keep(Step(view=done.view, state=done.state, snapshot=snapshot, report=report))
         log.replace_view(view, shown, newer)
         self._show(seen, done.state, done.tokens_after + sum(log.tokens[at] for at in newer))
         self._undone.append(before)
@@ -252,8 +266,13 @@ class Conversation:
 
     def reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
         """Return the report of a run, and keep it as the last one."""
+        self.last = self.report_on(work, done, decision)
+        return self.last
+
+    def report_on(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
+        """Return the report of a run."""
         budget = self.settings.budget
-        self.last = replace(
+        return replace(
             report_of(work, done, Transcript(self.log.dialect, ())),
             context_length=budget.context_length,
             effective_window=budget.effective_window,
@@ -263,7 +282,6 @@ class Conversation:
             prompt_tokens_source=decision.source,
             context_length_source=self.settings.window_source,
         )
-        return self.last
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False where there is none."""
@@ -316,7 +334,30 @@ class Conversation:
 
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
-        return msgspec.json.encode(Snapshot(state=self.state, calibration=self._calibration))
+        return self._snapshot(self.state)
+
+    def _snapshot(self, state: CompactionState) -> bytes:
+        return msgspec.json.encode(Snapshot(state=state, calibration=self._calibration))
+
+    def resume(self, messages: Sequence[Any], view: View | None, snapshot: bytes) -> None:
+        """Go on with a log that was kept whole: its messages, the view on them, and a snapshot.
+
+        Nothing is lost on the way: every reference resolves, and what the model sees is the same
+        bytes. Messages that came after the view was made stand after it.
+        """
+        found = msgspec.json.decode(snapshot, type=Snapshot) if snapshot else None
+        state = CompactionState() if found is None else found.state
+        name = self.settings.dialect or load(list(messages)).dialect
+        log = LiveLog(name, self._readings())
+        log.load(messages, state.ledger, state.ledgered)
+        if view is not None:
+            log.show_again(view)
+        encode = dialect_named(name).encode
+        self._past = []
+        self._begin()
+        self._log, self.state = log, state
+        self._calibration = self._calibration if found is None else found.calibration
+        self.seen = [encode(message) for message in log.render()]
 
     def restore(self, data: bytes) -> None:
         """Take a snapshot; the transcript itself is appended by the host.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -106,22 +107,35 @@ class LiveLog:
         for arrival in arrivals:
             self._take(arrival)
 
-    def _arrival(self, given: Message, calls: Mapping[str, ToolCall]) -> Arrival:
-        """Return a message with all that will be asked of it."""
+    def load(self, items: Sequence[Any], ledger: Ledger, ledgered: int) -> None:
+        """Take a log that was kept, with the ledger of its beginning; only the rest is read now.
+
+        A message before `ledgered` is read when a compaction asks for it, which is seldom.
+        """
+        calls: dict[str, ToolCall] = {}
+        self._marks = [(ledgered, ledger)]
+        for at, message in enumerate(recognise(self._decoded(items))):
+            for part in message.parts:
+                if type(part) is ToolCall:
+                    calls[part.id] = part
+            self._take(self._arrival(message, calls, later=at < ledgered))
+        self._calls.update(calls)
+
+    def _arrival(
+        self, given: Message, calls: Mapping[str, ToolCall], *, later: bool = False
+    ) -> Arrival:
+        """Return a message with all that will be asked of it; what is read in it may come later."""
         readings = self._readings
         carried = carried_summary(given)
         is_merged = carried is not None and given.origin != "summary"
         message = without_summary(given) if is_merged else given
         tokens = message_tokens(message, readings.counter)
         given_tokens = message_tokens(given, readings.counter) if is_merged else tokens
-        try:
-            read = self._reading(message, tokens, calls)
-        except Exception:  # noqa: BLE001 the host's redactor: its failure is the compaction's
-            read = {
-                part.call_id: calls[part.call_id]
-                for part in message.parts
-                if isinstance(part, ToolResult) and part.call_id in calls
-            }
+        read: Read | Mapping[str, ToolCall] = _answered(message, calls)
+        if not later:
+            # the host's redactor may fail: that is then the failure of a compaction
+            with suppress(Exception):
+                read = self._reading(message, tokens, calls)
         return Arrival(message, given, tokens, given_tokens, read, carried)
 
     def _reading(self, message: Message, tokens: int, calls: Mapping[str, ToolCall]) -> Read:
@@ -266,6 +280,25 @@ class LiveLog:
         for at in newer:
             self._show(self.messages[at], self.tokens[at])
 
+    def show_again(self, view: View) -> None:
+        """Show a view that was kept; what was appended since it was made stands after it."""
+        self._view = view
+        self._shown = {}
+        for message in self.render():
+            at = message.position
+            kept = 0 <= at < len(self.messages) and self.messages[at] is message
+            counter = self._readings.counter
+            self._show(message, self.tokens[at] if kept else message_tokens(message, counter))
+
     def render(self) -> tuple[Message, ...]:
         """Return the messages that the model sees."""
         return tuple(render(self.view, self.messages))
+
+
+def _answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:
+    """Return the calls that a message answers."""
+    return {
+        part.call_id: calls[part.call_id]
+        for part in message.parts
+        if isinstance(part, ToolResult) and part.call_id in calls
+    }

@@ -83,11 +83,12 @@ def end(here: Conversation, run: Run, made: Made) -> Report:
             here.estimate(),
         )  # fmt: skip
         return here.reported(here.work(work.wish), gone, decision)
+    report = told(here.report_on(work, made.done, decision), written)
     if isinstance(made.done, Outcome):
-        here.adopt(made.done)
+        here.adopt(made.done, report)
     elif written is not None and written.stops:
         here.state = _paused(here.state, written)
     else:
         here.was_in_vain(counts=decision.due and made.done.reason != "cannot")
-    here.last = told(here.reported(work, made.done, decision), written)
-    return here.last
+    here.last = report
+    return report

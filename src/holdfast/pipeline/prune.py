@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.digests import arguments_of, digest_of
-from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of, placeholder_text
+from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of
+from holdfast.pipeline.media import media_placeholder
 from holdfast.pipeline.tools import family_of
 from holdfast.policy import Policy
 from holdfast.transcript import (
@@ -107,7 +108,7 @@ def prune_message(
             case Media() if message.role == "user":
                 newer.media = True
                 if had_media:
-                    new = _placeholder(part, reference(message))
+                    new = media_placeholder(part, reference(message))
             case _:
                 pass
         changed = changed or new is not part
@@ -225,11 +226,6 @@ def _what_was_read(call: ToolCall) -> str:
 
 def _with_text(result: ToolResult, text: str) -> ToolResult:
     return replace(result, parts=(Text(text),), intact=False)
-
-
-def _placeholder(media: Media, reference: str) -> Text:
-    kind = f"{media.kind} {media.media_type}".strip()
-    return Text(placeholder_text(f"{kind}, shown earlier", reference))
 
 
 def _shrink_call(

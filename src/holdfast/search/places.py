@@ -34,8 +34,6 @@ def flat(text: str) -> str:
 
 def holds(text: str, term: Term) -> bool:
     """Return whether a text has the term."""
-    if term.kind == "substring" or (term.kind == "phrase" and term.text in text):
-        return term.text in text or _small(term.text) in _small(text)
     return next(places(text, flat(text), term), None) is not None
 
 
@@ -93,10 +91,6 @@ def _side_by_side(flattened: str, words: tuple[str, ...]) -> Iterator[tuple[int,
             at = found.end()
         if at is not None:
             yield start, at
-
-
-def _small(text: str) -> str:
-    return text.lower() if text.isascii() else text.casefold()
 
 
 def _in_word(char: str) -> bool:

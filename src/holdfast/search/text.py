@@ -98,7 +98,7 @@ def _kept(found: re.Match[str]) -> str:
         any(char.isdigit() for char in sample)
         and any(char.isupper() for char in sample)
         and any(char.islower() for char in sample)
-        and sample.count("/") + sample.count("-") + sample.count("_") < 12
+        and sample.count("/") + sample.count("-") + sample.count("_") < 20
     )
     return " " if mixed else run
 

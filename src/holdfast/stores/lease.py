@@ -9,7 +9,9 @@ from holdfast.stores.values import Held, Lease
 
 
 def acquire(space: Space, tx: Statements, session_id: str, holder: str, ttl: float) -> Lease | Held:
-    """Return a lease, or who has it. One that has expired is taken over."""
+    """Return a lease, or who has it. One that has expired is taken over, and so is one of the same
+    holder: its answer may have been lost.
+    """
     session = owned(space, tx, session_id)
     clock = space.database.ticks(tx)
     row = tx.row(
@@ -19,7 +21,7 @@ def acquire(space: Space, tx: Statements, session_id: str, holder: str, ttl: flo
     fence = 1
     if row:
         fence, other, epoch, expires = int(row[0]) + 1, str(row[1]), row[2], row[3]
-        if other and epoch == clock.epoch and expires > clock.seconds:
+        if other not in ("", holder) and epoch == clock.epoch and expires > clock.seconds:
             return Held(other, expires - clock.seconds)
     tx.run(
         "INSERT INTO leases (tenant, session, fence, holder, epoch, expires)"

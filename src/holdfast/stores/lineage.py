@@ -122,6 +122,15 @@ def find(space: Space, tx: Statements, text: str) -> SessionInfo:
     return _the_one(space, tx, text, rows)
 
 
+def by_source(space: Space, tx: Statements, source: str, source_id: str) -> SessionInfo | None:
+    """Return the session that a source knows by this id, None where there is none."""
+    row = tx.row(
+        f"{SELECT} WHERE s.tenant = ? AND s.source = ? AND s.source_id = ? AND s.source_id <> ''",
+        (space.tenant, plain(source), plain(source_id)),
+    )
+    return None if row is None else as_found(space, tx, row).info
+
+
 def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
     """Return sessions that were in use between `since` and `until`, the last used first."""
     conditions, values = _conditions(space, wanted)

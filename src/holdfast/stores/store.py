@@ -7,7 +7,7 @@ nothing of it is there when it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import zstandard
 
@@ -90,6 +90,10 @@ class Store:
         `UnknownSession` where there is none, `AmbiguousSession` where there are several.
         """
         return self._read(lambda tx: lineage.find(self._space, tx, text))
+
+    def by_source(self, source: str, source_id: str) -> SessionInfo | None:
+        """Return the session that a source knows by this id, None where there is none."""
+        return self._read(lambda tx: lineage.by_source(self._space, tx, source, source_id))
 
     def sessions(self, wanted: SessionFilter, *, most: int = 50, after: str = "") -> Page:
         """Return sessions in use between `since` and `until`, the last used first.
@@ -301,6 +305,12 @@ class Store:
     def close(self) -> None:
         """Let go of the file or server; the store opens it again when it is used."""
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
         with self._named():

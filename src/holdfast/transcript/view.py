@@ -86,7 +86,7 @@ def extend(view: View, length: int) -> View:
     return View(items, length)
 
 
-def rewrite(view: View, position: int, message: Message) -> View:
+def rewrite(view: View, position: int, message: Message, reference: str = "") -> View:
     """Return the view with a kept position shown as `message` instead."""
     items: list[Item] = []
     for item in view.items:
@@ -95,7 +95,7 @@ def rewrite(view: View, position: int, message: Message) -> View:
             continue
         if item.start < position:
             items.append(Kept(item.start, position))
-        items.append(Rewritten(position, message))
+        items.append(Rewritten(position, message, reference))
         if position + 1 < item.stop:
             items.append(Kept(position + 1, item.stop))
     return View(tuple(items), view.length)

@@ -1,0 +1,90 @@
+"""A request that is too heavy rather than too long: older media go, and come back by reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from holdfast.engine.conversation import Conversation
+from holdfast.pipeline.breakdown import category, compared
+from holdfast.pipeline.compact import Outcome, Unchanged
+from holdfast.pipeline.measure import message_tokens
+from holdfast.pipeline.prune import strip_thinking
+from holdfast.pipeline.references import reference_of
+from holdfast.pipeline.work import Wish, Work
+from holdfast.ports import MediaReducer
+from holdfast.report import Reference, Report
+from holdfast.transcript import Message, render, rewrite
+
+
+def lighten(here: Conversation, reducer: MediaReducer) -> Report:
+    """Show what the reducer makes of what the model sees, as a step that an undo takes back.
+
+    Only messages of the log are taken from it, and each keeps its reference. Nothing changes
+    where nothing becomes lighter, or where a rule of the provider would break.
+    """
+    log, work, decision = here.log, here.work(Wish()), here.decide()
+    shown = log.render()
+    lighter = {
+        was.position: now
+        for was, now in zip(shown, reducer(shown), strict=True)
+        if now is not was and was.position >= 0 and log.messages[was.position] is was
+    }
+    if lighter and work.rules.strips_thinking:
+        lighter.update(_unbound(log.messages, shown, lighter))
+    done = _lightened(here, work, lighter)
+    report = here.report_on(work, done, decision)
+    if isinstance(done, Outcome):
+        here.adopt(done, report)
+    here.last = report
+    return report
+
+
+def _unbound(
+    log: Sequence[Message], shown: Sequence[Message], lighter: Mapping[int, Message]
+) -> dict[int, Message]:
+    """Return the messages whose thinking is bound to what is about to change, without it."""
+    found: dict[int, Message] = {}
+    for was in shown:
+        if was.position >= 0 and log[was.position] is was:
+            message = lighter.get(was.position, was)
+            stripped = strip_thinking(message)
+            if stripped is not message and stripped.parts:
+                found[was.position] = stripped
+    return found
+
+
+def _lightened(
+    here: Conversation, work: Work, lighter: Mapping[int, Message]
+) -> Outcome | Unchanged:
+    log, before = here.log, here.estimate()
+    if not lighter:
+        return Unchanged("nothing to compact", "no older media are shown", before)
+    references = tuple(
+        Reference(reference_of(log.messages[at]), (at, at + 1), "placeholder")
+        for at in sorted(lighter)
+    )
+    view = log.view
+    for row in references:
+        view = rewrite(view, row.start, lighter[row.start], row.ref)
+    messages = tuple(render(view, log.messages))
+    known = {(found.rule, found.index) for found in work.rules.check(log.render())}
+    broken = [each for each in work.rules.check(messages) if (each.rule, each.index) not in known]
+    if broken:
+        return Unchanged("cannot", f"it would break {broken[0].rule!r}", before)
+    shown = log.shown()
+    after = dict(shown)
+    for at, message in lighter.items():
+        name = category(log.messages[at])
+        after[name] = after[name] - log.tokens[at] + message_tokens(message, work.counter)
+    tokens_after = before - sum(shown.values()) + sum(after.values())
+    if tokens_after >= before:
+        return Unchanged("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)
+    state = replace(here.state, references=(*here.state.references, *references))
+    return Outcome(
+        view=view, state=state, messages=messages, tokens_before=before,
+        tokens_after=tokens_after, summary_tokens=0, new_references=references,
+        boundary=(0, 0), merged_summary=False, floor_tokens=0,
+        categories=compared(shown, after), known_faults=(),
+    )  # fmt: skip

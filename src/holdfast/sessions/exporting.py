@@ -1,0 +1,76 @@
+"""A session as a file: its log or what the model sees, in any dialect, as lines or for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.convert import convert_transcript
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.loss import Loss
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.saved import unpack_view
+from holdfast.pipeline.frame import recognise
+from holdfast.sessions.markdown import as_markdown
+from holdfast.sessions.rows import decoded
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo
+from holdfast.transcript import Frame, Message, Transcript, extend, render
+
+What: TypeAlias = Literal["log", "view"]
+
+
+class Exported(Struct, frozen=True):
+    """A session as text, and what the form could not hold."""
+
+    data: bytes
+    losses: tuple[Loss, ...] = ()
+
+
+def export(
+    store: Store, info: SessionInfo, form: str, *, what: What = "log", generated: bool = True
+) -> Exported:
+    """Return a session as `jsonl` (a message a line, in its own dialect), `markdown`, or in a
+    dialect; without `generated` what a compaction wrote is left out.
+    """
+    transcript = transcript_of(store, info, what=what)
+    if not generated:
+        real = tuple(one for one in transcript.messages if not one.is_generated)
+        transcript = replace(transcript, messages=real)
+    if form == "markdown":
+        return Exported(as_markdown(info, transcript).encode("utf-8", "replace"))
+    if form == "jsonl":
+        encode = dialect_named(transcript.dialect).encode
+        return Exported(b"".join(dump(encode(one)) + b"\n" for one in transcript.messages))
+    made = convert_transcript(transcript, dialect_named(form).name)
+    return Exported(dump(made.messages) + b"\n", made.losses)
+
+
+def transcript_of(store: Store, info: SessionInfo, *, what: What = "log") -> Transcript:
+    """Return the log of a session, or what the model sees of it, in its frame."""
+    rows = store.read(info.id)
+    messages = recognise(decoded(rows, info.dialect))
+    marked = {row.position for row in rows if row.generated}
+    log = tuple(
+        replace(one, origin="summary") if one.position in marked else one for one in messages
+    )
+    view = store.view(info.id) if what == "view" else None
+    if view is not None:
+        shown = extend(unpack_view(view.items, info.dialect), len(log))
+        log = tuple(render(shown, log))
+    return _framed(info, log)
+
+
+def _framed(info: SessionInfo, messages: tuple[Message, ...]) -> Transcript:
+    found: Any = parse(info.frame) if info.frame else {}
+    frame = cast("Mapping[str, Any]", found)
+    body, key = frame.get("body"), frame.get("key", "")
+    if not isinstance(body, dict) or not key:
+        return Transcript(info.dialect, messages)
+    whole = cast("dict[str, Any]", {**body, key: []})
+    read = dialect_named(info.dialect).decode_system
+    system = None if read is None else read(whole)
+    return Transcript(info.dialect, messages, Frame(key, whole), system)

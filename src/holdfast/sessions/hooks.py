@@ -1,0 +1,58 @@
+"""What a host may hear of a session, and what it may be asked for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.report import Report
+from holdfast.stores.values import Descent, SessionInfo
+
+_log = logging.getLogger(__name__)
+
+
+class Compacted(Struct, frozen=True, kw_only=True):
+    """A compaction that is durable."""
+
+    session: SessionInfo
+    """As it is now; another id than `previous_id` where the session rotates."""
+    previous_id: str
+    report: Report
+    folded: tuple[int, ...]
+    """Positions of the log that the model sees no more as they were, since this compaction."""
+    folded_ids: tuple[str, ...]
+    """The ids of these messages, so that a host can forget what it thinks the model has read."""
+
+
+class Switched(Struct, frozen=True):
+    """The conversation goes on under another id."""
+
+    previous_id: str
+    session_id: str
+    descent: Descent
+
+
+class Hooks(Struct, frozen=True, kw_only=True):
+    """Called in the thread of the session; one that raises is logged by name and passed over."""
+
+    before_compaction: Callable[[SessionInfo], object] | None = None
+    after_compaction: Callable[[Compacted], object] | None = None
+    session_switch: Callable[[Switched], object] | None = None
+    system: Callable[[SessionInfo], str] | None = None
+    """Renders the system prompt with its memory block: at the start and after every compaction,
+    and at no other time, so that it stays the same bytes in between."""
+
+
+def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
+    """Call a hook if there is one and return what it says; None where it raises."""
+    if hook is None:
+        return None
+    try:
+        return hook(value)
+    except Exception as error:  # noqa: BLE001 a hook of the host must not undo what is durable
+        name = getattr(hook, "__qualname__", type(hook).__name__)
+        _log.warning("the hook %s raised %s", name, type(error).__name__)
+        return None

@@ -1,0 +1,66 @@
+"""A conversation as Markdown, for people: who said what, with what came of every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.pipeline.digests import arguments_of
+from holdfast.reduction import fenced, render_result
+from holdfast.stores.values import SessionInfo
+from holdfast.transcript import (
+    Media,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
+
+_SPEAKER = {"assistant": "Agent", "user": "User", "tool": "Tool"}
+
+
+def as_markdown(info: SessionInfo, transcript: Transcript) -> str:
+    """Return a conversation as one page. Words are whole; results are bounded, which is said."""
+    calls: dict[str, ToolCall] = {}
+    pieces = [f"# {info.title or info.first_ask or info.id}", _facts(info)]
+    for message in transcript.messages:
+        speaker = _SPEAKER.get(message.role, message.role.capitalize())
+        mark = f", {message.origin} of a compaction" if message.is_generated else ""
+        pieces.append(f"## {speaker} · {message.label}{mark}")
+        pieces.extend(_parts(message.parts, calls))
+    return "\n\n".join(piece for piece in pieces if piece) + "\n"
+
+
+def _facts(info: SessionInfo) -> str:
+    rows = {
+        "session": info.id, "from": f"{info.source} {info.source_id}".strip(),
+        "model": info.model, "folder": info.cwd, "goal": info.goal,
+    }  # fmt: skip
+    return "\n".join(f"- {name}: {value}" for name, value in rows.items() if value)
+
+
+def _parts(parts: Sequence[Part], calls: dict[str, ToolCall]) -> Iterator[str]:
+    for part in parts:
+        match part:
+            case Text(text=text):
+                yield text
+            case Thinking(text=text):
+                yield "\n".join(f"> {line}" for line in text.splitlines())
+            case Media(kind=kind, media_type=media_type):
+                yield f"*[{kind} {media_type}]*"
+            case ToolCall(id=call_id, name=name, arguments=arguments):
+                calls[call_id] = part
+                yield f"**{name}**\n\n{fenced(arguments, 'json')}"
+            case ToolResult(call_id=call_id, parts=inner):
+                yield _result(calls.get(call_id), part)
+                yield from _parts([one for one in inner if isinstance(one, Media)], calls)
+            case Opaque(kind=kind):
+                yield f"*[{kind}]*"
+
+
+def _result(call: ToolCall | None, result: ToolResult) -> str:
+    text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
+    name = call.name if call is not None else result.name
+    return render_result(name, {} if call is None else arguments_of(call), text)

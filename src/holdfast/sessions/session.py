@@ -1,0 +1,509 @@
+"""A conversation that is kept: every message durable, compacted when due, taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.load import load
+from holdfast.engine.compressor import Compressor
+from holdfast.engine.conversation import Step, first_int, prompt_tokens_of
+from holdfast.engine.saved import pack_view, unpack_view
+from holdfast.errors import Conflict, LeaseLost
+from holdfast.pipeline.media import without_older_media
+from holdfast.ports import MediaReducer
+from holdfast.report import Reference, Report
+from holdfast.sessions.current import switch_to
+from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
+from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
+from holdfast.sessions.rows import new_message, payloads
+from holdfast.sessions.too_long import refusal_of
+from holdfast.stores.store import Store
+from holdfast.stores.values import (
+    Descent,
+    Held,
+    Lease,
+    NewSession,
+    NewView,
+    Pin,
+    SessionInfo,
+    TurnUsage,
+)
+from holdfast.transcript import Kept, View
+
+T = TypeVar("T")
+Engine = Callable[[SessionInfo], Compressor]
+_NOBODY = Hooks()
+
+
+class _Between(Struct, frozen=True):
+    """A snapshot that was taken between two compactions, and the view that it belongs to."""
+
+    view: int
+    snapshot: Raw
+
+
+def _compressor(info: SessionInfo) -> Compressor:
+    return Compressor(model=info.model, dialect=info.dialect)
+
+
+class Session:
+    """One conversation in a store, for one thread or task at a time.
+
+    What `append` took is durable. A compaction is either there whole, in the store and here, or
+    not at all; an interrupt at any point loses nothing, and the next call goes on from what the
+    store holds. Other processes may work on the same session: who compacts is settled by a lease.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        info: SessionInfo,
+        *,
+        engine: Engine = _compressor,
+        hooks: Hooks = _NOBODY,
+        media: MediaReducer = without_older_media,
+        lease_seconds: float = TTL_SECONDS,
+    ) -> None:
+        """Take up a session of the store; `engine` makes its compressor, with models and policy."""
+        self._store, self._info = store, info
+        self._make, self._hooks, self._media = engine, hooks, media
+        self._ttl, self._holder = lease_seconds, holder_name()
+        self._lease: Lease | None = None
+        self._stale = True
+        self._fresh()
+
+    @classmethod
+    def create(
+        cls, store: Store, *messages: Any, new: NewSession | None = None, **options: Any
+    ) -> Session:
+        """Begin a session, with its first messages; without them `new` says the dialect."""
+        dialect = load(list(messages)).dialect if messages else "openai-chat"
+        session = cls(store, store.create(new or NewSession(dialect=dialect)), **options)
+        session.append(*messages)
+        return session
+
+    @classmethod
+    def resume(cls, store: Store, name: str, **options: Any) -> Session:
+        """Take up the newest of a lineage; `name` is an id, its beginning or a source id."""
+        return cls(store, store.newest_leaf(store.find(name).id), **options)
+
+    # What it is
+
+    @property
+    def id(self) -> str:
+        """The id; another one after a rotation."""
+        return self._info.id
+
+    @property
+    def info(self) -> SessionInfo:
+        """The session as the store had it last."""
+        return self._info
+
+    @property
+    def engine(self) -> Compressor:
+        """The compressor that holds the conversation."""
+        self._fresh()
+        return self._engine
+
+    @property
+    def system(self) -> str:
+        """The system prompt as it was rendered at the start or after the last compaction."""
+        return str(self._frame().get("system", ""))
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the model should see now; the same bytes until something is appended."""
+        self._fresh()
+        shown, system = self._engine.messages, self.system
+        if not system or not shown or self._hooks.system is None:
+            return shown
+        first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
+        if first.get("role") not in ("system", "developer"):
+            return shown
+        return [{**first, "content": system}, *shown[1:]]
+
+    # What arrives
+
+    def append(self, *messages: Any) -> None:
+        """Take new messages; they are durable when this returns, all of them or none."""
+        if not messages:
+            return
+        self._fresh()
+        try:
+            self._append(messages)
+        except Conflict:
+            self._fresh()
+            self._append(messages)
+        switch_to(self.id)
+
+    def _append(self, messages: Sequence[Any]) -> None:
+        engine, start = self._engine, self._engine.length
+        with self._unsettled():
+            engine.append(*messages)
+            rows = [
+                replace(new_message(message, tokens), body=dump(given))
+                for given, (message, tokens) in zip(messages, engine.arrived(start), strict=True)
+            ]
+            self._store.append(self.id, rows, expect=start)
+        self._info = replace(self._info, length=engine.length)
+
+    def used(self, usage: Mapping[str, Any], *, cost: float | None = None) -> None:
+        """Take what the provider reported for the last request; it corrects the estimates."""
+        self._fresh()
+        self._engine.update_from_response(usage)
+        row = TurnUsage(
+            position=self._engine.length, model=self._info.model,
+            input_tokens=prompt_tokens_of(usage),
+            output_tokens=first_int(
+                usage, "completion_tokens", "output_tokens", "candidatesTokenCount"
+            ),
+            cache_read_tokens=_cached(usage),
+            cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
+            cost=cost, view=self._info.view,
+        )  # fmt: skip
+        self._store.add_usage(self.id, row)
+
+    # Compaction
+
+    def compact(
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
+    ) -> Report:
+        """Compact where it is due, or by hand with `force`, and return what was done."""
+        with self._compacting(force) as ready:
+            if ready is not None:
+                return ready
+            return self._done(
+                lambda: self._engine.compact(
+                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                )
+            )
+
+    async def acompact(
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
+    ) -> Report:
+        """Do what `compact` does, for hosts that await a summariser."""
+        with self._compacting(force) as ready:
+            if ready is not None:
+                return ready
+            try:
+                with self._unsettled():
+                    before = self._before()
+                    report = await self._engine.acompact(
+                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                    )
+            except (Conflict, LeaseLost) as error:
+                return self._aborted(error)
+            return self._after(before, report)
+
+    def _done(self, run: Callable[[], Report]) -> Report:
+        try:
+            with self._unsettled():
+                before = self._before()
+                report = run()
+        except (Conflict, LeaseLost) as error:
+            return self._aborted(error)
+        return self._after(before, report)
+
+    @contextmanager
+    def _compacting(self, force: bool) -> Generator[Report | None]:
+        """Hold the lease for the body; a report instead where there is nothing to do, or
+        somebody else is at it.
+        """
+        self._fresh()
+        if not force and not self._engine.decide().due and not self._engine.is_prepared:
+            yield self._engine.compact()
+            return
+        with leased(self._store, self.id, self._holder, ttl=self._ttl) as lease:
+            if isinstance(lease, Held):
+                detail = (
+                    f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
+                )
+                yield replace(self._unchanged(detail), reason="already running")
+                return
+            self._lease = lease
+            self._catch_up()
+            told(self._hooks.before_compaction, self._info)
+            try:
+                yield None
+            finally:
+                self._lease = None
+
+    def _kept(self, step: Step) -> None:
+        """Make a compaction durable; the engine takes it in only if this returns."""
+        info, dialect = self._info, self._engine.dialect
+        known = set(self._engine.state.references)
+        new = NewView(
+            items=pack_view(step.view, dialect), length=step.view.length, state=step.snapshot,
+            report=msgspec.json.encode(replace(step.report, persistence=self._persistence)),
+            references=tuple(row for row in step.state.references if row not in known),
+        )  # fmt: skip
+        fence = None if self._lease is None else self._lease.fence
+        if info.mode == "rotate":
+            child = NewSession(dialect=info.dialect, mode="rotate")
+            self._info = self._store.rotate(info.id, child, new, expect=info.view, fence=fence)
+        else:
+            self._info = self._store.commit(info.id, new, expect=info.view, fence=fence)
+
+    @property
+    def _persistence(self) -> Any:
+        return "child" if self._info.mode == "rotate" else "in place"
+
+    def _before(self) -> tuple[SessionInfo, View]:
+        return self._info, self._engine.view
+
+    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
+        was, view = before
+        if report.status == "unchanged":
+            if self._engine.state is not self._known_state:
+                self._save()
+            return report
+        self._render_system()
+        if self.id != was.id:
+            self._switched(was.id, "compression")
+        shown = _kept_positions(self._engine.view)
+        folded = tuple(sorted(_kept_positions(view) - shown))
+        arrived = dict(enumerate(message for message, _ in self._engine.arrived(0)))
+        told(
+            self._hooks.after_compaction,
+            Compacted(
+                session=self._info, previous_id=was.id, report=report, folded=folded,
+                folded_ids=tuple(arrived[at].label for at in folded),
+            ),
+        )  # fmt: skip
+        return replace(report, persistence=self._persistence)
+
+    def _switched(self, previous_id: str, descent: Descent) -> None:
+        switch_to(self.id)
+        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
+
+    def _aborted(self, error: Conflict | LeaseLost) -> Report:
+        self._fresh()
+        return replace(self._unchanged(str(error)), reason="aborted")
+
+    def _unchanged(self, detail: str) -> Report:
+        """Return a report on what is there, without a run."""
+        tokens = self._engine.decide().prompt_tokens
+        shown = len(self._engine.messages)
+        return Report(
+            status="unchanged", detail=detail, tokens_before=tokens, tokens_after=tokens,
+            prompt_tokens=tokens, context_length=self._engine.context_length,
+            effective_window=self._engine.context_length,
+            threshold_tokens=self._engine.threshold_tokens, messages_before=shown,
+            messages_after=shown, kept=self._engine.length, rewritten=0, folded=0,
+            compaction_count=self._engine.compression_count,
+        )  # fmt: skip
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False where there is none."""
+        self._fresh()
+        if not self._info.view:
+            return False
+        with self._unsettled():
+            self._info = self._store.undo(self.id, expect=self._info.view)
+            self._load()
+        self._render_system()
+        return True
+
+    # Requests
+
+    def send(self, call: Callable[[list[Any]], T]) -> T:
+        """Compact where it is due and hand what the model should see to `call`.
+
+        Where the provider says that the request was too long or too large, it is compacted and
+        sent once more; every other error comes out as it is.
+        """
+        self.compact()
+        try:
+            return call(self.messages)
+        except Exception as error:
+            if not self.recover(error):
+                raise
+        return call(self.messages)
+
+    async def asend(self, call: Callable[[list[Any]], Awaitable[T]]) -> T:
+        """Do what `send` does, for hosts that await."""
+        await self.acompact()
+        try:
+            return await call(self.messages)
+        except Exception as error:
+            if not self.recover(error):
+                raise
+        return await call(self.messages)
+
+    def recover(self, error: BaseException) -> bool:
+        """Make the request smaller where an error says that it was too big.
+
+        False where the error says something else, or nothing could be made smaller: then the
+        error stands.
+        """
+        refusal = refusal_of(error)
+        if refusal is None:
+            return False
+        self._fresh()
+        lighter = False
+        if refusal.means == "payload":
+            lighter = self.lighten().status == "compacted"
+        elif refusal.limit and refusal.limit < self._engine.context_length:
+            self._engine.update_model(self._info.model, refusal.limit)
+        return self.compact(force=True).status == "compacted" or lighter
+
+    def lighten(self) -> Report:
+        """Show older media as placeholders, under their references."""
+        with self._compacting(True) as ready:
+            if ready is not None:
+                return ready
+            return self._done(lambda: self._engine.lighten(self._media))
+
+    # Lineage
+
+    def branch(self, at: int, *, title: str = "") -> Session:
+        """Return a session that shares the first `at` messages and goes its own way from there."""
+        new = replace(self._like(), title=title)
+        made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
+        return self._other(made, "branch")
+
+    def delegate(self, *, title: str = "", goal: str = "", model: str = "") -> Session:
+        """Return a session of its own for a subagent."""
+        new = replace(
+            self._like(), kind="subagent", title=title, goal=goal, model=model or self._info.model
+        )
+        made = self._store.create(new, parent_id=self.id, descent="delegation")
+        return self._other(made, "delegation", switches=False)
+
+    def reset(self) -> Session:
+        """End this session and return an empty one in its place; nothing of it is lost."""
+        made = self._store.create(self._like(), parent_id=self.id, descent="reset")
+        self.close("reset")
+        return self._other(made, "reset")
+
+    def _like(self) -> NewSession:
+        info = self._info
+        return NewSession(
+            dialect=info.dialect, model=info.model, source=info.source, cwd=info.cwd,
+            mode=info.mode, kind=info.kind, goal=info.goal,
+        )  # fmt: skip
+
+    def _other(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
+        other = Session(
+            self._store, info, engine=self._make, hooks=self._hooks, media=self._media,
+            lease_seconds=self._ttl,
+        )  # fmt: skip
+        if switches:
+            switch_to(info.id)
+            told(self._hooks.session_switch, Switched(self.id, info.id, descent))
+        return other
+
+    def close(self, reason: str = "closed") -> None:
+        """End the session; what is written in the background is let go of."""
+        if not self._stale:
+            self._engine.cancel()
+            self._save()
+        self._store.end(self.id, reason)
+        self._info = self._store.session(self.id)
+
+    # The way back, and what stays
+
+    def recall(self, reference: str) -> list[Any]:
+        """Return the originals behind a reference, verbatim; raises `UnknownReference`."""
+        self._fresh()
+        for place in self._store.places(reference, session_id=self.id):
+            row: Reference = place.reference
+            return payloads(self._store.read(self.id, row.start, row.stop))
+        return self._engine.recall(reference)
+
+    def pin(self, position: int, note: str = "") -> None:
+        """Keep a message as it is through every compaction."""
+        self._store.pin(self.id, position, note)
+
+    def unpin(self, position: int) -> None:
+        """Let a message go with the others again."""
+        self._store.unpin(self.id, position)
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the messages that no compaction folds."""
+        return self._store.pins(self.id)
+
+    def _pinned(self) -> list[int]:
+        return [pin.position for pin in self.pins()]
+
+    # Store and engine together
+
+    @contextmanager
+    def _unsettled(self) -> Generator[None]:
+        """Until the body is through, what is here and what is in the store may differ."""
+        self._stale = True
+        yield
+        self._stale = False
+
+    def _fresh(self) -> None:
+        """Take up what the store holds where that may differ from what is here."""
+        if self._stale:
+            self._load()
+            self._stale = False
+
+    def _catch_up(self) -> None:
+        """Take up what another process did since; called with the lease in hand."""
+        now = self._store.newest_leaf(self.id)
+        known = (self.id, self._info.view, self._engine.length)
+        if (now.id, now.view, now.length) != known:
+            self._load()
+
+    def _load(self) -> None:
+        store, was = self._store, self._info
+        # somebody may have rotated it, or did so here and was cut off before the answer
+        self._info = info = store.newest_leaf(was.id)
+        rows, kept = store.read(info.id), store.view(info.id)
+        engine = self._make(info)
+        snapshot = b"" if kept is None else kept.state
+        saved = store.state(info.id)
+        if saved:
+            between = msgspec.json.decode(saved, type=_Between)
+            if between.view == info.view:
+                snapshot = bytes(between.snapshot)
+        view = None if kept is None else unpack_view(kept.items, info.dialect)
+        if rows:
+            engine.resume(payloads(rows), view, snapshot)
+        engine.keep_with(self._kept)
+        self._engine, self._known_state = engine, engine.state
+        if info.id != was.id:
+            self._switched(was.id, info.descent)
+        if self._hooks.system is not None and not self.system:
+            self._render_system()
+
+    def _render_system(self) -> None:
+        text = told(self._hooks.system, self._info)
+        if isinstance(text, str) and text and text != self.system:
+            frame = dump({**self._frame(), "system": text})
+            self._info = self._store.change(self.id, frame=frame)
+
+    def _frame(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
+
+    def _save(self) -> None:
+        """Keep what was learnt between two compactions: pauses, calibration."""
+        between = _Between(self._info.view, Raw(self._engine.snapshot()))
+        self._store.save_state(self.id, msgspec.json.encode(between))
+        self._known_state = self._engine.state
+
+
+def _cached(usage: Mapping[str, Any]) -> int:
+    """Return how many tokens of a prompt the provider had in its cache."""
+    found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount")
+    for name in ("prompt_tokens_details", "input_tokens_details"):
+        inner = usage.get(name)
+        if isinstance(inner, Mapping):
+            found = found or first_int(cast("Mapping[str, Any]", inner), "cached_tokens")
+    return found
+
+
+def _kept_positions(view: View) -> set[int]:
+    return {
+        at for item in view.items if isinstance(item, Kept) for at in range(item.start, item.stop)
+    }

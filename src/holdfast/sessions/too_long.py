@@ -1,0 +1,80 @@
+"""Whether an error of a provider's client says that the request was too big."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from msgspec import Struct
+
+from holdfast.sessions.too_long_signs import SIGNS, TooBig
+
+_COMPILED = tuple((sign, re.compile(sign.words, re.IGNORECASE)) for sign in SIGNS)
+_READ_CHARS = 4_000
+
+
+class Refusal(Struct, frozen=True, gc=False):
+    """A request that was too long or too large, by whose words, and the window where it says."""
+
+    means: TooBig
+    provider: str
+    limit: int | None = None
+
+
+def refusal_of(error: BaseException) -> Refusal | None:
+    """Return what an error of a provider's client says about the size of a request.
+
+    None for every other error: one that carries another status never counts, whatever its words.
+    An error that was raised from one that says so counts as well.
+    """
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        if (found := _read(at)) is not None:
+            return found
+        at = at.__cause__ or at.__context__
+    return None
+
+
+def _read(error: BaseException) -> Refusal | None:
+    status, codes, message = _status(error), _codes(error), str(error)[:_READ_CHARS]
+    for sign, words in _COMPILED:
+        if status is not None and status not in sign.statuses:
+            continue
+        if status is None and not (sign.words or sign.code):
+            continue
+        if sign.code and sign.code not in codes:
+            continue
+        found = words.search(message) if sign.words else None
+        if sign.words and found is None:
+            continue
+        limit = found.groupdict().get("limit") if found else None
+        return Refusal(sign.means, sign.provider, int(limit.replace(",", "")) if limit else None)
+    return None
+
+
+def _status(error: BaseException) -> int | None:
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "status", "http_status", "code"):
+            found: Any = getattr(holder, name, None)
+            if isinstance(found, int) and not isinstance(found, bool):
+                return found
+    return None
+
+
+def _codes(error: BaseException) -> set[str]:
+    """Return the names by which an error calls itself, in its attributes and in its body."""
+    found: set[str] = set()
+    body = _fields(getattr(error, "body", None))
+    for values in (body, _fields(body.get("error"))):
+        found.update(str(values.get(name)) for name in ("code", "type", "status"))
+    for name in ("code", "type"):
+        value: Any = getattr(error, name, None)
+        if isinstance(value, str):
+            found.add(value)
+    return found
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,90 @@
+"""Requests that are too heavy: older media go, and come back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from holdfast import Compressor, check
+
+PIXELS = "iVBORw0KGgo" + "A" * 4_000
+
+
+def picture(name: str) -> dict[str, Any]:
+    url = f"data:image/png;base64,{PIXELS}{name}"
+    return {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": f"look at {name}"},
+            {"type": "image_url", "image_url": {"url": url}},
+        ],
+    }
+
+
+def talk() -> list[Any]:
+    found: list[Any] = []
+    for name in ("a", "b", "c"):
+        found += [picture(name), {"role": "assistant", "content": f"I see {name}"}]
+    return found
+
+
+def screenshots() -> list[Any]:
+    """Return a tool loop whose results are pictures, with thinking that is bound to its past."""
+    found: list[Any] = [{"role": "user", "content": "open the page"}]
+    for number in range(3):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "browser", "input": {}}
+        thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+        source = {"type": "base64", "media_type": "image/png", "data": PIXELS}
+        image = {"type": "image", "source": source}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": [image]}
+        found += [{"role": "assistant", "content": [thought, call]},
+                  {"role": "user", "content": [result]}]  # fmt: skip
+    return found
+
+
+def test_only_the_newest_picture_stays_and_the_others_come_back() -> None:
+    """Older media become placeholders with a reference each; the rest is the same objects."""
+    engine, given = Compressor(context_length=200_000), talk()
+    engine.append(*given)
+    report = engine.lighten()
+    after = engine.messages
+    assert report.status == "compacted"
+    assert [PIXELS in json.dumps(message) for message in after] == [False] * 4 + [True, False]
+    assert after[1] is given[1]
+    assert after[4] is given[4]
+    assert [engine.recall(row.ref) for row in report.references] == [[given[0]], [given[2]]]
+    assert check(after) == []
+
+
+def test_an_undo_shows_them_again_and_a_second_time_changes_nothing() -> None:
+    """The step is one like any compaction."""
+    engine, given = Compressor(context_length=200_000), talk()
+    engine.append(*given)
+    engine.lighten()
+    shown = engine.messages
+    assert engine.lighten().reason == "nothing to compact"
+    assert engine.messages == shown
+    assert engine.undo()
+    assert engine.messages == given
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-5"])
+def test_pictures_in_results_go_too_and_no_bound_thinking_is_left(model: str) -> None:
+    """Where thinking is bound to what stood before it, it goes with the change."""
+    engine = Compressor(context_length=200_000, model=model, provider="anthropic")
+    engine.append(*screenshots())
+    assert engine.lighten().status == "compacted"
+    after = json.dumps(engine.messages)
+    assert after.count(PIXELS) == 1
+    assert check(engine.messages, provider="anthropic") == []
+    assert ("signature" in after) is (model == "claude-sonnet-4-5")
+
+
+def test_a_reducer_of_the_host_takes_its_place() -> None:
+    """What it gives back is shown; what it leaves alone stays."""
+    engine = Compressor(context_length=200_000)
+    engine.append(*talk())
+    report = engine.lighten(lambda messages: messages)
+    assert (report.status, report.reason) == ("unchanged", "nothing to compact")

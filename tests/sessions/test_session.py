@@ -1,0 +1,292 @@
+"""The service: what was taken is durable, a compaction is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Compressor, check
+from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
+from holdfast.policy import Policy
+from holdfast.sessions.current import SessionField, current_session
+from holdfast.sessions.hooks import Compacted, Hooks, Switched
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import Lease, NewSession, SessionInfo
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+
+
+def engine(info: SessionInfo) -> Compressor:
+    return Compressor(context_length=8_000, dialect=info.dialect, policy=SMALL)
+
+
+def talk(start: int, count: int) -> list[Any]:
+    found: list[Any] = []
+    for number in range(start, start + count):
+        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
+        answer = f"Answer {number}. " + "so on " * 90
+        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
+    return found
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "s.db") as opened:
+        yield opened
+
+
+def begun(store: Store, **options: Any) -> Session:
+    new = NewSession(dialect="openai-chat", title="Modules", **options.pop("new", {}))
+    session = Session.create(store, new=new, engine=engine, **options)
+    session.append({"role": "system", "content": "You help."}, *talk(0, 20))
+    return session
+
+
+def test_a_session_taken_up_again_shows_the_same_bytes(store: Store) -> None:
+    """After appends and a compaction, another process sees what this one sees."""
+    session = begun(store)
+    report = session.compact(force=True)
+    session.append(*talk(20, 2))
+    again = Session.resume(store, session.id[:17], engine=engine)
+    assert report.status == "compacted"
+    assert report.persistence == "in place"
+    assert json.dumps(again.messages) == json.dumps(session.messages)
+    assert again.info.length == 45
+    assert check(again.messages) == []
+    for row in report.references:
+        assert again.recall(row.ref) == session.recall(row.ref) != []
+
+
+def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
+    """Also in a process that did not make the compaction; and once only."""
+    session = begun(store)
+    before = session.messages
+    session.compact(force=True)
+    session.append(*talk(20, 1))
+    again = Session.resume(store, session.id, engine=engine)
+    assert again.undo()
+    assert again.messages == before + talk(20, 1)
+    assert not again.undo()
+    report = session.compact(force=True)
+    assert report.status == "compacted"
+    assert report.messages_before == 43
+
+
+def test_it_compacts_by_itself_when_due_and_not_before(store: Store) -> None:
+    """`send` hands over what fits the window, however much was appended."""
+    session = Session.create(store, new=NewSession(dialect="openai-chat"), engine=engine)
+    session.append(*talk(0, 2))
+    assert session.compact().reason == "below threshold"
+    session.append(*talk(2, 30))
+    sent: list[int] = []
+    session.send(lambda messages: sent.append(len(json.dumps(messages)) // 4))
+    assert sent[0] < 8_000
+    assert session.info.compactions == 1
+
+
+def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
+    """The parent ends, the child carries title, goal and state; hooks and the current id follow."""
+    heard: list[Any] = []
+    hooks = Hooks(
+        before_compaction=heard.append, after_compaction=heard.append, session_switch=heard.append
+    )
+    session = begun(store, hooks=hooks, new={"mode": "rotate", "goal": "ship"})
+    parent, before = session.id, session.messages
+    report = session.compact(force=True)
+    assert report.persistence == "child"
+    assert session.id != parent
+    assert current_session() == session.id
+    ended = store.session(parent)
+    assert ended.end_reason == "compression"
+    assert (session.info.parent_id, session.info.descent) == (parent, "compression")
+    assert (session.info.title, session.info.goal) == ("Modules #2", "ship")
+    asked, switched, done = heard
+    assert asked.id == parent
+    assert switched == Switched(parent, session.id, "compression")
+    assert isinstance(done, Compacted)
+    assert done.folded
+    assert len(done.folded_ids) == len(done.folded)
+    session.append(*talk(20, 1))
+    assert Session.resume(store, parent, engine=engine).id == session.id
+    assert session.undo()
+    assert session.messages == before + talk(20, 1)
+
+
+class Failing:
+    """A store of which one method fails; everything else is the real one's."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.method = ""
+        self.error: BaseException = MemoryError()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self.method:
+            raise self.error
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("mode", ["in-place", "rotate"])
+@pytest.mark.parametrize("error", [LeaseLost("x"), KeyboardInterrupt(), MemoryError()])
+def test_a_compaction_that_fails_leaves_everything_as_it_was(
+    store: Store, mode: str, error: BaseException
+) -> None:
+    """Also for an interrupt in the middle: the same messages, the same id, and the next attempt
+    works."""
+    failing: Any = Failing(store)
+    session = begun(failing, new={"mode": mode})
+    before, name = session.messages, session.id
+    failing.method = "commit" if mode == "in-place" else "rotate"
+    failing.error = error
+    if isinstance(error, LeaseLost):
+        assert session.compact(force=True).reason == "aborted"
+    else:
+        with pytest.raises(type(error)):
+            session.compact(force=True)
+    failing.method = ""
+    assert (session.messages, session.id) == (before, name)
+    assert current_session() == name
+    assert store.session(name).ended is None
+    assert session.compact(force=True).status == "compacted"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
+def test_an_append_that_is_cut_off_leaves_what_the_store_holds(
+    store: Store, error: BaseException
+) -> None:
+    """What was not acknowledged is not there, and the session goes on."""
+    failing: Any = Failing(store)
+    session = begun(failing)
+    before = session.messages
+    failing.method, failing.error = "append", error
+    with pytest.raises(type(error)):
+        session.append(*talk(20, 1))
+    failing.method = ""
+    assert session.messages == before
+    session.append(*talk(21, 1))
+    assert session.messages == before + talk(21, 1)
+
+
+def test_somebody_else_who_compacts_is_named_and_nothing_happens(store: Store) -> None:
+    """Contention is an answer, not an error."""
+    session = begun(store)
+    before = session.messages
+    lease = store.acquire(session.id, "another host pid 7", 60.0)
+    assert isinstance(lease, Lease)
+    report = session.compact(force=True)
+    assert (report.status, report.reason) == ("unchanged", "already running")
+    assert "another host pid 7" in report.detail
+    assert session.messages == before
+    store.release(lease)
+    assert session.compact(force=True).status == "compacted"
+
+
+def test_leases_that_do_not_work_are_done_without_and_said_once(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The swap of the view alone then decides who was first."""
+    failing: Any = Failing(store)
+    session = begun(failing)
+    failing.method = "acquire"
+    failing.error = StoreUnavailable("leases", "are broken", remedy="none")
+    with caplog.at_level(logging.WARNING):
+        assert session.compact(force=True).status == "compacted"
+        session.append(*talk(20, 20))
+        assert session.compact(force=True).status == "compacted"
+    assert sum("leases" in record.message for record in caplog.records) == 1
+
+
+def test_two_processes_append_and_both_see_everything(store: Store) -> None:
+    """What the other one wrote is taken up; nothing is lost or written twice."""
+    first = begun(store)
+    second = Session.resume(store, first.id, engine=engine)
+    first.append(*talk(20, 1))
+    second.append(*talk(21, 1))
+    first.append(*talk(22, 1))
+    assert first.messages[-6:] == talk(20, 3)
+    assert store.session(first.id).length == 47
+
+
+def test_a_request_that_was_too_long_is_compacted_and_sent_once_more(store: Store) -> None:
+    """The window is taken from the error; another error comes out as it is."""
+    session = begun(store)
+    calls: list[int] = []
+
+    def model(messages: list[Any]) -> str:
+        calls.append(len(messages))
+        if len(calls) == 1:
+            raise RuntimeError("prompt is too long: 9000 tokens > 6000 maximum")
+        return "fine"
+
+    assert session.send(model) == "fine"
+    assert calls[1] < calls[0]
+    assert session.engine.context_length == 6_000
+
+    def broken(messages: list[Any]) -> str:
+        raise ValueError("something else")
+
+    with pytest.raises(ValueError, match="something else"):
+        session.send(broken)
+
+
+def test_the_system_prompt_is_rendered_at_the_start_and_after_compactions_only(
+    store: Store,
+) -> None:
+    """Between two compactions it stays the same bytes, also after a restart."""
+    rendered: list[int] = []
+
+    def system(info: SessionInfo) -> str:
+        rendered.append(1)
+        return f"You help. Memory {len(rendered)}."
+
+    hooks = Hooks(system=system)
+    session = begun(store, hooks=hooks)
+    assert session.messages[0]["content"] == "You help. Memory 1."
+    session.append(*talk(20, 1))
+    again = Session.resume(store, session.id, engine=engine, hooks=hooks)
+    assert again.messages[0]["content"] == "You help. Memory 1."
+    again.compact(force=True)
+    assert again.messages[0]["content"] == "You help. Memory 2."
+
+
+def test_branches_subagents_and_resets_have_their_own_way(store: Store) -> None:
+    """A branch shares what came before; a subagent and a reset share nothing."""
+    session = begun(store)
+    branch = session.branch(3, title="other way")
+    branch.append(*talk(90, 1))
+    assert branch.messages == session.messages[:3] + talk(90, 1)
+    helper = session.delegate(title="look it up")
+    assert (helper.info.kind, helper.messages) == ("subagent", [])
+    fresh = session.reset()
+    assert store.session(session.id).end_reason == "reset"
+    assert fresh.info.parent_id == session.id
+    assert [one.descent for one in store.lineage(session.id)].count("branch") == 1
+
+
+def test_pins_stay_and_usage_is_kept(store: Store) -> None:
+    """A pinned message is there after the compaction; usage counts cached tokens."""
+    session = begun(store)
+    pinned = session.messages[5]
+    session.pin(5, "the rule")
+    session.used({"prompt_tokens": 4_000, "completion_tokens": 5,
+                  "prompt_tokens_details": {"cached_tokens": 3_000}}, cost=0.01)  # fmt: skip
+    session.compact(force=True)
+    assert pinned in session.messages
+    (row,) = store.usage(session.id)
+    assert (row.input_tokens, row.cache_read_tokens, row.output_tokens) == (4_000, 3_000, 5)
+    with pytest.raises(UnknownReference):
+        session.recall("hf-0000000000")
+
+
+def test_log_records_carry_the_session() -> None:
+    """The field is there for every record, whoever logs."""
+    record = logging.LogRecord("x", logging.INFO, "", 0, "m", (), None)
+    assert SessionField().filter(record)
+    assert record.holdfast_session == current_session()
