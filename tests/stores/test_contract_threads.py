@@ -90,7 +90,10 @@ def test_of_many_that_want_a_lease_one_gets_it(store: Store) -> None:
     """Under one fence."""
     session_id = session(store)
     got: list[object] = []
-    together(*[lambda: got.append(store.acquire(session_id, "h", 60.0))] * 6)
+    together(*(
+        lambda holder=holder: got.append(store.acquire(session_id, holder, 60.0))
+        for holder in "abcdef"
+    ))  # fmt: skip
     assert sum(isinstance(each, Lease) for each in got) == 1
 
 
