@@ -21,7 +21,7 @@ Place: TypeAlias = tuple[int, int]
 
 REACH = 2
 """How far neighbours count."""
-_WEIGHTS = {-2: 0.15, -1: 0.6, 0: 1.0, 1: 0.25, 2: 0.15}
+_WEIGHTS = {-2: 0.1, -1: 0.6, 0: 1.0, 1: 0.2, 2: 0.1}
 _SATURATION = 0.8
 """The second occurrence of a word says much less than the first."""
 _LENGTH = 0.6

@@ -155,5 +155,5 @@ def _tools() -> _Tools:
 def _dictionary() -> zstandard.ZstdCompressionDict:
     data = (files("holdfast.stores") / "dictionary.zdict").read_bytes()
     dictionary = zstandard.ZstdCompressionDict(data)
-    dictionary.precompute_compress(level=_LEVEL)
+    dictionary.precompute_compress(level=_LEVEL)  # pyright: ignore[reportUnknownMemberType]
     return dictionary

@@ -13,7 +13,7 @@ import apsw
 from holdfast.errors import StoreUnavailable
 from holdfast.search.values import Match, Wanted
 from holdfast.stores.database import BodyKey, MessageRow, Packed, Row, Statements, Ticks, Value
-from holdfast.stores.sqlite import index, upkeep
+from holdfast.stores.sqlite import index, matching, upkeep
 from holdfast.stores.sqlite.clock import ticks
 from holdfast.stores.sqlite.connection import Connection
 from holdfast.stores.sqlite.connections import Connections
@@ -132,8 +132,12 @@ class SqliteDatabase:
         return index.remove_messages(tx, self.tenant, session)
 
     def match(self, wanted: Wanted, most: int) -> list[Match]:
-        """Return what fits, the best first."""
-        raise NotImplementedError
+        """Return what fits, the best first; what the substring index lacks is looked through."""
+        if matching.reads_substrings(wanted) and not self.read_only:
+            with suppress(StoreUnavailable):  # a search must not fail because the file is busy
+                if self.read(self.unindexed):
+                    self.complete_index(None)
+        return self.read(lambda tx: matching.match(tx, self.tenant, wanted, most))
 
     def complete_index(self, most: int | None) -> int:
         """Index substrings in short transactions, so that no writer waits long."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import MessageRow, Row, Statements
 
+_END = "\n\n"
+"""So that a trigram begins with each character of a text, also with its last two."""
 _BATCH_MESSAGES = 250
 _BATCH_BYTES = 2_000_000
 """One transaction of `complete`: some tens of milliseconds, in which other writers wait."""
@@ -83,7 +85,7 @@ def _complete_some(tx: Statements, limit: int) -> int:
     if taken:
         tx.many(
             "INSERT INTO trigrams (rowid, text) VALUES (?, ?)",
-            [(row[0], unpack(tx, *row[1:])[1].decode()) for row in taken],
+            [(row[0], unpack(tx, *row[1:])[1].decode() + _END) for row in taken],
         )
         tx.run("UPDATE meta SET value = ? WHERE name = 'trigrams'", (taken[-1][0],))
     return len(taken)

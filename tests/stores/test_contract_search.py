@@ -1,0 +1,108 @@
+"""Finding: what the indexes of a store promise, on every back-end. Queries: tests/search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.search.query import parse_query
+from holdfast.search.values import Wanted
+from holdfast.stores.store import Store
+from holdfast.stores.values import NewMessage, NewSession, NewView
+
+
+def said(text: str) -> NewMessage:
+    return NewMessage(body=text.encode(), role="user", text=text)
+
+
+def found(store: Store, query: str) -> list[tuple[str, int]]:
+    matches = store.match(Wanted(query=parse_query(query)), most=20)
+    return sorted((match.session_id, match.position) for match in matches)
+
+
+@pytest.fixture
+def session_id(store: Store) -> str:
+    return store.create(NewSession(dialect="openai-chat", id="s")).id
+
+
+def test_a_message_is_found_by_its_words_as_soon_as_it_is_appended(
+    store: Store, session_id: str
+) -> None:
+    """The index of words is written with the message."""
+    store.append(session_id, [said("the compiler crashed"), said("nothing here")])
+    assert found(store, "compiler") == [("s", 0)]
+    assert found(store, "crashing") == [("s", 0)]
+
+
+@pytest.mark.parametrize("query", ["o_ba", "foo_bar.py", "#10896", "连接", "错误"])
+def test_a_substring_is_found_whether_the_index_is_complete_or_not(
+    store: Store, session_id: str, query: str
+) -> None:
+    """The substring index may lag; a hit is never missed."""
+    store.append(session_id, [said("see foo_bar.py, #10896"), said("数据库连接错误")])
+    store.complete_index()
+    store.append(session_id, [said("again foo_bar.py, #10896: 数据库连接错误")])
+    hits = found(store, query)
+    assert ("s", 2) in hits
+    assert len(hits) == 2
+    store.complete_index()
+    assert found(store, query) == hits
+    assert store.health().unindexed == 0
+
+
+def test_completing_the_index_goes_in_steps(store: Store, session_id: str) -> None:
+    """At most so many at a time, until none is left."""
+    store.append(session_id, [said(f"message number {number}") for number in range(10)])
+    lacking = store.health().unindexed
+    done = store.complete_index(4)
+    assert done == min(4, lacking)
+    assert store.health().unindexed == lacking - done
+    assert store.complete_index() == lacking - done
+    assert store.complete_index() == 0
+
+
+def test_a_compaction_and_a_branch_do_not_touch_what_is_found(
+    store: Store, session_id: str
+) -> None:
+    """What is folded is found still, and what is shared is found once."""
+    store.append(session_id, [said("a zebra"), said("b")])
+    store.commit(session_id, NewView(items=b"", length=2), expect=0)
+    store.create(NewSession(dialect="x"), parent_id=session_id, descent="branch")
+    store.rotate(session_id, NewSession(dialect="x"), NewView(items=b"", length=2), expect=1)
+    assert found(store, "zebra") == [("s", 0)]
+
+
+def test_ids_that_come_again_are_indexed_again(store: Store, session_id: str) -> None:
+    """After the newest messages were erased, new ones are found by their substrings."""
+    store.append(session_id, [said("first aaa_bbb")])
+    other = store.create(NewSession(dialect="x", id="t")).id
+    store.append(other, [said("second ccc_ddd"), said("third ccc_ddd")])
+    store.complete_index()
+    store.erase([other], vacuum=False)
+    store.append(session_id, [said("fourth eee_fff"), said("fifth eee_fff")])
+    assert found(store, "ee_f") == [("s", 1), ("s", 2)]
+    assert found(store, "cc_d") == []
+
+
+def test_tenants_and_profiles_do_not_find_each_other(home: Any) -> None:
+    """What one has, another neither finds, reads nor counts, also under the same ids."""
+    stores = [
+        home.open(tenant="a"),
+        home.open(tenant="b"),
+        home.open(tenant="a", profile="work"),
+    ]
+    for number, store in enumerate(stores):
+        assert store.create(NewSession(dialect="x", id="same", source_id="s")).id == "same"
+        store.append("same", [said(f"word{number} shared_part")])
+    for number, store in enumerate(stores):
+        assert [message.body for message in store.read("same")] == [
+            f"word{number} shared_part".encode()
+        ]
+        assert found(store, f"word{number}") == [("same", 0)]
+        assert found(store, "hared_par") == [("same", 0)]
+        assert found(store, f"word{(number + 1) % 3}") == []
+        assert store.health().messages == 1
+    stores[0].erase(["same"])
+    assert [store.health().messages for store in stores] == [0, 1, 1]
+    assert stores[1].read("same")[0].body == b"word1 shared_part"
