@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import apsw
+import sqlite3
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +12,8 @@ from holdfast.search.stem import folded, stem, words_of
 
 ENDINGS = (
     "", "s", "es", "ies", "ed", "eed", "ing", "y", "ly", "ational", "ization", "fulness", "ement",
-    "ment", "ent", "ion", "tion", "sion", "able", "ible", "icate", "ative", "ness", "e", "ll", "logi",
-    "ousli", "biliti", "iviti", "ative", "alize", "er", "ss", "sses", "bli",
+    "ment", "ent", "ion", "tion", "sion", "able", "ible", "icate", "ative", "ness", "e", "ll",
+    "logi", "ousli", "biliti", "iviti", "ative", "alize", "er", "ss", "sses", "bli",
 )  # fmt: skip
 letters = st.text("abeilnorstuvyz", min_size=1, max_size=9)
 words = st.builds(lambda begin, one, two: begin + one + two, letters,
@@ -23,11 +24,11 @@ words = st.builds(lambda begin, one, two: begin + one + two, letters,
                 min_size=1, max_size=200, unique=True))  # fmt: skip
 def test_a_stem_is_what_sqlite_indexes(drawn: list[str]) -> None:
     """The stemmer is the same as that of FTS5, so what ranks is what was found."""
-    connection = apsw.Connection(":memory:")
+    connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
     connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'instance')")
     connection.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", list(enumerate(drawn)))
-    indexed = dict(connection.execute("SELECT doc, term FROM v").fetchall())
+    indexed = dict(connection.execute("SELECT doc, term FROM v"))
     assert [stem(word) for word in drawn] == [indexed[number] for number in range(len(drawn))]
 
 

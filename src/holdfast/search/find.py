@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from holdfast.search.places import holds
+from holdfast.search.query import parted
 from holdfast.search.rank import REACH, Place, freshness, rarity, read, scores
 from holdfast.search.values import Match, Term, Wanted
 
@@ -79,6 +80,8 @@ def find(index: Index, wanted: Wanted, most: int) -> list[Match]:
     whole = index.having(terms, NEWEST, oldest=oldest)
     if wanted.sort != "relevance" and whole.ids:
         return _listed(index, whole.ids[:most], wanted)
+    if not whole.ids:
+        terms = parted(terms)
     return _ranked(index, wanted, terms, whole, most)
 
 

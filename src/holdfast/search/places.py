@@ -27,13 +27,23 @@ class _Letters(dict[int, str]):
 _LETTERS = _Letters()
 
 
+_ACCENTED = re.compile("[\u00c0-\u02af\u0370-\u07ff\u1e00-\u1fff\u2126-\u212b\uff21-\uff3a]")
+"""Where small letters or accents are; most of what is not ASCII are frames, arrows and Chinese."""
+
+
 def flat(text: str) -> str:
     """Return a text in small letters without accents, each character at its place."""
-    return text.lower() if text.isascii() else text.translate(_LETTERS)
+    if text.isascii() or not _ACCENTED.search(text):
+        small = text.lower()
+        if len(small) == len(text):
+            return small
+    return text.translate(_LETTERS)
 
 
 def holds(text: str, term: Term) -> bool:
     """Return whether a text has the term."""
+    if term.kind == "substring":
+        return term.text in text or _holds_small(text, term.text)
     return next(places(text, flat(text), term), None) is not None
 
 
@@ -91,6 +101,13 @@ def _side_by_side(flattened: str, words: tuple[str, ...]) -> Iterator[tuple[int,
             at = found.end()
         if at is not None:
             yield start, at
+
+
+def _holds_small(text: str, wanted: str) -> bool:
+    """Bytes take any text at the speed of ASCII."""
+    if wanted.isascii():
+        return wanted.lower().encode() in text.encode("utf-8", "replace").lower()
+    return wanted.casefold() in text.casefold()
 
 
 def _in_word(char: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
@@ -62,9 +62,18 @@ def parse_query(text: str) -> Query:
     )
 
 
-def is_unspaced(text: str) -> bool:
-    """Return whether a text is of scripts without blanks between words."""
-    return _UNSPACED_RUN.fullmatch(text) is not None
+def parted(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return terms with runs of scripts without blanks in pieces of two characters.
+
+    That is how long words of Chinese mostly are; nobody says where one ends.
+    """
+    pieces: dict[str, Term] = {}
+    for term in terms:
+        whole = term.quoted or len(term.text) <= 2 or not _UNSPACED_RUN.fullmatch(term.text)
+        for at in (0,) if whole else range(len(term.text) - 1):
+            piece = term if whole else Term(kind="substring", text=term.text[at : at + 2])
+            pieces.setdefault(piece.text, piece)
+    return tuple(pieces.values())[:MOST_TERMS]
 
 
 def _terms(text: str) -> Iterator[tuple[Term, bool]]:

@@ -21,15 +21,15 @@ Place: TypeAlias = tuple[int, int]
 
 REACH = 2
 """How far neighbours count."""
-_WEIGHTS = {-2: 0.15, -1: 0.6, 0: 1.0, 1: 0.25, 2: 0.15}
-_SATURATION = 0.8
+_WEIGHTS = {-2: 0.2, -1: 0.6, 0: 1.0, 1: 0.2, 2: 0.1}
+_SATURATION = 0.6
 """The second occurrence of a word says much less than the first."""
 _LENGTH = 0.6
 """How much a long message counts less; 1 is in proportion."""
 _LONGEST = 4.0
 """A whole log file is not worth less than four ordinary messages."""
 _NEAR_CHARS = 24
-_NEAR = 0.2
+_NEAR = 0.1
 """Two terms close together, as part of the rarer one's weight: breaks ties."""
 _HALF_LIFE = 30 * 86_400.0
 _READ_CHARS = 60_000

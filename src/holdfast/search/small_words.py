@@ -80,13 +80,12 @@ OTHERS = tuple(
 def small_words(words: list[str]) -> frozenset[str]:
     """Return those of the words that are small in the language that has most of them.
 
-    English where two are level, because its small words mean more in other languages than theirs
-    in English.
+    English where two are level. One word alone proves no other language in Latin letters: `die`.
     """
     seen = frozenset(words)
     best = seen & ENGLISH
     for other in OTHERS:
         found = seen & other
-        if len(found) > len(best):
+        if len(found) > len(best) and (len(found) > 1 or not "".join(found).isascii()):
             best = found
     return best

@@ -66,7 +66,7 @@ def _short(word: str) -> bool:
 
 
 def _step_1a(word: str) -> str:
-    if word.endswith(("sses", "ies")):
+    if word.endswith("sses") or (word.endswith("ies") and len(word) > 3):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 

@@ -19,8 +19,9 @@ _MOST_DEPTH = 64
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?)"
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ue000-\uf8ff\U000f0000-\U0010ffff]+")
+"""Signs of icon fonts too: an index takes them for letters of the word beside them."""
+_SURROGATE = re.compile("[\ud800-\udfff]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\-_]{200,}+={0,2}")
 
 
@@ -45,8 +46,8 @@ def searchable(message: Message) -> Searchable:
 
 
 def clean(text: str) -> str:
-    """Return a text without terminal codes; control characters are blanks, a half of a surrogate
-    pair is the mark for an unknown character. Doing it twice is doing it once.
+    """Return a text without terminal codes; control characters are a blank, halves of surrogate
+    pairs are the mark for an unknown character. Doing it twice is doing it once.
     """
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
@@ -98,7 +99,7 @@ def _kept(found: re.Match[str]) -> str:
         any(char.isdigit() for char in sample)
         and any(char.isupper() for char in sample)
         and any(char.islower() for char in sample)
-        and sample.count("/") + sample.count("-") + sample.count("_") < 20
+        and sample.count("/") + sample.count("-") + sample.count("_") < 12
     )
     return " " if mixed else run
 

@@ -8,7 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.search.values import Filters, Wanted
-from holdfast.stores.database import Value
+from holdfast.stores.database import Statements, Value
+
+_LAST = 2**62
+_END = (
+    "SELECT m.id FROM messages AS m WHERE m.tenant = k.tenant AND m.session = k.key"
+    " ORDER BY m.position {} LIMIT 1"
+)
 
 
 class Conditions(Struct, frozen=True):
@@ -34,6 +40,31 @@ def conditions(tenant: str, wanted: Wanted) -> Conditions:
     return Conditions(" AND ".join(parts), tuple(values))
 
 
+def within(tx: Statements, tenant: str, wanted: Wanted) -> tuple[int, int]:
+    """Return the first and last id that can be found: those of the sessions that are looked in.
+
+    It spares an index most of a common word, where only one session of thousands is asked.
+    """
+    low, high = 0, _LAST
+    for filters in (wanted.filters, wanted.query.filters):
+        if filters.sessions:
+            named, names = _named(filters.sessions)
+            found = tx.row(
+                f"SELECT min(({_END.format('ASC')})), max(({_END.format('DESC')}))"
+                " FROM sessions AS k WHERE k.tenant = ? AND k.root IN"
+                f" (SELECT t.root FROM sessions AS t WHERE t.tenant = ? AND {named})",
+                (tenant, tenant, *names),
+            )
+            low = max(low, found[0] or 0) if found else low
+            high = min(high, found[1] or 0) if found else high
+    return low, high
+
+
+def _named(sessions: Sequence[str]) -> tuple[str, list[Value]]:
+    named = _any_of(["substr(t.id, 1, length(?)) = ?"] * len(sessions))
+    return named, [name for name in sessions for _ in range(2)]
+
+
 def _add(tenant: str, filters: Filters, parts: list[str], values: list[Value]) -> None:
     _among("m.role", filters.roles, parts, values)
     _among("lower(s.source)", [source.lower() for source in filters.sources], parts, values)
@@ -47,8 +78,7 @@ def _add(tenant: str, filters: Filters, parts: list[str], values: list[Value]) -
         parts.append("m.time < ?")
         values.append(filters.until)
     if filters.sessions:
-        named = _any_of(["substr(t.id, 1, length(?)) = ?"] * len(filters.sessions))
-        names: list[Value] = [name for name in filters.sessions for _ in range(2)]
+        named, names = _named(filters.sessions)
         parts.append(
             f"(m.session IN (SELECT t.key FROM sessions AS t WHERE t.tenant = ? AND {named})"
             " OR EXISTS (SELECT 1 FROM segments AS g JOIN sessions AS t ON t.key = g.session"

@@ -133,8 +133,7 @@ class SqliteDatabase:
 
     def match(self, wanted: Wanted, most: int) -> list[Match]:
         """Return what fits, the best first; what the substring index lacks is looked through."""
-        terms = (*wanted.query.terms, *wanted.query.without)
-        if any(term.kind != "word" for term in terms) and not self.read_only:
+        if matching.reads_substrings(wanted) and not self.read_only:
             with suppress(StoreUnavailable):  # a search must not fail because the file is busy
                 if self.read(self.unindexed):
                     self.complete_index(None)

@@ -15,13 +15,15 @@ from holdfast.search.places import holds
 from holdfast.search.values import Match, Term, Wanted
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Statements
-from holdfast.stores.sqlite.conditions import Conditions, conditions
+from holdfast.stores.sqlite.conditions import Conditions, conditions, within
 
 _GRAM = 3
-_MOST_GRAMS = 16
+_MOST_GRAMS = 12
 _CANDIDATES = 2_000
 _VERIFIED = 300
-"""Messages whose text is looked into until so many hold it."""
+"""Texts are looked into until so many hold what is wanted, or until `_ENOUGH` of `_LOOKED`."""
+_LOOKED = 600
+_ENOUGH = 60
 _SHORT_ROWS = 5_000
 _SHORT_SCAN = 1_000
 _BATCH = 100
@@ -29,23 +31,33 @@ _JOINED = "CROSS JOIN messages AS m ON m.id = {0} CROSS JOIN sessions AS s ON s.
 _COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
 
 
-def match(open: Statements, tenant: str, wanted: Wanted, most: int) -> list[Match]:
+def match(tx: Statements, tenant: str, wanted: Wanted, most: int) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    return find(SqliteIndex(open, conditions(tenant, wanted), wanted), wanted, most)
+    where = conditions(tenant, wanted)
+    return find(SqliteIndex(tx, where, within(tx, tenant, wanted), wanted), wanted, most)
+
+
+def reads_substrings(wanted: Wanted) -> bool:
+    """Return whether the index of trigrams is asked."""
+    return any(not _by_words(term) or _by_both(term) for term in wanted.query.terms)
 
 
 class SqliteIndex:
-    """The two indexes of a file, as one state of it has them; `search.find` says what each gives."""
+    """The two indexes of a file, as one state of it has them: an `Index` of `search.find`."""
 
-    def __init__(self, open: Statements, where: Conditions, wanted: Wanted) -> None:
-        self._open = open
+    def __init__(
+        self, tx: Statements, where: Conditions, ids: tuple[int, int], wanted: Wanted
+    ) -> None:
+        self._tx = tx
         self._where = where
+        self._range = ids
         self._without = wanted.query.without
         self._texts: dict[int, str] = {}
+        self._known: dict[tuple[str, str, int, bool], list[int]] = {}
 
     def total(self) -> float:
         """Return the newest id: nearly all are there."""
-        found = self._open.row("SELECT max(id) FROM messages")
+        found = self._tx.row("SELECT max(id) FROM messages")
         return float(found[0] or 0) if found else 0.0
 
     def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
@@ -57,16 +69,17 @@ class SqliteIndex:
         if by_text:
             return self._by_text(by_words, by_text, oldest)
         ids = self._clear(self._words(by_words, most, oldest), most)
-        phrases = [term for term in by_words if term.kind == "phrase" and len(term.text) >= _GRAM]
-        if phrases and len(ids) < min(most, _VERIFIED):
-            others = [term for term in by_words if term.kind != "phrase"]
-            more = self._by_text(others, phrases, oldest).ids
+        both = [term for term in by_words if _by_both(term)]
+        if both and len(ids) < min(most, _ENOUGH):
+            others = [term for term in by_words if not _by_both(term)]
+            exact = [Term(kind="substring", text=term.text) for term in both]
+            more = self._by_text(others, exact, oldest).ids
             ids = sorted({*ids, *more}, reverse=not oldest)[:most]
         return self._counted(ids, most)
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""
-        found = self._open.rows(
+        found = self._tx.rows(
             f"SELECT {_COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
             f" WHERE {self._where.sql}",
             (_json(ids), *self._where.values),
@@ -75,7 +88,7 @@ class SqliteIndex:
 
     def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
         """Return those that pass the filters."""
-        found = self._open.rows(
+        found = self._tx.rows(
             f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN messages AS m"
             " ON m.tenant = ? AND m.session = json_extract(j.value, '$[0]')"
             " AND m.position = json_extract(j.value, '$[1]')"
@@ -89,18 +102,18 @@ class SqliteIndex:
         """Return at least these; what was read once is kept."""
         missing = [message for message in ids if message not in self._texts]
         if missing:
-            rows = self._open.rows(
+            rows = self._tx.rows(
                 "SELECT m.id, b.tenant, b.key, b.parts, b.packed FROM json_each(?) AS j"
                 " CROSS JOIN messages AS m ON m.id = j.value"
                 " CROSS JOIN bodies AS b ON b.key = m.body",
                 (_json(missing),),
             )
             for message, *body in rows:
-                self._texts[message] = unpack(self._open, *body)[1].decode()
+                self._texts[message] = unpack(self._tx, *body)[1].decode()
         return self._texts
 
     def _all(self, most: int, oldest: bool, above: int) -> list[int]:
-        found = self._open.rows(
+        found = self._tx.rows(
             "SELECT m.id FROM messages AS m CROSS JOIN sessions AS s ON s.key = m.session"
             f" WHERE m.id > ? AND {self._where.sql} ORDER BY m.id {_order(oldest)} LIMIT ?",
             (above, *self._where.values, most),
@@ -108,13 +121,16 @@ class SqliteIndex:
         return [row[0] for row in found]
 
     def _matching(self, index: str, expression: str, most: int, oldest: bool) -> list[int]:
-        found = self._open.rows(
-            f"SELECT m.id FROM {index} AS i {_JOINED.format('i.rowid')}"
-            f" WHERE {index} MATCH ? AND {self._where.sql} ORDER BY i.rowid {_order(oldest)}"
-            " LIMIT ?",
-            (expression, *self._where.values, most),
-        )
-        return [row[0] for row in found]
+        asked = (index, expression, most, oldest)
+        if asked not in self._known:
+            found = self._tx.rows(
+                f"SELECT m.id FROM {index} AS i {_JOINED.format('i.rowid')}"
+                f" WHERE {index} MATCH ? AND i.rowid BETWEEN ? AND ? AND {self._where.sql}"
+                f" ORDER BY i.rowid {_order(oldest)} LIMIT ?",
+                (expression, *self._range, *self._where.values, most),
+            )
+            self._known[asked] = [row[0] for row in found]
+        return self._known[asked]
 
     def _words(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         wanted = " AND ".join(_word(term) for term in terms)
@@ -155,7 +171,7 @@ class SqliteIndex:
 
     def _late(self, oldest: bool) -> list[int]:
         """Return the messages that the trigrams do not have yet."""
-        found = self._open.row("SELECT value FROM meta WHERE name = 'trigrams'")
+        found = self._tx.row("SELECT value FROM meta WHERE name = 'trigrams'")
         return self._all(-1, oldest, found[0] if found else 0)
 
     def _short(self, terms: Sequence[Term], oldest: bool) -> list[int]:
@@ -164,7 +180,7 @@ class SqliteIndex:
         Where these are too many to be counted, the newest messages are looked through instead.
         """
         begin = max((term.text for term in terms), key=len).lower()
-        found = self._open.rows(
+        found = self._tx.rows(
             "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
             (begin, begin + "\U0010ffff", _SHORT_ROWS),
         )
@@ -178,6 +194,8 @@ class SqliteIndex:
         kept: list[int] = []
         waiting = list(dict.fromkeys(ids))
         for start in range(0, len(waiting), _BATCH):
+            if start >= _LOOKED and len(kept) >= _ENOUGH:
+                break
             batch = waiting[start : start + _BATCH]
             texts = self.texts(batch)
             for message in batch:
@@ -205,6 +223,13 @@ def _by_words(term: Term) -> bool:
     return term.kind in ("word", "phrase")
 
 
+def _by_both(term: Term) -> bool:
+    """Whether the text is looked into too: a phrase can begin within a word, and the index of
+    words does not take all letters of all scripts for letters.
+    """
+    return term.kind == "phrase" or (term.kind == "word" and not term.text.isascii())
+
+
 def _word(term: Term) -> str:
     return _quoted(term.text) + ("*" if term.kind == "prefix" else "")
 
@@ -214,9 +239,9 @@ def _quoted(text: str) -> str:
 
 
 def _grams_of(text: str) -> list[str]:
-    """Return pieces of three characters from all over a text."""
+    """Return pieces of three characters from all over a text; every second one says enough."""
     last = len(text) - _GRAM
-    step = max(1, -(-last // _MOST_GRAMS))
+    step = max(2, -(-last // _MOST_GRAMS))
     return [text[at : at + _GRAM] for at in (*range(0, last, step), last)]
 
 
