@@ -81,6 +81,7 @@ def main() -> int:
     figures: dict[str, Any] = {}
     if options.part in ("quality", "all"):
         figures["quality"] = quality(data)
+        _show_quality(figures["quality"])
     if options.part in ("speed", "all"):
         sizes = [int(size) for size in options.sizes]
         figures["speed"] = speed(data, sizes, peer=not options.no_peer)
@@ -95,11 +96,13 @@ Form = Callable[[str], list[int]]
 """From a question to positions, the best first."""
 
 
-def quality(data: Path) -> dict[str, Any]:
-    """Print and return the recall of every form, for each conversation."""
+def quality(data: Path, only: str = "") -> dict[str, Any]:
+    """Return the recall of every form, for each conversation or for one."""
     questions = list(_lines(data / "qa" / "locomo.questions.jsonl.gz"))
     found: dict[str, Any] = {}
     for session in _lines(data / "qa" / "locomo.sessions.jsonl.gz"):
+        if only and session["id"] != only:
+            continue
         texts = [message["content"] for message in session["messages"]]
         asked = [
             one for one in questions
@@ -110,7 +113,6 @@ def quality(data: Path) -> dict[str, Any]:
             forms = {**_plain_forms(texts), "Holdfast": _ours(store)}
             found[session["id"]] = {name: _recall(form, asked) for name, form in forms.items()}
             found[session["id"]]["questions"] = len(asked)
-    _show_quality(found)
     return found
 
 
