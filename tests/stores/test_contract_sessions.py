@@ -64,6 +64,10 @@ def test_a_session_is_found_by_id_beginning_and_source_id(store: Store) -> None:
     assert store.find("/path/to file").id == "xyz"
     with pytest.raises(AmbiguousSession, match="abc, abcdef"):
         store.find("ab")
+    found = store.by_source("pi", "/path/to file")
+    assert found is not None
+    assert found.id == "xyz"
+    assert store.by_source("codex", "/path/to file") is store.by_source("pi", "") is None
     for odd in ("ab%", "ab_", "zz", ""):
         with pytest.raises(UnknownSession):
             store.find(odd)

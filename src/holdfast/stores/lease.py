@@ -21,7 +21,7 @@ def acquire(space: Space, tx: Statements, session_id: str, holder: str, ttl: flo
     fence = 1
     if row:
         fence, other, epoch, expires = int(row[0]) + 1, str(row[1]), row[2], row[3]
-        if other not in ("", holder) and epoch == clock.epoch and expires > clock.seconds:
+        if other not in ("", plain(holder)) and epoch == clock.epoch and expires > clock.seconds:
             return Held(other, expires - clock.seconds)
     tx.run(
         "INSERT INTO leases (tenant, session, fence, holder, epoch, expires)"
