@@ -48,7 +48,7 @@ def opened(options: Mapping[str, Any], use: Use) -> Store:
     place = place_of(options, settings)
     if use == "create":
         return open_store(place, profile=settings.profile)
-    is_own = settings.profile == own_profile(options)
+    own = is_own(options)
     try:
         store = open_store(place, profile=settings.profile, read_only=True)
     except StoreUnavailable as error:
@@ -56,10 +56,10 @@ def opened(options: Mapping[str, Any], use: Use) -> Store:
             say(f"no sessions are kept yet at {error.where}; `holdfast import` takes those of "
                 "your agents", 1)  # fmt: skip
             raise click.exceptions.Exit(1) from None
-        if not is_own and use != "write":
+        if not own and use != "write":
             raise
         return open_store(place, profile=settings.profile)
-    if use == "read" or (use == "search" and not is_own):
+    if use == "read" or (use == "search" and not own):
         return store
     try:
         return open_store(place, profile=settings.profile)
@@ -78,9 +78,9 @@ def place_of(options: Mapping[str, Any], settings: Settings) -> str | Path:
     return settings.store or home_folder() / "sessions"
 
 
-def own_profile(options: Mapping[str, Any]) -> str:
-    """Return the profile of the settings, whatever the command line names."""
-    return read_settings(options["config"]).profile
+def is_own(options: Mapping[str, Any]) -> bool:
+    """Return whether the command line names no other profile than that of the settings."""
+    return options["profile"] in (None, read_settings(options["config"]).profile)
 
 
 def is_missing(error: StoreUnavailable) -> bool:

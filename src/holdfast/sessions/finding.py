@@ -193,7 +193,7 @@ def _hit(store: Store, wanted: Wanted, match: Match, more: int, around: int, sho
     start, stop = max(match.position - around, 0), match.position + around + 1
     found = snippet(show(match.text), wanted.query.terms)
     return Hit(
-        session=info.id, source=info.source, source_id=info.source_id, title=show(info.title),
+        session=info.id, source=info.source, source_id=show(info.source_id), title=show(info.title),
         position=match.position, role=match.role, time=match.time, snippet=found.text,
         spans=found.marks, score=match.score, more=more,
         window=_shown(store.read(info.id, start, stop), info, show),
