@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Sequence
@@ -65,12 +66,21 @@ def test_an_address_tells_body_from_text() -> None:
     assert address_of(b"a", is_part=True) != address_of(b"a", is_part=False)
 
 
+@given(st.text(min_size=1), st.booleans())
+def test_a_text_that_stands_in_its_body_comes_back(text: str, ascii_only: bool) -> None:
+    """However its characters are written there."""
+    body = json.dumps({"role": "user", "content": text}, ensure_ascii=ascii_only).encode()
+    assert back(pack(body, text)) == (body, text.encode())
+
+
 def test_the_text_beside_its_body_costs_little() -> None:
-    """It is a repetition, which packing finds."""
+    """A place, where it stands there as it is; otherwise a repetition, which packing finds."""
     words = random.Random(1)
     text = " ".join("".join(words.choices("abcdefghij", k=6)) for _ in range(500))
     body = b'{"role":"user","content":"' + text.encode() + b'"}'
-    assert len(pack(body, text).packed) < 1.05 * len(pack(body, "").packed)
+    alone = len(pack(body, "").packed)
+    assert len(pack(body, text).packed) < alone + 16
+    assert len(pack(body, f"Title\n{text}").packed) < 1.05 * alone
 
 
 @pytest.mark.parametrize("damaged", [b"\1not a frame", b"\7x", b"\1"])

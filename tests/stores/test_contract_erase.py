@@ -113,7 +113,7 @@ def test_references_into_what_is_shared_stay_good(store: Store) -> None:
         store.commit("a", NewView(items=b"", length=2, references=(given,)), expect=0)
         view = NewView(items=b"", length=3)
         store.rotate("a", NewSession(dialect="x", id="b"), view, expect=1)
-        store.rotate("b", NewSession(dialect="x", id="c"), view, expect=1)
+        store.rotate("b", NewSession(dialect="x", id="c"), view, expect=2)
         store.erase(order)
         assert store.places("r", session_id="c") == (Place("c", given),)
         assert store.places("r") == (Place("c", given),)

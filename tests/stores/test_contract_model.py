@@ -139,7 +139,8 @@ class Machine(RuleBasedStateMachine):
             return multiple()
         made = self.store.rotate(name, NewSession(dialect="x"), new, expect=model.view)
         child = self.models[made.id] = Model(list(model.log))
-        child.view, child.previous, child.pins = 1, [0], dict(model.pins)
+        child.previous = [0, 1] if model.view else [0]
+        child.view, child.pins = len(child.previous), dict(model.pins)
         model.closed_for = made.id
         return made.id
 

@@ -1,8 +1,9 @@
 """Bodies as they lie in a database: packed, each once, and back byte for byte.
 
-A content is a body with the text that a search sees: side by side, because the text is in the
-body already and packs to almost nothing there. Its address is its sha256. Long runs of base64
-are cut out of it and stored by themselves, so that an image that comes again costs nothing.
+A content is a body with the text that a search sees. Most texts stand in their body as one JSON
+string: then only the place is kept; others follow the body, of which packing finds them to be
+repetitions. Its address is its sha256. Long runs of base64 are cut out of it and stored by
+themselves, so that an image that comes again costs nothing.
 
 A packed content begins with its form: 0 as it is, 1 zstd with the dictionary of this package.
 The dictionary is shipped and not trained from a store's own bodies: it would keep pieces of what
@@ -16,6 +17,7 @@ import threading
 from functools import cache
 from importlib.resources import files
 
+import msgspec
 import zstandard
 
 from holdfast.stores.database import BodyKey, Packed, Statements
@@ -33,7 +35,7 @@ _LEAST_RUN = b"\1" * RUN_BYTES
 
 def pack(body: bytes, text: str) -> Packed:
     """Return a body and its text, ready to be written; `text` holds no lone surrogates."""
-    content = b"".join((_as_varint(len(body)), body, text.encode()))
+    content = _joined(body, text)
     address = hashlib.sha256(content).digest()
     if len(content) < RUN_BYTES:
         return Packed(address, len(body), squeeze(content))
@@ -47,8 +49,14 @@ def unpack(
 ) -> tuple[bytes, bytes]:
     """Return a body and its text, in UTF-8, from a row of `bodies`."""
     content = content_of(tx, tenant, key, parts, packed)
-    length, start = _from_varint(content)
-    return content[start : start + length], content[start + length :]
+    head, start = _from_varint(content, 0)
+    stop = start + (head >> 1)
+    body = content[start:stop]
+    if not head & 1:
+        return body, content[stop:]
+    at, stop = _from_varint(content, stop)
+    size, stop = _from_varint(content, stop)
+    return body, msgspec.json.decode(b'"%b"' % body[at : at + size], type=str).encode()
 
 
 def content_of(tx: Statements, tenant: str, key: BodyKey, parts: int, packed: bytes) -> bytes:
@@ -115,6 +123,16 @@ def _cut(content: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
     return b"".join(rest), runs
 
 
+def _joined(body: bytes, text: str) -> bytes:
+    """Return a content: the size of the body, doubled, plus 1 where the text is a place in it."""
+    quoted = msgspec.json.encode(text)[1:-1]
+    at = body.find(quoted) if quoted else -1
+    if at < 0:
+        return b"".join((_as_varint(len(body) << 1), body, text.encode()))
+    place = (_as_varint(at), _as_varint(len(quoted)))
+    return b"".join((_as_varint(len(body) << 1 | 1), body, *place))
+
+
 def _as_varint(number: int) -> bytes:
     out = bytearray()
     while number > 0x7F:
@@ -124,8 +142,9 @@ def _as_varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _from_varint(content: bytes) -> tuple[int, int]:
-    number = shift = at = 0
+def _from_varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place, and the place behind it."""
+    number = shift = 0
     while True:
         byte = content[at]
         number |= (byte & 0x7F) << shift

@@ -27,7 +27,6 @@ _LONGEST_PAUSE_SECONDS = 0.1
 _SETTINGS = """
 PRAGMA synchronous = FULL;
 PRAGMA temp_store = MEMORY;
-PRAGMA wal_autocheckpoint = 2000;
 PRAGMA journal_size_limit = 33554432;
 """
 
