@@ -111,6 +111,21 @@ def test_a_rotation_goes_on_in_a_child(store: Store) -> None:
     assert (view.items, view.state) == (b"v", b"s")
 
 
+def test_an_undo_in_a_child_shows_what_its_parent_showed(store: Store) -> None:
+    """A session that rotates again and again goes back one compaction at a time."""
+    parent = filled(store, 4)
+    first = store.rotate(parent, new(), NewView(items=b"one", length=4, state=b"1"), expect=0)
+    second = store.rotate(
+        first.id, new(), NewView(items=b"two", length=4, state=b"2"), expect=first.view
+    )
+    back = store.undo(second.id)
+    found = store.view(second.id)
+    assert found is not None
+    assert (found.items, found.state, back.compactions) == (b"one", b"1", 1)
+    store.undo(second.id)
+    assert store.view(second.id) is None
+
+
 def test_a_rotation_that_fails_leaves_the_parent_as_it_was(store: Store) -> None:
     """A taken id, another view, a lost lease: nothing of it is kept."""
     parent = filled(store, 2, title="T")

@@ -45,6 +45,7 @@ _NOBODY = Hooks()
 class _Between(Struct, frozen=True):
     """A snapshot that was taken between two compactions, and the view that it belongs to."""
 
+    session_id: str
     view: int
     snapshot: Raw
 
@@ -465,7 +466,7 @@ class Session:
         saved = store.state(info.id)
         if saved:
             between = msgspec.json.decode(saved, type=_Between)
-            if between.view == info.view:
+            if (between.session_id, between.view) == (info.id, info.view):
                 snapshot = bytes(between.snapshot)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         if rows:
@@ -488,7 +489,7 @@ class Session:
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""
-        between = _Between(self._info.view, Raw(self._engine.snapshot()))
+        between = _Between(self.id, self._info.view, Raw(self._engine.snapshot()))
         self._store.save_state(self.id, msgspec.json.encode(between))
         self._known_state = self._engine.state
 

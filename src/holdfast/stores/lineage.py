@@ -37,7 +37,9 @@ def create(
         raise Conflict(parent.info.id, f"it has {length} messages, there is no place {shared}")
     child = insert(space, tx, new, parent, descent=descent, at=shared)
     if descent in _SHARING:
-        _copy_view(space, tx, parent, child)
+        if copy_view(space, tx, parent, child):
+            update(space, tx, child.key, {"view": 1, "compactions": parent.info.compactions})
+            copy_state(space, tx, parent, child)
         copy_pins(space, tx, parent, child)
     return found(space, tx, child.info.id).info
 
@@ -314,17 +316,18 @@ def _base(title: str) -> tuple[str, int]:
     return (numbered[1], int(numbered[2])) if numbered else (title, 1)
 
 
-def _copy_view(space: Space, tx: Statements, parent: Found, child: Found) -> None:
-    """Give a branch its parent's view, where that covers no more than what is shared."""
+def copy_view(space: Space, tx: Statements, parent: Found, child: Found) -> int:
+    """Give a child its parent's view, where that covers no more than what is shared.
+
+    Return its number there, 0 where the child begins with the log as it is.
+    """
     copied = tx.run(
         "INSERT INTO views (tenant, session, number, previous, created, reason, length, items,"
         " state, report) SELECT tenant, ?, 1, 0, created, reason, length, items, state, report"
         " FROM views WHERE tenant = ? AND session = ? AND number = ? AND length <= ?",
         (child.key, space.tenant, parent.key, parent.info.view, child.info.forked_at),
     )
-    if copied:
-        update(space, tx, child.key, {"view": 1, "compactions": parent.info.compactions})
-        copy_state(space, tx, parent, child)
+    return 1 if copied else 0
 
 
 def copy_state(space: Space, tx: Statements, parent: Found, child: Found) -> None:

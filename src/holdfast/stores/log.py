@@ -166,17 +166,20 @@ def _unknown(space: Space, tx: Statements, session: Found, ready: Sequence[Ready
 
 def _row(ready: Ready, body: object, now: float) -> MessageRow:
     message = ready.message
-    tools = msgspec.json.encode([plain(name) for name in message.tools]).decode()
     return MessageRow(
         body,
         plain(message.role),
-        tools if message.tools else "",
+        _as_json(message.tools) if message.tools else "",
         now if message.time is None else message.time,
         plain(message.key),
         message.tokens,
         int(message.generated),
         ready.text,
     )
+
+
+def _as_json(names: Sequence[str]) -> str:
+    return msgspec.json.encode([plain(name) for name in names]).decode()
 
 
 def _note(space: Space, tx: Statements, session: Found, rows: Sequence[MessageRow]) -> None:

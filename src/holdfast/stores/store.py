@@ -255,8 +255,7 @@ class Store:
 
     def match(self, wanted: Wanted, *, most: int) -> list[Match]:
         """Return at most `most` messages that fit, the best first."""
-        with self._named():
-            return self._database.match(wanted, most)
+        return self._sound(lambda: self._database.match(wanted, most))
 
     def erase(self, ids: Sequence[str], *, vacuum: bool = True) -> Erased:
         """Delete sessions for good.
@@ -299,8 +298,7 @@ class Store:
 
     def complete_index(self, most: int | None = None) -> int:
         """Index the substrings of at most `most` messages that lack it; return how many."""
-        with self._named():
-            return self._database.complete_index(most)
+        return self._sound(lambda: self._database.complete_index(most))
 
     def close(self) -> None:
         """Let go of the file or server; the store opens it again when it is used."""
@@ -313,32 +311,18 @@ class Store:
         self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
-        with self._named():
-            return self._database.read(work)
+        return self._sound(lambda: self._database.read(work))
 
     def _write(self, work: Callable[[Statements], T]) -> T:
-        with self._named():
-            return self._database.write(work)
+        return self._sound(lambda: self._database.write(work))
 
-    def _named(self) -> _Named:
-        return _Named(self._database.where)
-
-
-class _Named:
-    """Raises a body that cannot be unpacked as `StoreUnavailable`."""
-
-    __slots__ = ("_where",)
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, zstandard.ZstdError):
+    def _sound(self, call: Callable[[], T]) -> T:
+        """Raise a body that cannot be unpacked as `StoreUnavailable`."""
+        try:
+            return call()
+        except zstandard.ZstdError as error:
             raise StoreUnavailable(
-                self._where,
+                self._database.where,
                 "a message in it is damaged",
                 remedy="restore it from a backup; `holdfast doctor` shows what can still be read",
             ) from error

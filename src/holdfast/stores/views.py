@@ -7,7 +7,7 @@ from holdfast.report import Reference
 from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Row, Statements, Value
 from holdfast.stores.lease import refuse_lost
-from holdfast.stores.lineage import copy_pins, copy_state, insert, refuse_closed, update
+from holdfast.stores.lineage import copy_pins, copy_state, copy_view, insert, refuse_closed, update
 from holdfast.stores.rows import Found, Space, found, owned, plain
 from holdfast.stores.values import NewSession, NewView, Place, SessionInfo, StoredView
 
@@ -59,7 +59,8 @@ def rotate(
     """End a session and go on in a child that shares its whole log and begins with a view."""
     parent = _ready_for(space, tx, session_id, new, expect=expect, fence=fence)
     made = insert(space, tx, child, parent, descent="compression", at=parent.info.length)
-    number = _write(space, tx, made.key, new, previous=0)
+    copied = copy_view(space, tx, parent, made)  # so that an undo shows what was before
+    number = _write(space, tx, made.key, new, previous=copied)
     _swap(space, tx, made, number, compactions=parent.info.compactions + 1)
     copy_state(space, tx, parent, made)
     copy_pins(space, tx, parent, made)

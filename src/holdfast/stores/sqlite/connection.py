@@ -11,10 +11,18 @@ from holdfast.stores.database import Row, Value
 
 
 class Cursor(Protocol):
-    """What a statement gave."""
+    """Runs one statement after the other."""
+
+    def execute(self, statements: str, bindings: Sequence[Value] | None = None) -> Cursor:
+        """Run statements."""
+        ...
+
+    def executemany(self, statements: str, rows: Iterable[Sequence[Value]]) -> Cursor:
+        """Run statements for each row."""
+        ...
 
     def fetchall(self) -> list[Row]:
-        """Return all rows."""
+        """Return all rows that the statement gave."""
         ...
 
 
@@ -30,8 +38,8 @@ class Connection(Protocol):
         """Run statements."""
         ...
 
-    def executemany(self, statements: str, rows: Iterable[Sequence[Value]]) -> Cursor:
-        """Run statements for each row."""
+    def cursor(self) -> Cursor:
+        """Return one."""
         ...
 
     def changes(self) -> int:

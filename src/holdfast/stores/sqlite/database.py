@@ -186,26 +186,27 @@ class SqliteDatabase:
 
 
 class _Open:
-    """A transaction on a connection."""
+    """A transaction on a connection. Each statement is done before the next, so one cursor does."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_cursor")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._cursor = connection.cursor()
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
-        return self._connection.execute(sql, values).fetchall()
+        return self._cursor.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Sequence[Value] = ()) -> Row | None:
-        found = self._connection.execute(sql, values).fetchall()
+        found = self._cursor.execute(sql, values).fetchall()
         return found[0] if found else None
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> int:
-        self._connection.execute(sql, values)
+        self._cursor.execute(sql, values)
         return self._connection.changes()
 
     def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
-        self._connection.executemany(sql, rows)
+        self._cursor.executemany(sql, rows)
 
 
 def _within(connection: Connection, begin: str, work: Callable[[Statements], T]) -> T:

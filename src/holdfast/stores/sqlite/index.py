@@ -18,20 +18,14 @@ def put_messages(
     tx: Statements, tenant: str, session: int, start: int, rows: Sequence[MessageRow]
 ) -> None:
     """Write messages from the position `start` on, and their words."""
-    found = tx.row("SELECT coalesce(max(id), 0) + 1 FROM messages")
-    first = int(found[0]) if found else 1
-    tx.many(
-        "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (first + number, tenant, session, start + number, row.body, row.role, row.tools,
-             row.time, row.key, row.tokens, row.generated)
-            for number, row in enumerate(rows)
-        ],
-    )  # fmt: skip
-    tx.many(
-        "INSERT INTO words (rowid, text) VALUES (?, ?)",
-        [(first + number, row.text) for number, row in enumerate(rows) if row.text],
-    )
+    for position, row in enumerate(rows, start):
+        tx.run(
+            "INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (tenant, session, position, row.body, row.role, row.tools, row.time, row.key,
+             row.tokens, row.generated),
+        )  # fmt: skip
+        if row.text:
+            tx.run("INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?)", (row.text,))
 
 
 def remove_messages(tx: Statements, tenant: str, session: int) -> int:

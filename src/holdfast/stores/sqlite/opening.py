@@ -24,8 +24,12 @@ PATIENCE_SECONDS = 20.0
 """How long a busy file is tried again. Far above what a writer needs, below what a person waits."""
 _BUSY_MILLISECONDS = 50
 _LONGEST_PAUSE_SECONDS = 0.1
-_WAL_PAGES = 2000
-_WAL_BYTES = 32 * 1024 * 1024
+_SETTINGS = """
+PRAGMA synchronous = FULL;
+PRAGMA temp_store = MEMORY;
+PRAGMA wal_autocheckpoint = 2000;
+PRAGMA journal_size_limit = 33554432;
+"""
 
 
 def make_ready(path: str) -> None:
@@ -50,10 +54,11 @@ def connect(path: str, *, read_only: bool = False) -> Connection:
     with named(path):
         connection = opened(_as_uri(path, read_only=read_only), flags)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.execute(
-            "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;"
-            f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}; PRAGMA journal_size_limit = {_WAL_BYTES};"
-        )
+        try:  # the first statement may find another process at mending what a dead one left
+            persist(lambda: connection.execute(_SETTINGS))
+        except apsw.Error:
+            connection.close()
+            raise
     return connection
 
 

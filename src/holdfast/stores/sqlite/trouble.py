@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
 import apsw
 
 from holdfast.errors import StoreUnavailable
@@ -33,13 +30,19 @@ _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
 )  # fmt: skip
 
 
-@contextmanager
-def named(where: str) -> Generator[None]:
-    """Raise what SQLite finds wrong as `StoreUnavailable`."""
-    try:
-        yield
-    except apsw.Error as error:
-        for kind, what, remedy in _WHAT:
-            if isinstance(error, kind):
-                raise StoreUnavailable(where, what, remedy=remedy) from error
-        raise
+class named:  # noqa: N801 reads as what it does: `with named(where):`
+    """Raises what SQLite finds wrong as `StoreUnavailable`."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            for known, what, remedy in _WHAT:
+                if isinstance(error, known):
+                    raise StoreUnavailable(self._where, what, remedy=remedy) from error

@@ -33,7 +33,6 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_id ON sessions (tenant, id);
 CREATE UNIQUE INDEX sessions_by_source ON sessions (tenant, source, source_id)
     WHERE source_id <> '';
-CREATE INDEX sessions_by_update ON sessions (tenant, updated, id);
 CREATE INDEX sessions_by_root ON sessions (tenant, root);
 CREATE INDEX sessions_by_parent ON sessions (tenant, parent) WHERE parent <> '';
 
@@ -101,6 +100,9 @@ CREATE VIRTUAL TABLE words USING fts5 (
     contentless_delete = 1,
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
+
+-- Fewer merges a message than the default of 4 makes.
+INSERT INTO words (words, rank) VALUES ('automerge', 8);
 
 -- May lag behind the log: `meta.trigrams` is the newest id that it has.
 CREATE VIRTUAL TABLE trigrams USING fts5 (
