@@ -16,8 +16,8 @@ NEWEST = 2_000
 """Of the messages that have all terms, how many are looked at."""
 NEWEST_OF_ONE = 400
 """The same for a single term, where not all of them need be there."""
-_WEIGHED = 1_000
-_READ = 60
+_WEIGHED = 600
+_READ = 40
 
 
 class Postings(Struct, frozen=True, gc=False):

@@ -18,9 +18,10 @@ MOST_CHARS = 4_000
 """Of a query; the rest is not read."""
 
 _ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
-_QUOTES = str.maketrans("“”„«»", '"' * 5)
 _FILTER = re.compile(r'(role|source|tool|session|since|until):(?:"([^"]+)"|([^\s"]+))(?!\S)', re.I)
-_CHUNK = re.compile(r'(-?)"([^"]*)"?|(\S+?)(?=\s|$|(?<![\w*])")', re.S)
+_CHUNK = re.compile(
+    r"""(-?)(?:"([^"]*)"?|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»)|(\S+?)(?=\s|$|(?<![\w*])")"""
+)
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"
     "\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
@@ -45,7 +46,7 @@ def parse_query(text: str) -> Query:
     `since:` and `until:` (2026-01-31, in UTC) are understood. Anything else is a word, or a
     substring where it has punctuation or digits within, such as `foo_bar.py` and `#10896`.
     """
-    text = clean(text[:MOST_CHARS]).translate(_QUOTES)
+    text = clean(text[:MOST_CHARS])
     rest, filters = _filters(text)
     terms: dict[tuple[str, str], Term] = {}
     without: dict[tuple[str, str], Term] = {}
@@ -78,8 +79,9 @@ def parted(terms: Sequence[Term]) -> tuple[Term, ...]:
 
 def _terms(text: str) -> Iterator[tuple[Term, bool]]:
     for found in _CHUNK.finditer(text):
-        minus, quoted, chunk = found.groups()
+        minus, *quotes, chunk = found.groups()
         if chunk is None:
+            quoted = "".join(quote or "" for quote in quotes)
             if quoted.strip():
                 yield _quoted(quoted), minus == ""
             continue

@@ -18,11 +18,11 @@ from holdfast.stores.database import Statements
 from holdfast.stores.sqlite.conditions import Conditions, conditions, within
 
 _GRAM = 3
-_MOST_GRAMS = 12
+_MOST_GRAMS = 6
 _CANDIDATES = 2_000
-_VERIFIED = 300
+_VERIFIED = 200
 """Texts are looked into until so many hold what is wanted, or until `_ENOUGH` of `_LOOKED`."""
-_LOOKED = 600
+_LOOKED = 400
 _ENOUGH = 60
 _SHORT_ROWS = 5_000
 _SHORT_SCAN = 1_000
@@ -244,9 +244,9 @@ def _quoted(text: str) -> str:
 
 
 def _grams_of(text: str) -> list[str]:
-    """Return pieces of three characters from all over a text; every second one says enough."""
+    """Return pieces of three characters from all over a text; of a long one not all are needed."""
     last = len(text) - _GRAM
-    step = max(2, -(-last // _MOST_GRAMS))
+    step = max(1, -(-last // _MOST_GRAMS))
     return [text[at : at + _GRAM] for at in (*range(0, last, step), last)]
 
 
