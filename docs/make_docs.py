@@ -16,7 +16,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 100
-BLOCK = re.compile(r"(<!-- help: ?([a-z]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- help: ?([a-z ]*) -->\n```text\n).*?(```\n<!-- end -->)", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 FONT = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Two transcripts that a provider refuses for ever, checked, mended, and checked again; then a real
-# session compressed, one original recalled and held against the input, and all of it undone.
+# session compressed, one original recalled and held against the input, and all of it undone; then
+# the session kept in a store of its own, searched, compacted, and an original recalled from there.
 set -eu
 cd "$(dirname "$0")/.."
 holdfast="${BIN:-.venv/bin}/holdfast"
@@ -36,3 +37,20 @@ printf '%s bytes, the same as in the input\n' "$(($(wc -c < "$out/original.json"
 step undo "$out/small.json"
 cmp "$out/session.json" "$out/small.json"
 echo 'byte for byte the input'
+
+HOLDFAST_HOME="$out/home"
+export HOLDFAST_HOME
+step import "$out/session.json"
+[ "$status" -eq 0 ]
+step search "permission denied" --most 2
+[ "$status" -eq 0 ]
+session=$("$holdfast" sessions list --json | grep -o '"session":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+step sessions compact "$session" --context-length 64000
+[ "$status" -eq 0 ]
+"$holdfast" sessions export "$session" --view > "$out/view.jsonl"
+reference=$(grep -o 'digest: original at hf-[0-9a-f]*' "$out/view.jsonl" | head -n 1 | sed 's/.* //')
+printf '\n$ holdfast recall %s > kept.json\n' "$reference"
+"$holdfast" recall "$reference" > "$out/kept.json"
+"$holdfast" sessions export "$session" > "$out/log.jsonl"
+LC_ALL=C grep -qxF -f "$out/kept.json" "$out/log.jsonl"
+printf '%s bytes, the same as in the log\n' "$(($(wc -c < "$out/kept.json") - 1))"

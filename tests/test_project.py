@@ -111,7 +111,15 @@ def test_the_demo_compresses_a_real_session_and_gives_it_back(demo: str) -> None
     """The picture, one original held against the input, and the whole input again."""
     assert re.search(r"254 messages, [\d,]+ tokens → \d+ messages, [\d,]+ tokens \(−\d+ %\)", demo)
     assert "bytes, the same as in the input" in demo
-    assert demo.endswith("byte for byte the input\n")
+    assert "byte for byte the input\n" in demo
+
+
+def test_the_demo_keeps_the_session_and_finds_it_again(demo: str) -> None:
+    """Imported, searched, compacted, and an original recalled from the store."""
+    assert "254 new messages taken, 1 new session" in demo
+    assert "auto-denied" in demo
+    assert "view 0 to view 1: 254 messages" in demo
+    assert demo.endswith("bytes, the same as in the log\n")
 
 
 def own_files() -> list[Path]:

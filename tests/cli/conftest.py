@@ -87,6 +87,32 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_folder: None) -> Path:
+    """A home of sessions and of agents that is empty, and a folder to work in beside it."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name, value in {"HOLDFAST_HOME": folder / "holdfast", "HOME": folder}.items():
+        monkeypatch.setenv(name, str(value))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "HERMES_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def talked(holdfast: Run, put: Callable[[str, object], Path], home: Path) -> str:
+    """The id of a kept session of 41 messages."""
+    messages: list[Any] = [{"role": "system", "content": "You help."}]
+    for number in range(20):
+        words = f"Question {number} on module_{number}.py, at most {number} times. "
+        messages += [
+            {"role": "user", "content": words + "word " * 80},
+            {"role": "assistant", "content": f"Answer {number}. " + "so on " * 90},
+        ]
+    (report,) = holdfast("import", put("talk.json", messages), "--json").reports
+    return report["sessions"][0]["session"]
+
+
 def process_environment() -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key != "HOLDFAST_DEBUG"}
     return {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "100", "PYTHONUTF8": "1"}

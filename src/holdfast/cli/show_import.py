@@ -24,10 +24,9 @@ def show_import(done: Imported) -> None:
     block = "█" if console.encoding.startswith("utf") else "#"
     full = max((row.messages + row.known for row in done.agents), default=0) or 1
     grid = Table.grid(padding=(0, 2))
-    for justify in ("left", "right", "right", "right", "left", "left"):
-        grid.add_column(
-            no_wrap=justify != "left", justify="right" if justify == "right" else "left"
-        )
+    for justify in ("left", "right", "right", "right", "left"):
+        grid.add_column(no_wrap=True, justify="right" if justify == "right" else "left")
+    grid.add_column(overflow="fold")
     if done.agents:
         grid.add_row(*(Text(name, "dim") for name in (
             "agent", "sessions", "new messages", "known", "", "",

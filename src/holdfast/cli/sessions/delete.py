@@ -62,8 +62,8 @@ def _chosen(store: Store, names: Sequence[str], options: dict[str, Any]) -> list
     days, megabytes = options["older_than"], options["over_mb"]
     if options["expired"]:
         settings = settings_from(options)
-        days = days or settings.retention_days or None
-        megabytes = megabytes or settings.retention_mb or None
+        days = (settings.retention_days or None) if days is None else days
+        megabytes = (settings.retention_mb or None) if megabytes is None else megabytes
     elif not names and days is None and megabytes is None:
         raise click.UsageError(
             "name sessions, or give --older-than, --over-mb or --expired",

@@ -1,0 +1,60 @@
+"""`doctor`: what stands how, what is broken, no password."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def test_doctor_says_how_things_stand(holdfast: Any, talked: str, home: Path) -> None:
+    """Store, versions, settings, window, extras, folders; nothing is broken."""
+    (found,) = holdfast("doctor", "--deep", "--json").reports
+    assert (found["healthy"], found["problems"]) == (True, [])
+    assert found["store"]["health"]["messages"] == 41
+    assert found["store"]["exists"] is True
+    assert found["home"] == str(home / "holdfast")
+    assert found["versions"]["apsw"]
+    assert {extra["name"] for extra in found["extras"]} >= {"mcp", "postgres", "prices"}
+    assert all(extra["remedy"] for extra in found["extras"] if not extra["installed"])
+    seen = holdfast("doctor")
+    assert seen.code == 0
+    assert "nothing is broken" in seen.text
+    assert "1 session, 41 messages" in seen.text
+
+
+def test_doctor_before_there_is_a_store(holdfast: Any, home: Path) -> None:
+    """That is no illness, and no store is made."""
+    (found,) = holdfast("doctor", "--json").reports
+    assert (found["healthy"], found["store"]["exists"]) == (True, False)
+    assert "holdfast import" in found["hints"][0]
+    assert not (home / "holdfast").exists()
+
+
+def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path) -> None:
+    """A store that cannot be opened, settings that cannot be read: exit 1, each said."""
+    (tmp_path / "bad.db").write_bytes(b"no database" * 100)
+    seen = holdfast("doctor", "--store", tmp_path / "bad.db")
+    assert seen.code == 1
+    assert "not an SQLite database" in seen.text
+    (tmp_path / "holdfast.toml").write_text("[sessions]\nmode = 'sideways'\n")
+    (found,) = holdfast("doctor", "--json").reports
+    assert "sessions.mode" in found["problems"][0]
+    assert found["settings"] is None
+
+
+def test_doctor_shows_no_password(
+    holdfast: Any, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """Neither that of the store nor that of a summariser's address."""
+    monkeypatch.setenv("HOLDFAST_STORE", "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3")
+    monkeypatch.setenv("HOLDFAST_SUMMARIZER_URL", "https://me:hunter4@example.org/v1")
+    for arguments in ((), ("--json",)):
+        seen = holdfast("doctor", *arguments)
+        assert seen.code == 1
+        assert "hunter" not in seen.text + seen.err
+    json.loads(seen.text)

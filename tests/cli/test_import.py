@@ -1,0 +1,98 @@
+"""`import`: what agents left is found, taken once, and told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def line(session: str, uuid: str, text: str) -> bytes:
+    return json.dumps({
+        "type": "user", "uuid": uuid, "parentUuid": None, "sessionId": session,
+        "message": {"role": "user", "content": text},
+    }).encode() + b"\n"  # fmt: skip
+
+
+@pytest.fixture
+def claude(home: Path) -> Path:
+    """A project of Claude Code with one session."""
+    folder = home / ".claude" / "projects" / "app"
+    folder.mkdir(parents=True)
+    (folder / "s1.jsonl").write_bytes(line("s1", "u1", "why is the build red?"))
+    return folder
+
+
+def test_the_usual_folders_are_found(holdfast: Any, claude: Path) -> None:
+    """Without a path, what the agents of this machine left."""
+    seen = holdfast("import")
+    assert (seen.code, seen.err) == (0, "")
+    assert "1 new message taken, 1 new session" in seen.text
+    assert "claude-code" in seen.text
+    (hit,) = holdfast("search", "red", "build", "--json").reports
+    assert (hit["source"], hit["source_id"], hit["position"]) == ("claude-code", "s1", 0)
+
+
+def test_again_takes_only_what_is_new(holdfast: Any, claude: Path) -> None:
+    """Counted by agent: new, known, and what was survived."""
+    holdfast("import")
+    path = claude / "s1.jsonl"
+    path.write_bytes(path.read_bytes() + line("s1", "u2", "and now?") + b'{"type":"user", "uu')
+    (report,) = holdfast("import", "--json").reports
+    (agent,) = report["agents"]
+    assert (agent["agent"], agent["sessions"], agent["new_sessions"]) == ("claude-code", 1, 0)
+    assert (agent["messages"], agent["known"], agent["notes"]) == (1, 1, {"torn": 1})
+    (row,) = report["sessions"]
+    assert (row["source_id"], row["new"], row["path"]) == ("s1", False, str(path))
+
+
+def test_a_dry_run_writes_nothing(holdfast: Any, claude: Path, home: Path) -> None:
+    """Not even the folder of the store."""
+    (report,) = holdfast("import", "--dry-run", "--json").reports
+    assert (report["dry_run"], report["agents"][0]["messages"]) == (True, 1)
+    assert report["sessions"][0]["session"] is None
+    assert not (home / "holdfast").exists()
+    holdfast("import")
+    assert "0 new messages would be taken" in holdfast("import", "--dry-run").text
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_it(holdfast: Any, claude: Path) -> None:
+    """It is reported, and the exit code is still 0."""
+    (claude / "a.jsonl").write_bytes(b"no json at all\n")
+    seen = holdfast("import", claude)
+    assert seen.code == 0
+    assert "not read:" in seen.text
+    (report,) = holdfast("import", claude, "--json").reports
+    assert [row["path"] for row in report["unreadable"]] == [str(claude / "a.jsonl")]
+
+
+def test_a_path_that_is_not_there_is_refused(holdfast: Any, claude: Path, home: Path) -> None:
+    """One sentence, exit 2, and nothing of the other paths is taken."""
+    seen = holdfast("import", claude, claude / "nowhere")
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.count("\n") == 1
+    assert "does not exist" in seen.err
+    assert not (home / "holdfast").exists()
+
+
+def test_a_file_alone_that_is_no_session_is_refused(holdfast: Any, put: Any) -> None:
+    """Nothing could be read: exit 2."""
+    assert holdfast("import", put("x.txt", b"hello")).code == 2
+
+
+def test_no_agent_on_this_machine(holdfast: Any) -> None:
+    """That is said, with what to do."""
+    seen = holdfast("import")
+    assert (seen.code, seen.out) == (1, b"")
+    assert "name a file or a folder" in seen.err
+
+
+def test_substrings_are_indexed_at_once(holdfast: Any, claude: Path) -> None:
+    """The first search need not wait for it."""
+    holdfast("import")
+    (found,) = holdfast("doctor", "--json").reports
+    assert found["store"]["health"]["unindexed"] == 0

@@ -1,0 +1,345 @@
+"""`sessions`: everything that can be done with what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from holdfast.cli.sessions import COMMANDS, sessions
+from holdfast.config import open_store
+from holdfast.stores.values import TurnUsage
+
+pytestmark = pytest.mark.usefixtures("home")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def compacted(holdfast: Any, talked: str) -> str:
+    """The session, compacted once."""
+    done = holdfast("sessions", "compact", talked, "--context-length", 8000, "--json")
+    assert done.reports[0]["status"] == "compacted"
+    return talked
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(
+    holdfast: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its first line is the one of the group, every option says what it does, and the page of the
+    documents is what is printed.
+    """
+    found = sessions.get_command(click.Context(sessions), name)
+    assert found is not None
+    assert (found.help or "").splitlines()[0] == COMMANDS[name]
+    assert all(option.help for option in found.params if isinstance(option, click.Option))
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = holdfast("sessions", name, "--help")
+    assert f"holdfast sessions {name}" in seen.text.split("\n", 2)[2]
+    page = (ROOT / "docs" / "cli.md").read_text()
+    block = page.split(f"<!-- help: sessions {name} -->\n```text\n")[1].split("```")[0]
+    assert block == seen.text
+
+
+@pytest.mark.parametrize("name", [*(f"sessions {name}" for name in COMMANDS), "search", "recall"])
+def test_without_a_store_the_remedy_is_said(holdfast: Any, home: Path, name: str) -> None:
+    """Exit 1, one sentence with `holdfast import`, and no store is made."""
+    given = {"list": [], "backup": ["b.db"], "title": ["x", "t"], "goal": ["x", "t"],
+             "pin": ["x", "1"], "unpin": ["x", "1"]}  # fmt: skip
+    command = name.split()
+    seen = holdfast(*command, *given.get(command[-1], ["x"]))
+    assert (seen.code, seen.out) == (1, b"")
+    assert seen.err.count("\n") == 1
+    assert "holdfast import" in seen.err
+    assert not (home / "holdfast").exists()
+
+
+def test_the_list_shows_sizes_and_pages(holdfast: Any, put: Any, talked: str) -> None:
+    """The last used first, each once; the picture says how to go on."""
+    holdfast("import", put("other.json", [{"role": "user", "content": "zebra"}]))
+    picture = holdfast("sessions", "list")
+    assert picture.code == 0
+    assert talked in picture.text
+    assert "█" in picture.text
+    (first,) = holdfast("sessions", "list", "--most", 1, "--json").reports
+    (rest,) = holdfast("sessions", "list", "--after", first["next"], "--json").reports
+    rows = [*first["sessions"], *rest["sessions"]]
+    assert [row["first_ask"][:5] for row in rows] == ["zebra", "Quest"]
+    assert rest["next"] == ""
+    assert rows[1]["session"] == talked
+    assert rows[1]["messages"] == 41
+    assert "--after" in holdfast("sessions", "list", "--most", 1).text
+    (found,) = holdfast("sessions", "list", "ZEBRA", "--json").reports
+    assert len(found["sessions"]) == 1
+    assert "no such sessions" in holdfast("sessions", "list", "giraffe").text
+
+
+def test_the_list_is_narrowed_by_day(holdfast: Any, talked: str) -> None:
+    """A day alone is the whole of it."""
+    today = holdfast("sessions", "list", "--since", "2001-01-01", "--json").reports[0]
+    before = holdfast("sessions", "list", "--until", "2001-01-01", "--json").reports[0]
+    assert (len(today["sessions"]), len(before["sessions"])) == (1, 0)
+    assert holdfast("sessions", "list", "--since", "yesterday").code == 2
+
+
+def test_show_sets_compactions_beside_cache_misses(
+    holdfast: Any, compacted: str, home: Path
+) -> None:
+    """A miss after a compaction is told from others, and the cost is summed."""
+    with open_store(home / "holdfast" / "sessions") as store:
+        for position, read, view in ((11, 0, 0), (21, 900, 0), (31, 1800, 0), (41, 100, 1)):
+            store.add_usage(compacted, TurnUsage(
+                position=position, input_tokens=2000, output_tokens=10, cache_read_tokens=read,
+                cost=0.01, view=view,
+            ))  # fmt: skip
+    (told,) = holdfast("sessions", "show", compacted, "--json").reports
+    assert [turn["cache_miss"] for turn in told["turns"]] == [False, False, False, True]
+    assert [turn["compacted"] for turn in told["turns"]] == [False, False, False, True]
+    totals = told["totals"]
+    assert (totals["cache_misses"], totals["misses_after_compaction"]) == (1, 1)
+    assert (totals["cost"], totals["cache_hit_rate"]) == (0.04, 0.35)
+    (step,) = told["steps"]
+    assert (step["number"], step["current"], step["reason"]) == (1, True, "compaction")
+    assert step["tokens_after"] < step["tokens_before"]
+    picture = holdfast("sessions", "show", compacted).text
+    assert "compacted  cache miss" in picture
+    assert "1 cache miss (1 after a compaction), $0.04" in picture
+
+
+def test_show_without_usage(holdfast: Any, talked: str) -> None:
+    """An imported session says what it is; roles and tools are counted."""
+    (told,) = holdfast("sessions", "show", talked, "--json").reports
+    assert told["roles"] == {"system": 1, "user": 20, "assistant": 20}
+    assert told["totals"]["cost"] is None
+    assert "no usage was recorded" in holdfast("sessions", "show", talked).text
+
+
+def test_compact_shows_what_became_of_it_and_undo_takes_it_back(holdfast: Any, talked: str) -> None:
+    """The log never changes; the picture has both."""
+    before = holdfast("sessions", "export", talked).out
+    seen = holdfast("sessions", "compact", talked, "--context-length", 8000)
+    assert seen.code == 0
+    assert "view 0 to view 1" in seen.text
+    assert "folded" in seen.text
+    assert "recall one: holdfast recall hf-" in seen.text
+    assert holdfast("sessions", "export", talked).out == before
+    assert holdfast("sessions", "export", talked, "--view").out != before
+    undone = holdfast("sessions", "undo", talked)
+    assert undone.text == f"{talked}: compaction 1 is taken back; it shows its log as it is\n"
+    assert holdfast("sessions", "export", talked, "--view").out == before
+    again = holdfast("sessions", "undo", talked)
+    assert (again.code, again.out) == (2, b"")
+    assert "no compaction to undo" in again.err
+
+
+def test_compact_only_where_it_is_due(holdfast: Any, talked: str) -> None:
+    """Below the threshold nothing changes, and why is said."""
+    seen = holdfast("sessions", "compact", talked, "--if-due", "--context-length", 200_000)
+    assert seen.code == 0
+    assert "nothing changed (below threshold)" in seen.text
+    (told,) = holdfast(
+        "sessions", "compact", talked, "--if-due", "--context-length", 6000, "--json"
+    ).reports
+    assert (told["status"], told["context_length_source"]) == ("compacted", "given")
+
+
+def test_recall_gives_the_bytes_of_a_session(holdfast: Any, compacted: str) -> None:
+    """A line for each message, as the log has them."""
+    (told,) = holdfast("sessions", "diff", compacted, "--json").reports
+    assert told["folded"] > 0
+    shown = holdfast("sessions", "export", compacted, "--view").text
+    start = shown.index("hf-")
+    seen = holdfast("recall", shown[start : start + 13])
+    log = holdfast("sessions", "export", compacted).out
+    assert seen.code == 0
+    assert seen.out in log
+    assert holdfast("recall", shown[start : start + 13], "--session", compacted).out == seen.out
+
+
+def test_recall_of_what_nobody_gave_out(holdfast: Any, talked: str) -> None:
+    """One sentence, exit 2."""
+    seen = holdfast("recall", "hf-0000000000")
+    assert (seen.code, seen.out) == (2, b"")
+    assert "no session here gave that reference out" in seen.err
+
+
+def test_diff_is_of_the_last_compaction_or_of_two_views(holdfast: Any, compacted: str) -> None:
+    """By number; a number that is none is refused with those that are."""
+    (last,) = holdfast("sessions", "diff", compacted, "--json").reports
+    (named,) = holdfast("sessions", "diff", compacted, "--views", 0, 1, "--json").reports
+    assert last == named
+    assert (last["messages_before"], last["before"]) == (41, "view 0")
+    (none,) = holdfast("sessions", "diff", compacted, "--views", 1, 1, "--json").reports
+    assert none["folded"] == none["added"] == 0
+    wrong = holdfast("sessions", "diff", compacted, "--views", 0, 7)
+    assert wrong.code == 2
+    assert "there are 0, 1" in wrong.err
+    assert "before" in holdfast("sessions", "diff", compacted).text
+
+
+def test_diff_without_a_compaction(holdfast: Any, talked: str) -> None:
+    """Exit 1, and why."""
+    seen = holdfast("sessions", "diff", talked)
+    assert seen.code == 1
+    assert "no compaction" in seen.err
+
+
+def test_a_branch_is_drawn_below_its_parent(holdfast: Any, talked: str) -> None:
+    """It shares the first messages; more than there are is refused."""
+    (branch,) = holdfast("sessions", "branch", talked, "--at", "m11", "--json").reports
+    assert (branch["messages"], branch["forked_at"], branch["parent"]) == (11, 11, talked)
+    assert (branch["descent"], branch["root"]) == ("branch", talked)
+    tree = holdfast("sessions", "tree", branch["session"])
+    top, below = tree.text.splitlines()
+    assert top.startswith(talked)
+    assert f"└── branch at m11  {branch['session']}" in below
+    (rows,) = holdfast("sessions", "tree", talked, "--json").reports
+    assert [row["session"] for row in rows["sessions"]] == [talked, branch["session"]]
+    wrong = holdfast("sessions", "branch", talked, "--at", 42)
+    assert wrong.code == 2
+    assert "has 41 messages" in wrong.err
+
+
+def test_title_goal_and_pins_are_kept(holdfast: Any, talked: str) -> None:
+    """Each is there when the session is shown."""
+    assert holdfast("sessions", "title", talked, "The modules").code == 0
+    assert holdfast("sessions", "goal", talked, "all green").code == 0
+    assert holdfast("sessions", "pin", talked, "m3", "--note", "why").text.endswith("pinned m3\n")
+    (pins,) = holdfast("sessions", "pin", talked, 7, "--json").reports
+    assert pins["pins"] == [{"position": 3, "note": "why"}, {"position": 7, "note": ""}]
+    (told,) = holdfast("sessions", "show", talked, "--json").reports
+    assert (told["title"], told["goal"], len(told["pins"])) == ("The modules", "all green", 2)
+    assert holdfast("sessions", "unpin", talked, 3).text.endswith("pinned m7\n")
+    assert holdfast("sessions", "unpin", talked, 7).text.endswith("nothing is pinned\n")
+    wrong = holdfast("sessions", "pin", talked, "999")
+    assert wrong.code == 2
+    assert holdfast("sessions", "pin", talked, "here").code == 2
+
+
+def test_read_and_scroll_print_what_was_said(holdfast: Any, talked: str) -> None:
+    """Both ends, the whole, or around a place."""
+    ends = holdfast("sessions", "read", talked).text
+    assert "Question 0" in ends
+    assert "… 11 messages left out …" in ends
+    (whole,) = holdfast("sessions", "read", talked, "--whole", "--json").reports
+    assert [row["position"] for row in whole["first"]] == list(range(41))
+    (page,) = holdfast("sessions", "scroll", talked, "--at", "m20", "--reach", 1, "--json").reports
+    assert [row["position"] for row in page["rows"]] == [19, 20, 21]
+    assert (page["earlier"], page["later"]) == (17, 23)
+    picture = holdfast("sessions", "scroll", talked, "--at", 20, "--reach", 1).text
+    assert "earlier: --at m17   later: --at m23" in picture
+
+
+def test_terminal_codes_of_a_message_do_not_reach_the_terminal(holdfast: Any, put: Any) -> None:
+    """Neither in lists nor when it is read or found."""
+    nasty = "zebra \x1b[2J\x1b]0;owned\x07 \u202e end"
+    holdfast("import", put("n.json", [{"role": "user", "content": nasty}]))
+    for command in (["sessions", "list"], ["search", "zebra"]):
+        assert "\x1b" not in holdfast(*command).text.replace("\x1b[0m", "")
+    (row,) = holdfast("sessions", "list", "--json").reports[0]["sessions"]
+    assert "\x1b" not in holdfast("sessions", "read", row["session"]).text
+
+
+@pytest.mark.parametrize("form", ["openai-chat", "anthropic", "gemini", "markdown", "jsonl"])
+def test_export_writes_any_form(holdfast: Any, talked: str, tmp_path: Path, form: str) -> None:
+    """To a file, with what it did on one line of JSON."""
+    out = tmp_path / "out"
+    (told,) = holdfast("sessions", "export", talked, "--to", form, "-o", out, "--json").reports
+    assert (told["session"], told["to"], told["output"]) == (talked, form, str(out))
+    assert out.stat().st_size > 1000
+    if form in ("openai-chat", "anthropic", "gemini"):
+        assert holdfast("check", out, "--dialect", form).code == 0
+
+
+def test_export_leaves_out_what_was_generated(
+    holdfast: Any, compacted: str, tmp_path: Path
+) -> None:
+    """Of the view, what the compaction wrote."""
+    counts = [
+        holdfast("sessions", "export", compacted, "--view", *more, "-o", tmp_path / "v", "--json")
+        .reports[0]["messages"]
+        for more in ([], ["--without-generated"])
+    ]  # fmt: skip
+    assert counts[1] < counts[0]
+
+
+def test_deleted_is_gone_for_good(holdfast: Any, put: Any, talked: str, home: Path) -> None:
+    """It says what went, no file holds its words any more, and other sessions stay."""
+    holdfast("import", put("other.json", [{"role": "user", "content": "zebra"}]))
+    (plan,) = holdfast("sessions", "delete", talked, "--dry-run", "--json").reports
+    assert (plan["erased"], plan["sessions"][0]["session"]) == (None, talked)
+    assert holdfast("sessions", "delete", talked).code == 2
+    seen = holdfast("sessions", "delete", talked, "--yes")
+    assert seen.code == 0
+    assert seen.text.startswith("gone for good: 1 session, 41 messages, ")
+    assert holdfast("search", "module_3.py").code == 1
+    assert holdfast("search", "zebra").code == 0
+    for path in (home / "holdfast" / "sessions").iterdir():
+        assert b"module_3" not in path.read_bytes()
+
+
+def test_delete_by_age_and_by_size(holdfast: Any, put: Any, talked: str) -> None:
+    """The oldest go first; without anything to go by nothing is deleted."""
+    assert holdfast("sessions", "delete", "--yes").code == 2
+    nothing = holdfast("sessions", "delete", "--older-than", 1, "--yes")
+    assert (nothing.code, nothing.text) == (0, "there is nothing to delete\n")
+    (gone,) = holdfast("sessions", "delete", "--over-mb", 0, "--yes", "--json").reports
+    assert gone["erased"]["sessions"] == 1
+
+
+def test_delete_by_the_settings(holdfast: Any, talked: str, tmp_path: Path) -> None:
+    """`--expired` takes retention from the settings."""
+    assert "nothing to delete" in holdfast("sessions", "delete", "--expired", "--yes").text
+    (tmp_path / "holdfast.toml").write_text("[sessions]\nretention_days = 1\n")
+    assert "nothing to delete" in holdfast("sessions", "delete", "--expired", "--yes").text
+    (gone,) = holdfast(
+        "sessions", "delete", "--expired", "--older-than", 0, "--yes", "--json"
+    ).reports
+    assert gone["erased"]["sessions"] == 1
+
+
+def test_a_branch_keeps_what_it_shares_with_the_deleted(holdfast: Any, talked: str) -> None:
+    """And that is said."""
+    (branch,) = holdfast("sessions", "branch", talked, "--at", 11, "--json").reports
+    seen = holdfast("sessions", "delete", talked, "--yes")
+    assert f"stays with {branch['session']}" in seen.text
+    (left,) = holdfast("sessions", "read", branch["session"], "--json").reports
+    assert len(left["first"]) == 11
+
+
+def test_a_backup_is_a_store(holdfast: Any, talked: str, tmp_path: Path) -> None:
+    """It opens with --store and holds the same."""
+    copy = tmp_path / "copy.db"
+    assert holdfast("sessions", "backup", copy).code == 0
+    (there,) = holdfast("sessions", "list", "--store", copy, "--json").reports
+    assert [row["session"] for row in there["sessions"]] == [talked]
+
+
+@pytest.mark.parametrize("name", ["show", "tree", "read", "scroll", "compact", "undo", "export"])
+def test_a_session_that_is_not_there(holdfast: Any, talked: str, name: str) -> None:
+    """One sentence that names it, exit 2."""
+    seen = holdfast("sessions", name, "nobody")
+    assert (seen.code, seen.out) == (2, b"")
+    assert seen.err.startswith("holdfast: no session 'nobody'")
+    assert seen.err.count("\n") == 1
+
+
+def test_json_is_one_object_a_line_and_nothing_else(
+    holdfast: Any, compacted: str, put: Callable[[str, object], Path]
+) -> None:
+    """Every command that has --json."""
+    for command in (
+        ["list"], ["show", compacted], ["tree", compacted], ["read", compacted],
+        ["scroll", compacted], ["diff", compacted], ["title", compacted, "x"],
+        ["goal", compacted, "x"], ["pin", compacted, "1"], ["unpin", compacted, "1"],
+        ["undo", compacted], ["branch", compacted], ["compact", compacted],
+        ["delete", compacted, "--yes"],
+    ):  # fmt: skip
+        seen = holdfast("sessions", *command, "--json")
+        assert (seen.code, seen.err) == (0, ""), command
+        (line,) = seen.out.splitlines()
+        assert isinstance(json.loads(line), dict)

@@ -1,0 +1,210 @@
+"""The server as the official client sees it, as a process of its own: over pipes and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import stdio_client
+
+from holdfast.cli import run
+from holdfast.config import open_store
+from holdfast.mcp.server import Offer, make_server
+from holdfast.sessions.tools import MARK, TOOLS
+from holdfast.stores.values import SessionFilter
+from mcp import StdioServerParameters
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+NAMES = [tool.name for tool in TOOLS]
+
+
+def environment(home: Path) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if "HOLDFAST" not in key}
+    return {**inherited, "PYTHONPATH": str(SOURCE), "HOLDFAST_HOME": str(home), "HOME": str(home)}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one session, compacted, that holds a secret."""
+    folder = tmp_path_factory.mktemp("home")
+    messages = [
+        {"role": "user" if at % 2 == 0 else "assistant",
+         "content": f"zebra {at} {SECRET if at in (0, 12) else ''} " + "word " * 150}
+        for at in range(40)
+    ]  # fmt: skip
+    path = folder / "talk.json"
+    path.write_text(json.dumps(messages))
+    place = ["--home", str(folder)]
+    assert run(["import", str(path), *place]) == 0
+    with open_store(folder / "sessions") as store:
+        (info,) = store.sessions(SessionFilter()).sessions
+    assert run(["sessions", "compact", info.id, "--context-length", "8000", *place]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def facts(home: Path) -> dict[str, Any]:
+    """The id of the session and one of its references."""
+    with open_store(home / "sessions", read_only=True) as store:
+        (info,) = store.sessions(SessionFilter()).sessions
+        view = store.view(info.id)
+        assert view is not None
+        (ref, *_) = re.findall(rb"hf-[0-9a-f]{10}", view.items)
+    return {"session": info.id, "ref": ref.decode()}
+
+
+def over_pipes(home: Path, *options: str) -> Any:
+    return stdio_client(StdioServerParameters(
+        command=sys.executable, args=["-m", "holdfast", "mcp", *options], env=environment(home),
+    ))  # fmt: skip
+
+
+@contextmanager
+def over_http(home: Path, *options: str) -> Iterator[str]:
+    """Start a server on a free port; yield its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "mcp", "--http", "0", *options],
+        env=environment(home), stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found is not None, line
+        yield found[0]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def ask(transport: Any, work: Callable[[Client], Coroutine[Any, Any, Any]]) -> Any:
+    async def main() -> Any:
+        async with Client(transport) as client:
+            return await work(client)
+
+    return anyio.run(main)
+
+
+async def every_tool(client: Client, facts: dict[str, Any]) -> None:
+    """List the tools, call each, and hold every answer against what is promised."""
+    listed = await client.list_tools()
+    assert [tool.name for tool in listed.tools] == NAMES
+    assert all(MARK in (tool.description or "") for tool in listed.tools)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "zebra"}),
+        ("read", {}),
+        ("read", {"session": facts["session"]}),
+        ("read", {"session": facts["session"], "around": 12}),
+        ("recall", {"ref": facts["ref"]}),
+        ("status", {"session": facts["session"]}),
+        ("pin", {"session": facts["session"], "position": 3}),
+        ("pin", {"session": facts["session"], "position": 3, "unpin": True}),
+    ]
+    for name, arguments in calls:
+        done = await client.call_tool(f"holdfast_sessions_{name}", arguments)
+        text = told(done)
+        assert not done.is_error, text
+        assert json.loads(text)["note"] == MARK
+        assert SECRET not in text
+        assert len(text) <= 42_000
+    for name, arguments in (("search", {}), ("recall", {"ref": "hf-0"}), ("fly", {})):
+        done = await client.call_tool(f"holdfast_sessions_{name}", arguments)
+        assert done.is_error
+
+
+def told(done: Any) -> str:
+    (part,) = done.content
+    return part.text
+
+
+def test_the_official_client_calls_every_tool_over_pipes(home: Path, facts: dict[str, Any]) -> None:
+    """Listed, called, answered with past material that is marked and without secrets."""
+    ask(over_pipes(home), lambda client: every_tool(client, facts))
+
+
+@pytest.fixture(scope="module")
+def url(home: Path) -> Iterator[str]:
+    """The address of a server over HTTP."""
+    with over_http(home) as address:
+        yield address
+
+
+def test_the_official_client_calls_every_tool_over_http(url: str, facts: dict[str, Any]) -> None:
+    """The same, at an address of this machine."""
+    assert url.startswith("http://127.0.0.1:")
+    ask(url, lambda client: every_tool(client, facts))
+
+
+@pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+def test_a_page_in_a_browser_cannot_reach_it(url: str, header: dict[str, str]) -> None:
+    """Another Host or Origin is refused, whatever name leads to this machine."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    seen = httpx.post(url, json=body, headers={**accept, **header})
+    assert seen.status_code in (403, 421)
+    assert "holdfast" not in seen.text
+
+
+async def only_reads(client: Client, session: str) -> None:
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == [tool.name for tool in TOOLS if tool.reads]
+    arguments = {"session": session, "position": 1}
+    assert (await client.call_tool("holdfast_sessions_pin", arguments)).is_error
+
+
+def test_read_only_offers_no_tool_that_changes(home: Path, facts: dict[str, Any]) -> None:
+    """Neither listed nor callable."""
+    with open_store(home / "sessions", read_only=True) as store:
+        server = make_server(Offer(store, str), "1")
+        ask(server, lambda client: only_reads(client, facts["session"]))
+
+
+def test_another_profile_is_only_read(home: Path, facts: dict[str, Any]) -> None:
+    """What is not one's own is not pinned either."""
+    assert run(["import", str(home / "talk.json"), "--home", str(home), "--profile", "work"]) == 0
+    work = over_pipes(home, "--profile", "work")
+    ask(work, lambda client: only_reads(client, facts["session"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--http", "0.0.0.0:0"], "--allow-host"),
+        (["--http", "somewhere"], "no address"),
+        (["--http", "127.0.0.1:99999"], "no address"),
+        (["--store", "mysql://x"], "no store speaks this protocol"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_one_sentence(
+    home: Path, capfd: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    """Exit 2, nothing on standard output."""
+    assert run(["mcp", "--home", str(home), *options]) == 2
+    seen = capfd.readouterr()
+    assert seen.out == ""
+    assert said in seen.err
+    assert seen.err.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_sentence(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 2, with the address."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["mcp", "--home", str(home), "--http", str(port)]) == 2
+    assert f"127.0.0.1:{port} cannot be listened on" in capfd.readouterr().err
