@@ -197,8 +197,7 @@ class _Compacting:
         after = expected_after(
             self._policy, self._budget, prompt.tokens, system + head + self._ask_tokens, newest
         )
-        # the first compaction puts a note into the system prompt
-        return after, system if self._count else prompt.outside_tokens
+        return after, system
 
     def _compact(self, moment: Moment) -> Compacted | None:
         prompt, compressor = moment.prompt, self._compressor

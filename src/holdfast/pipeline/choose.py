@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.pipeline.cuts import allowed_cuts
-from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
+from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.partition import (
     Partition,
     head_stop,
@@ -180,7 +180,7 @@ def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
     kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
     kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
     summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
-    return work.outside_tokens + work.note_tokens + kept + summary - limit
+    return work.outside_tokens + kept + summary - limit
 
 
 def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
@@ -205,9 +205,9 @@ def _least_summary(work: Work) -> int:
 
 
 def _frame_tokens(work: Work) -> int:
-    """Return what the frame of a summary and the note in the system prompt cost."""
+    """Return what the frame of a summary costs."""
     frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
-    return frame + work.counter.count(SYSTEM_NOTE) + _FRAME_MARGIN_TOKENS
+    return frame + _FRAME_MARGIN_TOKENS
 
 
 def _after_old_summary(work: Work) -> int:
