@@ -62,7 +62,10 @@ def test_tools_and_system_prompt_stay_in_the_cache() -> None:
 
 def test_a_first_prompt_without_system_keeps_what_stands_before_the_fold() -> None:
     """A provider that caches any prefix reads the first messages again; one with marks does not."""
-    chat = [{"role": ("user", "assistant")[n % 2], "content": f"{n} " * 900} for n in range(41)]
+    chat = [
+        {"role": ("user", "assistant")[n % 2], "content": f"{n} " * (900 if n > 2 else 90)}
+        for n in range(41)
+    ]
     budget = budget_for(POLICY, 30_000)
     loose = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=AUTOMATIC))
     marked = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=SONNET))

@@ -32,8 +32,8 @@ _ENOUGH_TOKENS = 320
 """So much of what is free, and not more, it has also where nothing is left for it."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
-_HEAD_SHARE = 0.15
-"""How much of a size that was asked for the protected head may take."""
+HEAD_SHARE = 0.15
+"""How much of a size that was asked for, or of the threshold, the protected head may take."""
 
 
 class Choice(Struct, frozen=True):
@@ -116,16 +116,18 @@ def _ground(work: Work, before: int) -> _Ground:
 
 
 def _head(work: Work, cuts: Sequence[int]) -> int:
-    """Return where the head ends; a size asked for that leaves it no room takes it away."""
+    """Return where the head ends; it goes where it is large beside what is to be reached.
+
+    That is the size asked for, or else the threshold: a head that stays at the cost of most of
+    what a compaction would save is read, and paid for, in every call to come.
+    """
     if work.state.count or not work.wish.keeps_head:
         return head_stop(work.log, cuts, first=0)
     stop = head_stop(work.log, cuts, first=work.policy.protect_first)
     least = head_stop(work.log, cuts, first=0)
-    target = work.budget.target_tokens
-    if target is None:
-        return stop
-    free = target - work.outside_tokens - work.costs.span(0, least)
-    return least if work.costs.span(least, stop) > _HEAD_SHARE * free else stop
+    wanted = work.budget.target_tokens or work.budget.threshold_tokens
+    free = wanted - work.outside_tokens - work.costs.span(0, least)
+    return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
