@@ -128,10 +128,9 @@ def _replays(recording: Recording, terms: Terms, thresholds: tuple[float, ...]) 
 def _tune(family: Family, terms: Terms, jobs: int) -> None:
     """Print what the planner costs on the tuning half by its constants."""
     rules = [
-        Rule(margin=margin, remaining_share=share, regrowths=regrowths)
+        Rule(margin=margin, prior_turns=turns, prior_tokens_per_turn=growth)
         for margin in (1.0, 2.0)
-        for share in (0.5, 1.0)
-        for regrowths in (1.0, 2.0, 4.0)
+        for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 500), (10, 1_000), (20, 500))
     ]
     work = partial(_tuned, terms=terms, rules=rules)
     rows = list(in_parallel(work, family.tuning, jobs, "sessions"))

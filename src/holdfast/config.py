@@ -46,6 +46,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "model": "str",
         "url": "str",
         "fallback": "str",
+        "fallback_when_complex": "bool",
         "on_failure": "str",
         "timeout": "float",
         "context_length": "int",
@@ -96,6 +97,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Who writes summaries: `none`, or a kind and a model such as `openai:gpt-5-mini`."""
     summarizer_url: str = ""
     fallback_summarizer: str = "none"
+    fallback_when_complex: bool = False
+    """Whether the fallback is asked first where much was changed or is open."""
     on_failure: Literal["auto", "ledger", "abort"] = "auto"
     summarizer_timeout: float = 120.0
     summarizer_context_length: int | None = None
@@ -326,6 +329,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         summarizer=_value(given, "summarizer.model", "none"),
         summarizer_url=_value(given, "summarizer.url", ""),
         fallback_summarizer=_value(given, "summarizer.fallback", "none"),
+        fallback_when_complex=_value(given, "summarizer.fallback_when_complex", False),
         on_failure=_value(given, "summarizer.on_failure", "auto"),
         summarizer_timeout=float(_value(given, "summarizer.timeout", 120.0)),
         summarizer_context_length=_value(given, "summarizer.context_length", None),

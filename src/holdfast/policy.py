@@ -34,7 +34,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     soft_ceiling: float = 1.5
     """How far one oversized group may stretch the tail budget."""
     protect_first: int = 3
-    """Messages beyond the system prompt that the first compaction keeps."""
+    """Messages beyond the system prompt that the first compaction keeps, unless they are large:
+    more than 15 % of the threshold, or of a size asked for."""
     protect_last: int = 20
     """Newest messages that pruning leaves alone."""
     min_tail: int = 3

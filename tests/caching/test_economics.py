@@ -9,7 +9,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.caching.economics import Rule, Situation, usd, weigh
+from holdfast.caching.economics import (
+    Rule,
+    Situation,
+    expected_growth,
+    expected_turns,
+    usd,
+    weigh,
+)
 from holdfast.caching.expectation import expected_after
 from holdfast.caching.prices import Prices, bill
 from holdfast.errors import InvalidSetting
@@ -120,7 +127,35 @@ def test_the_arithmetic_of_one_case_by_hand() -> None:
     assert total.next_call_if_waiting == pytest.approx((119_000 * 0.3 + 1_000 * 3.75) / 1e6)
     assert total.saving_per_turn == pytest.approx(90_000 * 0.3 / 1e6)
     assert (total.reads_lost_tokens, total.writes_tokens) == (117_000, 28_000)
-    assert (total.turns_counted, total.turns_until_regrown) == (10, 180)
+    # (100 × 1,000 + 10 × 500) / 110 tokens a call: 90,000 are there again after 94
+    assert (total.turns_counted, total.turns_until_regrown) == (10, 94)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1e6), st.integers(0, 100), st.integers(0, 10_000))
+def test_what_is_expected_lies_between_what_was_seen_and_what_is_usual(
+    turns: int, growth: float, prior_turns: int, usual: int
+) -> None:
+    """And nearer to what was seen, the longer the session lasts."""
+    rule = Rule(prior_turns=prior_turns, prior_tokens_per_turn=usual)
+    assert expected_turns(turns, rule) >= turns
+    expected = expected_growth(turns, growth, rule)
+    if turns + prior_turns:
+        seen = growth if turns else usual
+        low, high = sorted((seen, usual if prior_turns else seen))
+        assert low - 1e-6 <= expected <= high + 1e-6
+    later = expected_growth(2 * turns, growth, rule)
+    assert abs(later - growth) <= abs(expected - growth) + 1e-6 or not turns
+
+
+def test_a_first_large_result_does_not_tell_how_a_session_grows() -> None:
+    """Seven calls that read 20,000 tokens: most sessions that begin so go on more slowly, and a
+    compaction pays where that is expected; not where the seven calls alone are believed."""
+    early = due(
+        tokens_now=20_400, tokens_after=7_000, cached_tokens=20_000, kept_prefix_tokens=0,
+        turns_so_far=7, tokens_per_turn=2_900.0, threshold_tokens=20_000,
+    )  # fmt: skip
+    assert weigh(early).answer == "act"
+    assert weigh(early, Rule(prior_turns=0)).answer == "wait"
 
 
 def test_after_a_pause_it_costs_nothing() -> None:

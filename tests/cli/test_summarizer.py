@@ -116,15 +116,24 @@ def test_nobody_at_the_address(holdfast: Any, server: ModelServer, long: Path) -
 
 
 def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, long: Path) -> None:
-    """It says who would write."""
+    """It says who would write, and in how many calls: as many as are then made."""
     pytest.importorskip("openai")
-    seen = holdfast(
-        "compress", "--json", long, "--preview", "--keep-last", 2, "--context-length", 40_000,
-        "--summarizer", "openai:m", "--summarizer-url", server.openai_url,
-    )  # fmt: skip
-    assert seen.code == 0
-    assert any("openai:m would write" in note for note in seen.reports[0]["notes"])
-    assert server.requests == []
+    for window in (40_000, 4_000):
+        flags = (
+            "--keep-last", 2, "--context-length", 40_000, "--summarizer", "openai:m",
+            "--summarizer-url", server.openai_url, "--summarizer-window", window,
+        )  # fmt: skip
+        server.requests.clear()
+        seen = holdfast("compress", "--json", long, "--preview", *flags)
+        assert seen.code == 0
+        assert seen.reports[0]["summary_source"]["source"] == "ledger"
+        assert server.requests == []
+        done, _ = compressed(holdfast, long, *flags)
+        calls = done.reports[0]["summary_source"]["calls"]
+        assert calls == len(server.requests)
+        words = f"openai:m would write the summary in {calls} {'call' if calls == 1 else 'calls'}"
+        assert any(words in note for note in seen.reports[0]["notes"])
+    assert calls > 1
 
 
 @pytest.mark.parametrize(("flags", "words"), [
@@ -165,3 +174,29 @@ def test_settings_name_the_summariser_too(holdfast: Any, server: ModelServer, lo
         True,
         True,
     )
+
+
+def test_the_fallback_is_asked_first_where_the_session_is_complex(
+    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path
+) -> None:
+    """`fallback_when_complex` in the settings: twelve changed files are many, and a few are not."""
+    pytest.importorskip("openai")
+    (tmp_path / "holdfast.toml").write_text(
+        f'[summarizer]\nmodel = "openai:small"\nurl = "{server.openai_url}"\n'
+        f'fallback = "openai:large"\nfallback_when_complex = true\n'
+    )
+    for files, first in ((2, "openai:small"), (20, "openai:large")):
+        items: list[Any] = []
+        for n in range(20):
+            arguments = {"path": f"src/module_{n % files}.py", "content": "word " * 400}
+            call = {"id": f"c{n}", "type": "function", "function": {
+                "name": "write_file", "arguments": json.dumps(arguments)}}  # fmt: skip
+            items += [
+                {"role": "user", "content": f"Now write part {n}."},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"c{n}", "content": "Wrote the file."},
+                {"role": "assistant", "content": f"Part {n} is written."},
+            ]
+        path = put("complex.json", items)
+        seen = holdfast("compress", "--json", path, "--preview", "--keep-last", 1)
+        assert any(f"{first} would write" in note for note in seen.reports[0]["notes"])

@@ -12,7 +12,7 @@ from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.long_lists import Exchange, written
 
-SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
+SMALL = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
 PRICES = Prices(
     input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0, at_marks=True
 )
@@ -28,7 +28,7 @@ class Clock:
 
 
 def engine(count: int, **settings: Any) -> Compressor:
-    """A session of few calls, each of them large: there is little left to save."""
+    """A session of few calls, each of them large, most of which stays: little is to be saved."""
     made = Compressor(**{
         "context_length": 80_000, "policy": SMALL, "prices": PRICES, "clock": Clock(), **settings,
     })  # fmt: skip

@@ -53,14 +53,19 @@ def test_the_situation_is_read_off_the_session() -> None:
     assert seen.tokens_per_turn * 20 == grown
 
 
-def test_a_note_in_the_system_prompt_costs_its_cache() -> None:
-    """The first compaction changes the system prompt; then nothing of the prefix stays of use."""
-    assert planned(request(20)).situation.kept_prefix_tokens == 0
+def test_tools_and_system_prompt_stay_in_the_cache() -> None:
+    """Also in the first compaction: only the messages behind them have to be written anew."""
+    value = request(20)
+    kept = planned(value).situation.kept_prefix_tokens
+    assert kept == record(load(value)).outside_tokens > 0
 
 
 def test_a_first_prompt_without_system_keeps_what_stands_before_the_fold() -> None:
     """A provider that caches any prefix reads the first messages again; one with marks does not."""
-    chat = [{"role": ("user", "assistant")[n % 2], "content": f"{n} " * 900} for n in range(41)]
+    chat = [
+        {"role": ("user", "assistant")[n % 2], "content": f"{n} " * (900 if n > 2 else 90)}
+        for n in range(41)
+    ]
     budget = budget_for(POLICY, 30_000)
     loose = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=AUTOMATIC))
     marked = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=SONNET))

@@ -1,4 +1,4 @@
-"""The next view: where the summary stands, in which role, and the note in the system prompt."""
+"""The next view: where the summary stands, in which role, and what stays as it was."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import pytest
 
 from holdfast import check, load
 from holdfast.engine.oneshot import compress
-from holdfast.pipeline.assemble import with_note
-from holdfast.pipeline.frame import SUMMARY_OPEN, SYSTEM_NOTE
+from holdfast.pipeline.frame import SUMMARY_OPEN
 from holdfast.policy import Policy
 from holdfast.testing.laws import summary_of, tokens_of
 from holdfast.testing.long_lists import Ending, Exchange, written
-from holdfast.transcript import Message, Text
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 ENDINGS: tuple[Ending, ...] = ("ask", "reply", "step", "pending")
@@ -49,34 +47,34 @@ def _reply(provider: str) -> list[Any]:
     return [{"role": "assistant", "content": "Yes."}]
 
 
-def test_the_note_stands_once_in_the_system_prompt() -> None:
-    """After three compactions it is still one; a pruned list gets none."""
+OLD_NOTE = (
+    "[holdfast note: older messages are folded into a reference record; build on it. Memory and "
+    "rules files stay authoritative.]"
+)
+
+
+@pytest.mark.parametrize("note", ["", f"\n\n{OLD_NOTE}"])
+def test_the_system_message_stays_as_it_is(note: str) -> None:
+    """After three compactions a provider still finds it in its cache; also where an older version
+    had put a note into it."""
     items = written("openai-chat", [Exchange(2, 1, 900)] * 4, with_system=True)
-    prompt = items[0]["content"]
+    items[0] = {**items[0], "content": items[0]["content"] + note}
+    system = items[0]
     for start in (100, 200, 300):
         items = compress(items, target_tokens=1_500).messages
-        assert items[0]["content"] == f"{prompt}\n\n{SYSTEM_NOTE}"
+        assert items[0] == system
         items = [*items, *written("openai-chat", [Exchange(2, 1, 900)], start=start)]
 
 
-def test_a_note_is_added_once_to_any_prompt() -> None:
-    """To the last text, or as a text of its own."""
-    for parts in ((Text("Rules."),), ()):
-        noted = with_note(Message("system", parts))
-        assert with_note(noted) is noted
-        assert str(noted.parts).count("holdfast note") == 1
-
-
 @pytest.mark.parametrize("prompt", ["Be exact.", [{"type": "text", "text": "Be exact."}]])
-def test_a_system_prompt_outside_the_list_gets_the_note_and_is_counted(prompt: Any) -> None:
-    """The frame of a request stays, with the note in its system prompt; what the note costs is in
-    the report."""
+def test_a_system_prompt_outside_the_list_stays_as_it_is_and_is_counted(prompt: Any) -> None:
+    """All of a request but its messages stays; what it costs is in the report."""
     tools = [{"name": "bash", "input_schema": {"type": "object"}}]
     body = {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "system": prompt, "tools": tools,
             "messages": written("anthropic", [Exchange(2, 1, 900)] * 5)}  # fmt: skip
     made = compress(body, target_tokens=1_500)
+    assert {**made.messages, "messages": []} == {**body, "messages": []}
     assert list(made.messages) == list(body)
-    assert SYSTEM_NOTE in str(made.messages["system"])
     assert check(made.messages) == []
     assert made.report.tokens_after == tokens_of(load(made.messages))
     assert made.report.tokens_before == tokens_of(load(body))

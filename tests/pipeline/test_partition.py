@@ -92,6 +92,21 @@ def test_the_head_is_the_system_prompt_and_the_first_messages() -> None:
     assert [head_stop(log, cuts, first=n) for n in range(5)] == [1, 2, 4, 4, 5]
 
 
+def test_a_head_that_is_large_beside_the_threshold_is_folded() -> None:
+    """The first messages stay up to 15 % of the threshold; where they are larger, keeping them
+    would keep most of what the compaction is for."""
+    policy = Policy(floor_tokens=2_000)
+    for chars, stays in ((200, True), (8_000, False)):
+        items = [
+            {"role": "user", "content": "Begin. " + "word " * (chars // 5)},
+            {"role": "assistant", "content": "Begun."},
+            *written("openai-chat", [Exchange(2, 1, 900)] * 12),
+        ]
+        made = compress(items, context_length=8_000, policy=policy)
+        assert made.report.status == "compacted"
+        assert (made.messages[:2] == items[:2]) == stays
+
+
 def test_what_is_never_folded() -> None:
     """The latest real ask, the latest visible reply, pins, and a provider's compaction block."""
     log = [

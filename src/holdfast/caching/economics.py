@@ -21,12 +21,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     margin: float = 1.0
     """A saving must be this many times the price of the compaction. Larger ones cost more in long
     sessions and need fewer compactions, each of which loses words."""
-    remaining_share: float = 1.0
-    """Turns still expected for each turn so far. A session that has lasted n turns is as likely
-    as not to last n more, where nothing else is known of it."""
-    regrowths: float = 2.0
-    """How often the prompt may have grown back before a saving is no longer counted: by then
-    another compaction would be due. More than once, because what is folded sooner leaves less."""
+    prior_turns: int = 10
+    """A session is judged as if it had had this many turns before its first. Its own first turns
+    say too little of how long it will last; and as they read in what the task is about, too much
+    of how fast it will grow."""
+    prior_tokens_per_turn: int = 500
+    """How much each of those turns added to the prompt."""
     least_saving: float = 0.10
     """A compaction that removes less than this share of the prompt is not worth its breakage."""
     least_tokens: int = 10_000
@@ -34,7 +34,13 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("margin", "remaining_share", "regrowths", "least_saving", "least_tokens"):
+        for name in (
+            "margin",
+            "prior_turns",
+            "prior_tokens_per_turn",
+            "least_saving",
+            "least_tokens",
+        ):
             if not getattr(self, name) >= 0:
                 raise InvalidSetting(name, getattr(self, name), "0 or more")
 
@@ -53,7 +59,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     turns_so_far: int
     """Calls of the model in this session."""
     tokens_per_turn: float
-    """By how much the prompt grows from call to call."""
+    """By how much the prompt grew from call to call."""
     remaining_turns: int | None = None
     """Calls still to come, where somebody knows; estimated from `turns_so_far` otherwise."""
     threshold_tokens: int
@@ -92,7 +98,7 @@ class Sum(Struct, frozen=True, kw_only=True):
     turns_remaining: int
     """Calls still expected after the next one."""
     turns_until_regrown: int
-    """Calls until the prompt has grown back as often as the rule allows; the next one is due."""
+    """Calls until the prompt has grown back, by the growth expected; the next one is due."""
     turns_counted: int
     """The smaller of the two."""
     saving: float
@@ -149,8 +155,17 @@ def weigh(situation: Situation, rule: Rule | None = None) -> Verdict:
 
 
 def expected_turns(turns_so_far: int, rule: Rule) -> int:
-    """Return how many calls are still to come, by how many there were."""
-    return int(turns_so_far * rule.remaining_share)
+    """Return how many calls are still to come: a session is as likely as not to double."""
+    return turns_so_far + rule.prior_turns
+
+
+def expected_growth(turns_so_far: int, tokens_per_turn: float, rule: Rule) -> float:
+    """Return the tokens that each call to come is expected to add."""
+    turns = turns_so_far + rule.prior_turns
+    if not turns:
+        return 0.0
+    seen = turns_so_far * tokens_per_turn
+    return (seen + rule.prior_turns * rule.prior_tokens_per_turn) / turns
 
 
 def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
@@ -166,9 +181,9 @@ def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
     if remaining is None:
         remaining = expected_turns(situation.turns_so_far, rule)
     regrown = remaining
-    if situation.tokens_per_turn > 0:
-        grown = max(min((now - after) / situation.tokens_per_turn, 1e9), 0.0)
-        regrown = int(grown * rule.regrowths)
+    growth = expected_growth(situation.turns_so_far, situation.tokens_per_turn, rule)
+    if growth > 0:
+        regrown = int(max(min((now - after) / growth, 1e9), 0.0))
     counted = max(min(remaining, regrown), 0)
     saving = per_turn * counted
     return Sum(

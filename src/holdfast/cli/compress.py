@@ -82,7 +82,8 @@ def compress(file: str, **options: Any) -> int:
     What every provider accepts comes out: the newest messages as they were (results that do not
     fit by themselves are cut in the middle), older tool results as one-line digests, the rest
     folded into a summary. That is made without a model; with --summarizer a model writes its
-    prose, checked against the transcript (a preview asks nobody). Each of these carries a
+    prose, checked against the transcript (a preview asks nobody and says in how many calls it
+    would be written). Each of these carries a
     reference, and the originals are in OUT.originals.jsonl (for its owner alone), written before
     OUT: `holdfast recall` gives one back, `holdfast undo` all. On standard output there are
     references only with --originals. What breaks the provider's rules is mended first, or refused
@@ -96,7 +97,7 @@ def compress(file: str, **options: Any) -> int:
     asked = _Asked(file=file, options=options)
     _refuse_contradictions(asked)
     settings = settings_from(options)
-    asked = replace(asked, writers=writers_for(settings))
+    asked = replace(asked, writers=writers_for(settings, is_preview=asked.preview))
     for name in (asked.output, asked.originals, options["report_file"]):
         if name and not asked.preview:
             check_writable(name)
@@ -226,7 +227,7 @@ def _run(
         above=None if above is None else _position(above, transcript, given, number),
         references=bool(asked.originals) or asked.preview,
         counter=exact_counter(window.model) if options["exact_tokens"] else None,
-        summarizer=None if asked.preview else asked.writers,
+        summarizer=asked.writers,
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
@@ -238,16 +239,9 @@ def _run(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *_notes(asked, window)),
+        notes=(*done.report.notes, *([window.note] if window.note else ())),
     )
     return Run(window, done, result, report)
-
-
-def _notes(asked: _Asked, window: Window) -> list[str]:
-    found = [window.note] if window.note else []
-    if asked.preview and asked.writers is not None:
-        found.append(f"a preview asks nobody: {asked.writers.main.name} would write the summary")
-    return found
 
 
 def _position(above: str, transcript: Transcript, given: Input, number: int) -> int:

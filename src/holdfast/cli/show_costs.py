@@ -90,7 +90,7 @@ def _tokens(situation: Situation, total: Sum | None) -> Table:
     grid.add_row("calls so far", f"{situation.turns_so_far:,}",
                  f"{situation.tokens_per_turn:,.0f} tokens more each time")  # fmt: skip
     if total is not None:
-        given = "as given" if situation.remaining_turns is not None else "as many as there were"
+        given = "as given" if situation.remaining_turns is not None else "by how many there were"
         grid.add_row("calls to come", f"{total.turns_remaining:,}", given)
     return grid
 
@@ -105,7 +105,7 @@ def _arithmetic(total: Sum) -> Table:
     grid.add_row(Text("= price", "bold"), Text(usd(total.price), "bold"), "")
     grid.add_row("saving a call", usd(total.saving_per_turn), "")
     grid.add_row("× calls", f"{total.turns_counted:,}",
-                 f"{total.turns_remaining:,} to come; counted for at most "
+                 f"{total.turns_remaining:,} to come; the prompt has grown back after "
                  f"{total.turns_until_regrown:,}")  # fmt: skip
     grid.add_row(Text("= saving", "bold"), Text(usd(total.saving), "bold"),
                  f"acts from {usd(max(total.margin * total.price, 0))} on "

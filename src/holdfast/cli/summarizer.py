@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from holdfast.config import Settings
 from holdfast.engine.writers import Writers, writers_of
@@ -37,17 +38,19 @@ def summarizer_options(command: F) -> F:
     return command
 
 
-def writers_for(settings: Settings) -> Writers | None:
+def writers_for(settings: Settings, *, is_preview: bool) -> Writers | None:
     """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
-    return writers_of(
+    found = writers_of(
         settings.summarizer,
         settings.fallback_summarizer,
         url=settings.summarizer_url,
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
+        fallback_when_complex=settings.fallback_when_complex,
         timeout=settings.summarizer_timeout,
         progress=_show,
     )
+    return None if found is None else replace(found, is_preview=is_preview)
 
 
 def _show(name: str, number: int, total: int) -> None:

@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Protocol
 
 from holdfast.engine.native import Broker, awrite_through, write_through
 from holdfast.engine.run import Made, Run, made_of
 from holdfast.engine.writing import Moment
-
-
-class Preparing(Protocol):
-    """A run whose summary is under way."""
-
-    @property
-    def run(self) -> Run:
-        """What was begun."""
-        ...
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it was written, or has failed for good."""
-        ...
-
-    def made(self) -> Made | None:
-        """Return what came of it; None where it was cancelled or is not done."""
-        ...
-
-    def cancel(self) -> None:
-        """Let it go: nothing of it will be used."""
-        ...
 
 
 class InThread:

@@ -45,7 +45,7 @@ def weighed(
     What it leaves is reckoned from the plan: head, islands, tail, and the room of the summary.
     `due_at` is the size from which it may act, the threshold where it is not given.
     """
-    work, budget = run.todo.work, here.settings.budget
+    work, budget, prices = run.todo.work, here.settings.budget, economy.prices
     now = run.decision.prompt_tokens
     is_cold = idle_seconds >= TTL_SECONDS[economy.ttl]
     cached = 0 if is_cold else min(here.cached_tokens(), now)
@@ -55,15 +55,15 @@ def weighed(
         tokens_now=now,
         tokens_after=min(expected_after(run), now),
         cached_tokens=cached,
-        kept_prefix_tokens=work.outside_tokens + work.costs.span(0, system_stop(work.log)),
+        kept_prefix_tokens=_kept_prefix(run, at_marks=prices.at_marks),
         turns_so_far=turns,
-        tokens_per_turn=here.estimate() / turns if turns else 0.0,
+        tokens_per_turn=work.costs.span(0, len(work.log)) / turns if turns else 0.0,
         threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
         hard_tokens=budget.hard_tokens,
         summary_input_tokens=now if by_model else 0,
         summary_cached_tokens=cached if by_model and writers.rides_prefix else 0,
         summary_output_tokens=run.todo.choice.summary_tokens if by_model else 0,
-        prices=economy.prices,
+        prices=prices,
         ttl=economy.ttl,
     )
     return weigh(situation, economy.rule)
@@ -77,6 +77,18 @@ def expected_after(run: Run) -> int:
     kept = work.outside_tokens + work.costs.span(0, partition.head_stop) + partition.tail_tokens
     kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
     return kept + (choice.summary_tokens if partition.folds() else 0)
+
+
+def _kept_prefix(run: Run, *, at_marks: bool) -> int:
+    """Return the tokens before the first message that changes.
+
+    Where only marked prefixes are cached, no more than tools and system prompt: the other marks
+    stand on the newest messages.
+    """
+    choice, work = run.todo.choice, run.todo.work
+    assert choice.partition is not None
+    stop = system_stop(work.log) if at_marks else choice.partition.head_stop
+    return work.outside_tokens + work.costs.span(0, stop)
 
 
 def as_told(verdict: Verdict) -> dict[str, Any]:

@@ -12,14 +12,12 @@ from msgspec.structs import replace
 from holdfast.catalog.windows import window_of
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import dialect_for, profile_for
-from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import Moment, Written, moment_at, patched, told, write
 from holdfast.errors import InvalidSetting, UnknownReference
-from holdfast.pipeline.assemble import with_note
 from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
 from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
@@ -31,7 +29,7 @@ from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
-from holdfast.transcript import Folded, Message, Transcript, View, rewrite, whole
+from holdfast.transcript import Message, Transcript, View, rewrite, whole
 
 
 class Compressed(Struct, frozen=True):
@@ -113,7 +111,6 @@ def compress(
         counter=counts,
         redact=hide,
         outside_tokens=_outside(transcript, counts),
-        note_tokens=_note_tokens(transcript, counts),
         wish=Wish(
             keep_last=keep_last, above=above, focus=focus, references=references,
             pinned=frozenset(pinned),
@@ -163,7 +160,7 @@ def _compressed(
     if isinstance(done, Unchanged):
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
-    result = with_messages(_noted_frame(transcript, done.view), done.messages)
+    result = with_messages(transcript, done.messages)
     return Compressed(dump(result), report, result, transcript.messages)
 
 
@@ -184,28 +181,6 @@ def _view(given: Sequence[Message], log: Sequence[Message]) -> View:
         if message.parts is not given[index].parts:
             view = rewrite(view, index, given[index])
     return view
-
-
-def _noted_frame(transcript: Transcript, view: View) -> Transcript:
-    """Return the transcript with the note in a system prompt that stands outside the list."""
-    dialect, frame, system = dialect_named(transcript.dialect), transcript.frame, transcript.system
-    if system is None or frame.body is None or dialect.encode_system is None:
-        return transcript
-    if not any(isinstance(item, Folded) for item in view.items):
-        return transcript
-    noted = with_note(system)
-    if noted is system:
-        return transcript
-    key = next((k for k in (dialect.system_key, "system_instruction") if k in frame.body), "")
-    body = {**frame.body, key: dialect.encode_system(noted)}
-    return replace(transcript, frame=replace(frame, body=body), system=noted)
-
-
-def _note_tokens(transcript: Transcript, counter: TokenCounter) -> int:
-    if transcript.system is None or transcript.frame.body is None:
-        return 0
-    noted = message_tokens(with_note(transcript.system), counter)
-    return noted - message_tokens(transcript.system, counter)
 
 
 def _outside(transcript: Transcript, counter: TokenCounter) -> int:

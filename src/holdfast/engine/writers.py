@@ -31,6 +31,8 @@ class Writers(Struct, frozen=True, kw_only=True):
     rides_prefix: bool = False
     """Whether the summariser is the main model, and is asked after what it has in its cache."""
     progress: Progress | None = None
+    is_preview: bool = False
+    """Whether nobody is asked: the report then says who would be, and in how many calls."""
 
 
 def writers_of(
@@ -41,6 +43,7 @@ def writers_of(
     window: int | None = None,
     on_failure: OnFailure = "auto",
     timeout: float = DEFAULT_TIMEOUT,
+    fallback_when_complex: bool = False,
     progress: Progress | None = None,
 ) -> Writers | None:
     """Return who writes, None where the ledger alone does; names are looked up.
@@ -60,8 +63,9 @@ def writers_of(
             raise InvalidSetting("fallback_summarizer", other.name, "given with a summarizer")
         return None
     return Writers(
-        main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress
-    )
+        main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress,
+        other_when_complex=fallback_when_complex,
+    )  # fmt: skip
 
 
 def _kind(given: Summarizer | str | None) -> str:

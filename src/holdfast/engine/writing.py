@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from holdfast.engine.writers import Writers
 from holdfast.errors import SummarizerFailed
-from holdfast.pipeline.asking import begin, take
+from holdfast.pipeline.asking import Asking, begin, take
 from holdfast.pipeline.compact import Outcome, Plan, Unchanged
 from holdfast.pipeline.failures import (
     CLASSES,
@@ -159,6 +159,9 @@ class _Asked:
 
 def _steps(todo: Plan, writers: Writers, moment: Moment) -> _Steps:
     breaker = todo.work.state.breaker
+    if writers.is_preview:
+        note = SummaryNote(source="ledger", confidence="medium")
+        return Written(note=note, breaker=breaker, notes=(_preview(todo, writers, moment),))
     if breaker.is_open(moment.now) and not moment.forced:
         return _paused(breaker, writers, moment)
     notes: list[str] = []
@@ -228,10 +231,7 @@ def _asked(
 
     There are no words where nothing was folded that it could tell of.
     """
-    asking = begin(
-        todo, now=moment.date, summarizer_window=writer.context_length,
-        most_calls=writers.most_calls, prefix=moment.prefix,
-    )  # fmt: skip
+    asking = _begun(todo, writer, writers, moment)
     calls = 0
     while (request := asking.request) is not None:
         calls += 1
@@ -253,6 +253,27 @@ def _asked(
         return check(asking.prose, evidence), calls
     except SummarizerFailed as failure:
         raise _named(failure, writer) from None
+
+
+def _begun(todo: Plan, writer: Summarizer, writers: Writers, moment: Moment) -> Asking:
+    return begin(
+        todo, now=moment.date, summarizer_window=writer.context_length,
+        most_calls=writers.most_calls, prefix=moment.prefix,
+    )  # fmt: skip
+
+
+def _preview(todo: Plan, writers: Writers, moment: Moment) -> str:
+    """Return who would be asked first, and in how many calls."""
+    writer = _in_order(todo, writers)[0]
+    asking = _begun(todo, writer, writers, moment)
+    calls, left = asking.calls_planned, len(asking.left)
+    if not calls:
+        return f"a preview asks nobody: there is nothing that {writer.name} would be asked"
+    rest = f"; the oldest {left:,} messages are left to the ledger" if left else ""
+    return (
+        f"a preview asks nobody: {writer.name} would write the summary in {calls} "
+        f"{'call' if calls == 1 else 'calls'}{rest}"
+    )
 
 
 def _named(failure: SummarizerFailed, writer: Summarizer) -> SummarizerFailed:

@@ -56,7 +56,7 @@ def plan_for(transcript: Transcript, asked: Asked, rule: Rule | None = None) -> 
     calls, grown, cached = _history(recording)
     cached = 0 if asked.is_cold else cached
     at_marks = asked.prices is not None and asked.prices.at_marks
-    kept = _kept(recording, transcript, done, at_marks=at_marks) if changed else cached
+    kept = _kept(recording, done, at_marks=at_marks) if changed else cached
     situation = Situation(
         tokens_now=now,
         tokens_after=after if changed else now,
@@ -89,13 +89,11 @@ def _history(recording: Recording) -> tuple[int, int, int]:
     return calls, grown, recording.outside_tokens + last if calls else 0
 
 
-def _kept(recording: Recording, given: Transcript, done: Compressed, *, at_marks: bool) -> int:
+def _kept(recording: Recording, done: Compressed, *, at_marks: bool) -> int:
     """Return the tokens up to the first message that is not what it was.
 
     Where only marked prefixes are cached, no more than the system prompt.
     """
-    if done.transcript.system != given.system:  # a note was put into it
-        return 0
     same = 0
     for entry, message in zip(recording.entries, done.transcript.messages, strict=False):
         if message.wire is not entry.wire or not message.intact:

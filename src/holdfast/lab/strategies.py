@@ -15,6 +15,7 @@ from holdfast.engine.compressor import Compressor
 from holdfast.lab.prompt import Piece, Prompt
 from holdfast.lab.recording import Entry, Recording
 from holdfast.lab.replay import Compacted, Moment, Player, Terms
+from holdfast.pipeline.choose import HEAD_SHARE
 from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.policy import Budget, Policy, budget_for
 
@@ -165,7 +166,7 @@ class _Compacting:
         self._at_marks = terms.prices.at_marks
         self._decode = dialect_named(recording.dialect).decode
         self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
-        self._ask_tokens = 0
+        self._ask: object = None
         self._waiting: list[Entry] = []
         self._count = 0
         self._retry_from = 0
@@ -175,7 +176,7 @@ class _Compacting:
         self._waiting.extend(entries)
         for entry in entries:
             if entry.is_ask:
-                self._ask_tokens = entry.tokens
+                self._ask = entry.wire
 
     def act(self, moment: Moment) -> Compacted | None:
         now = moment.prompt.tokens
@@ -190,15 +191,32 @@ class _Compacting:
 
     def _expected(self, prompt: Prompt) -> tuple[int, int]:
         """Return about what a compaction leaves, and how much of that is cached already."""
-        system = prompt.outside_tokens + _size(prompt.pieces[: prompt.system_stop])
-        first = 0 if self._count else self._policy.protect_first
-        head = _size(prompt.pieces[prompt.system_stop : prompt.system_stop + first])
-        newest = _size(prompt.pieces[-self._policy.min_tail :])
-        after = expected_after(
-            self._policy, self._budget, prompt.tokens, system + head + self._ask_tokens, newest
-        )
-        # the first compaction puts a note into the system prompt
-        return after, system if self._count else prompt.outside_tokens
+        pieces, stop = prompt.pieces, prompt.system_stop
+        system = prompt.outside_tokens + _size(pieces[:stop])
+        head = self._head(prompt, system)
+        start, newest = self._tail(pieces, head)
+        between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
+        fixed = system + _size(pieces[stop:head]) + between
+        return expected_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
+
+    def _head(self, prompt: Prompt, system: int) -> int:
+        """Return about where the head would end."""
+        stop = prompt.system_stop
+        head = stop if self._count else stop + self._policy.protect_first
+        free = self._budget.threshold_tokens - system
+        return head if _size(prompt.pieces[stop:head]) <= HEAD_SHARE * free else stop
+
+    def _tail(self, pieces: Sequence[Piece], least: int) -> tuple[int, int]:
+        """Return about where the tail would start, and its tokens."""
+        start, spent = len(pieces), 0
+        while start > least:
+            tokens = pieces[start - 1][1]
+            enough = len(pieces) - start >= self._policy.min_tail
+            full = spent >= self._budget.tail_tokens or spent + tokens > self._budget.ceiling_tokens
+            if enough and full:
+                break
+            start, spent = start - 1, spent + tokens
+        return start, spent
 
     def _compact(self, moment: Moment) -> Compacted | None:
         prompt, compressor = moment.prompt, self._compressor

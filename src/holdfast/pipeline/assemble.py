@@ -1,4 +1,4 @@
-"""The next view: head with one note, summary in its frame, tail; a role that breaks no rule."""
+"""The next view: head, summary in its frame, tail; a role that breaks no rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.choose import Choice
-from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
+from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.measure import message_tokens
 from holdfast.pipeline.partition import Partition, is_native, system_stop
 from holdfast.pipeline.prune import strip_thinking
@@ -47,7 +47,6 @@ class Assembled(Struct, frozen=True):
     summary_text: str
     summary_tokens: int
     references: tuple[Reference, ...]
-    noted: bool
     merged: bool
     shown: dict[str, int]
     """The tokens of what the model sees, by category."""
@@ -192,17 +191,15 @@ def _placed(
         for index, message in rewritten.items()
     }
     shown = by_category(view, work.log, work.costs, costs, work.counter)
-    note = work.note_tokens if folds else 0
     return Assembled(
         view=view,
         messages=messages,
-        tokens_after=work.outside_tokens + note + sum(shown.values()),
+        tokens_after=work.outside_tokens + sum(shown.values()),
         summary_text=framed,
         summary_tokens=sum(message_tokens(message, work.counter) for message in native)
         if native
         else work.counter.count(framed),
         references=_references(work, partition, rewritten, reference, named),
-        noted=bool(folds) and system_stop(work.log) > 0,
         merged=place.placing in ("merge", "native merge"),
         shown=shown,
     )
@@ -243,9 +240,6 @@ def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int,
     """Return the messages outside the folds that are rendered otherwise than they were."""
     changes = dict(choice.rewritten)
     folds = partition.folds()
-    stop = system_stop(work.log)
-    if folds and stop > 0:
-        changes[stop - 1] = _noted(work, stop - 1)
     if work.rules.strips_thinking and (folds or changes):
         for index in _outside_folds(work, partition):
             message = changes.get(index, work.log[index])
@@ -253,24 +247,6 @@ def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int,
             if stripped is not message and stripped.parts:
                 changes[index] = stripped
     return changes
-
-
-def _noted(work: Work, index: int) -> Message:
-    for item in work.view.items:
-        if isinstance(item, Rewritten) and item.start == index:
-            return item.message
-    return with_note(work.log[index])
-
-
-def with_note(message: Message) -> Message:
-    """Return a system prompt with the note at its end, once."""
-    if any(isinstance(part, Text) and SYSTEM_NOTE in part.text for part in message.parts):
-        return message
-    last = message.parts[-1] if message.parts else None
-    if isinstance(last, Text):
-        joined = replace(last, text=f"{last.text}\n\n{SYSTEM_NOTE}", intact=False)
-        return message.with_parts((*message.parts[:-1], joined))
-    return message.with_parts((*message.parts, Text(SYSTEM_NOTE)))
 
 
 def _outside_folds(work: Work, partition: Partition) -> Iterator[int]:

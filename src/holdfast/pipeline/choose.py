@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.pipeline.cuts import allowed_cuts
-from holdfast.pipeline.frame import SYSTEM_NOTE, summary_text
+from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.partition import (
     Partition,
     head_stop,
@@ -32,8 +32,8 @@ _ENOUGH_TOKENS = 320
 """So much of what is free, and not more, it has also where nothing is left for it."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
-_HEAD_SHARE = 0.15
-"""How much of a size that was asked for the protected head may take."""
+HEAD_SHARE = 0.15
+"""How much of a size that was asked for, or of the threshold, the protected head may take."""
 
 
 class Choice(Struct, frozen=True):
@@ -116,16 +116,18 @@ def _ground(work: Work, before: int) -> _Ground:
 
 
 def _head(work: Work, cuts: Sequence[int]) -> int:
-    """Return where the head ends; a size asked for that leaves it no room takes it away."""
+    """Return where the head ends; it goes where it is large beside what is to be reached.
+
+    That is the size asked for, or else the threshold: a head that stays at the cost of most of
+    what a compaction would save is read, and paid for, in every call to come.
+    """
     if work.state.count or not work.wish.keeps_head:
         return head_stop(work.log, cuts, first=0)
     stop = head_stop(work.log, cuts, first=work.policy.protect_first)
     least = head_stop(work.log, cuts, first=0)
-    target = work.budget.target_tokens
-    if target is None:
-        return stop
-    free = target - work.outside_tokens - work.costs.span(0, least)
-    return least if work.costs.span(least, stop) > _HEAD_SHARE * free else stop
+    wanted = work.budget.target_tokens or work.budget.threshold_tokens
+    free = wanted - work.outside_tokens - work.costs.span(0, least)
+    return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
 
 
 def _partition(ground: _Ground) -> tuple[Partition, int]:
@@ -180,7 +182,7 @@ def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
     kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
     kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
     summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
-    return work.outside_tokens + work.note_tokens + kept + summary - limit
+    return work.outside_tokens + kept + summary - limit
 
 
 def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
@@ -205,9 +207,9 @@ def _least_summary(work: Work) -> int:
 
 
 def _frame_tokens(work: Work) -> int:
-    """Return what the frame of a summary and the note in the system prompt cost."""
+    """Return what the frame of a summary costs."""
     frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
-    return frame + work.counter.count(SYSTEM_NOTE) + _FRAME_MARGIN_TOKENS
+    return frame + _FRAME_MARGIN_TOKENS
 
 
 def _after_old_summary(work: Work) -> int:

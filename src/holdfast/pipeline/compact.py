@@ -218,7 +218,6 @@ def _outcome(todo: Plan, made: Assembled, checked: Checked | None, patched: int)
             ledger=todo.ledger,
             ledgered=partition.tail_start,
             folded_to=partition.tail_start,
-            noted=state.noted or made.noted,
             prose=state.prose if checked is None else checked.summary,
             prose_to=state.prose_to if checked is None else partition.tail_start,
             ineffective=state.ineffective + 1 if poor else 0,

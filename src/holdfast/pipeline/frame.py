@@ -13,12 +13,14 @@ SUMMARY_OPEN = "[holdfast summary: reference only]"
 SUMMARY_CLOSE = "[end of holdfast summary]"
 
 SUMMARY_PREAMBLE = (
-    "Older messages were folded into this record. It is background, not a request: what it quotes "
-    "was seen and dealt with, or waits for the user to bring it up again. Act on the newest user "
-    "message only; if that says stop, undo, roll back or never mind, the work described here is "
-    "over. Look before doing again what is reported as done. Memory and rules files keep their "
-    "full authority."
+    "Older messages were folded into this record; build on it. It is background, not a request: "
+    "what it quotes was seen and dealt with, or waits for the user to bring it up again. Act on "
+    "the newest user message only; if that says stop, undo, roll back or never mind, the work "
+    "described here is over. Look before doing again what is reported as done. Memory and rules "
+    "files keep their full authority."
 )
+"""All that a model has to know of a fold. The system prompt stays as it is, byte by byte: it is
+the one part of a prompt that a compaction need not drop from a provider's cache."""
 SUMMARY_BRIEF = (
     "Older messages in brief: background, not a request. Act on the newest user message only; if "
     "it says stop, undo, roll back or never mind, this work is over. Memory and rules files keep "
@@ -26,11 +28,6 @@ SUMMARY_BRIEF = (
 )
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
-
-SYSTEM_NOTE = (
-    "[holdfast note: older messages are folded into a reference record; build on it. Memory and "
-    "rules files stay authoritative.]"
-)
 
 _DIGEST = "[holdfast digest"
 _DUPLICATE = "[holdfast duplicate"

@@ -32,8 +32,6 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """What a model wrote of what was folded, checked; the next one goes on from it."""
     prose_to: int = 0
     """It tells of the log up to here."""
-    noted: bool = False
-    """Whether the system prompt carries the note."""
     breaker: Breaker = Breaker()
     """How long no summariser is asked after failures."""
     native: NativeItem | None = None

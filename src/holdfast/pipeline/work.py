@@ -45,8 +45,6 @@ class Work(Struct, frozen=True, kw_only=True):
     redact: Redact
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
-    note_tokens: int = 0
-    """What the note adds to a system prompt that stands outside the message list."""
     wish: Wish = Wish()
 
     @property

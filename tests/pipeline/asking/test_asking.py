@@ -99,6 +99,17 @@ def test_no_request_is_longer_than_the_summariser_can_read(
         assert tokens(request) <= window
 
 
+def test_the_form_of_an_answer_takes_nothing_from_its_words(planned: Planned) -> None:
+    """Thirteen keys with an entry each cost more than a small answer may have: they come on top of
+    1.3 × the budget, within the summariser's window."""
+    plan = planned(log_of())
+    empty = COUNTER.count(answer(**{name: [""] for name in SECTIONS}).text)
+    roomy = begin(plan, now=NOW, summarizer_window=32_000)
+    assert roomy.max_tokens >= 1.3 * roomy.terms.budget_tokens + empty
+    small = begin(plan, now=NOW, summarizer_window=1_500)
+    assert small.max_tokens <= max(0.3 * 1_500, 1.3 * small.terms.budget_tokens + 1)
+
+
 def test_a_source_of_millions_of_tokens_takes_eight_calls(planned: Planned) -> None:
     """Only as much of the log is read as the requests can hold: it costs what they cost."""
     piece = "result line with some words and value_12345 in it\n" * 800

@@ -19,7 +19,7 @@ from holdfast.pipeline import prompts
 from holdfast.pipeline.asking.answer import read_answer
 from holdfast.pipeline.asking.chunks import Chunk, Packed, new_positions, pack, shortened
 from holdfast.pipeline.asking.merge import merge_prose
-from holdfast.pipeline.asking.schema import ANSWER_SCHEMA
+from holdfast.pipeline.asking.schema import ANSWER_SCHEMA, EMPTY_ANSWER
 from holdfast.pipeline.asking.turns import tool_names, turn
 from holdfast.pipeline.compact import Plan
 from holdfast.pipeline.dialogue.language import Language, language_of
@@ -38,12 +38,14 @@ from holdfast.transcript import is_ask, texts
 _ASSUMED_WINDOW = 32_000
 """Where nobody knows what the summariser can read."""
 _OUTPUT = 1.3
+"""How much longer than its budget an answer may be; the form that it is written in comes on top."""
+_LARGEST_OUTPUT_SHARE = 0.3
 _NOTE = 1.5
 """How much longer than an answer the note may be that goes on from one request to the next."""
 _LEAST_BUDGET_TOKENS = 400
 _LARGEST_BUDGET_SHARE = 0.15
 _LARGEST_NOTE_SHARE = 0.2
-"""Of the summariser's window."""
+"""These three of the summariser's window."""
 _LEAST_ROOM_TOKENS = 300
 _SURELY = 0.97
 """Estimates of parts do not add up to the estimate of the whole."""
@@ -151,7 +153,10 @@ def begin(
     asking = Asking(
         terms=_terms(plan, now, language, budget), chunks=(), left=(), found=previous,
         known=None if previous else work.state.carried, window=window,
-        max_tokens=ceil(budget * _OUTPUT),
+        max_tokens=min(
+            ceil(budget * _OUTPUT) + work.counter.count(EMPTY_ANSWER),
+            max(int(window * _LARGEST_OUTPUT_SHARE), ceil(budget * _OUTPUT)),
+        ),
         note_tokens=int(min(budget * _NOTE, window * _LARGEST_NOTE_SHARE)),
         languages=languages_of(plan), counter=work.counter, redact=work.redact, prefix=prefix,
         until=_until(plan) if prefix else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from holdfast.pipeline.summary import SECTIONS
@@ -20,3 +21,6 @@ ANSWER_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 """Every key is required and none is free, as strict structured output wants it."""
+
+EMPTY_ANSWER = json.dumps({name: [{"text": "", "source": "m1234"}] for name in SECTIONS})
+"""What an answer of one entry a section costs before it says a word."""
