@@ -44,40 +44,36 @@ class Candidate(Struct, frozen=True, gc=False):
     """The characters that it takes, where that is not the length of its text."""
 
 
-class TermWeights:
-    """What each term is worth: named by the user, used by the agent, repeated, recent."""
+class TermWeights(dict[str, float]):
+    """What each term is worth: named by the user, used by the agent, repeated, recent.
+
+    A term is weighed when it is first asked for.
+    """
 
     def __init__(
-        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float]
+        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float] | None
     ) -> None:
+        super().__init__()
         by_user = {term for ask in ledger.asks for term in ask.fact.terms}
         by_agent = {term for fact in ledger.commands for term in fact.terms}
         by_agent.update(term for fact in ledger.decisions for term in fact.terms)
         seen: dict[str, int] = {}
         last: dict[str, int] = {}
-        held: dict[str, int] = {}
         for fact in ledger.lines.values():
+            at = fact.at
             if fact.head == "agent":
                 by_agent.update(fact.terms)
             for term in fact.terms:
-                if last.get(term) != fact.at:
+                if last.get(term) != at:
                     seen[term] = seen.get(term, 0) + 1
-                    last[term] = fact.at
-                held[term] = fact.at
+                    last[term] = at
         self._by_user, self._by_agent = by_user, by_agent
-        self._seen, self._last = seen, held
-        self._span = max(held.values(), default=0) or 1
+        self._seen, self._last = seen, last
+        self._span = max(last.values(), default=0) or 1
         self._shown = shown
         self._topic = topic
-        self._known: dict[str, float] = {}
 
-    def __getitem__(self, term: str) -> float:
-        found = self._known.get(term)
-        if found is None:
-            found = self._known[term] = self._weight(term)
-        return found
-
-    def _weight(self, term: str) -> float:
+    def __missing__(self, term: str) -> float:
         weight = 1.0 + _REPEATED * min(self._seen.get(term, 1) - 1, _MOST_REPEATS)
         weight += _RECENT * self._last.get(term, 0) / self._span
         if term in self._by_user:
@@ -86,12 +82,16 @@ class TermWeights:
             weight += _BY_AGENT
         if "/" in term:
             weight += _PATH
-        elif _IS_NUMBER(term) and (term[0] != "$" and len(term) < _LONG_NUMBER):
+        elif len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
             weight *= _NUMBER
         elif _HAS_DIGIT(term):
             weight += _ID
-        weight += self._topic(term)
-        return weight * _SHOWN if term in self._shown else weight
+        if self._topic is not None:
+            weight += self._topic(term)
+        if term in self._shown:
+            weight *= _SHOWN
+        self[term] = weight
+        return weight
 
 
 def chosen(
@@ -101,48 +101,49 @@ def chosen(
     """Return candidates that fit, best first: most new worth for each character.
 
     `told` are terms that stand in the summary anyway. What a candidate adds falls as others are
-    taken, so it is weighed again when its turn comes.
+    taken, so it is weighed again when its turn comes. That uses `weights` up: what is said is
+    worth nothing more.
     """
-    said = set(told)
-    heap: list[tuple[float, int, Candidate]] = []
-    for number, candidate in enumerate(candidates):
-        gain = _gain(candidate, weights, said)
-        if gain > 0:
-            heap.append((-gain, number, candidate))
+    weights.update(dict.fromkeys(told, 0.0))
+    rows = list(candidates)
+    heap = [(-_gain(row, weights), number, row) for number, row in enumerate(rows)]
+    heap = [row for row in heap if row[0] < 0]
     heapify(heap)
+    least = min([_cost(row) for row in rows], default=0)
     taken: list[Candidate] = []
-    while heap and room_chars > 0:
-        gain, number, candidate = heappop(heap)
-        now = -_gain(candidate, weights, said)
+    while heap and room_chars >= least:
+        _, number, candidate = heappop(heap)
+        now = -_gain(candidate, weights)
         if heap and now > heap[0][0]:
             if now < 0:
                 heappush(heap, (now, number, candidate))
             continue
-        cost = candidate.cost or len(candidate.fact.text) + _ENTRY_CHARS
+        cost = _cost(candidate)
         if cost > room_chars or now >= 0:
             continue
         room_chars -= cost
-        said.update(candidate.fact.terms)
+        weights.update(dict.fromkeys(candidate.fact.terms, 0.0))
         taken.append(candidate)
     return taken
 
 
-def _gain(
-    candidate: Candidate, weights: Mapping[str, float] | TermWeights, said: set[str]
-) -> float:
+def _cost(candidate: Candidate) -> int:
+    return candidate.cost or len(candidate.fact.text) + _ENTRY_CHARS
+
+
+def _gain(candidate: Candidate, weights: Mapping[str, float]) -> float:
     fact = candidate.fact
     worth = candidate.base
     for term in fact.terms:
-        if term not in said:
-            worth += weights[term]
+        worth += weights[term]
     overhead = _FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS
     return worth / ((candidate.cost or len(fact.text)) + overhead)
 
 
-def on_topic(words: Sequence[str]) -> Callable[[str], float]:
-    """Return how much a term speaks of the topic."""
+def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:
+    """Return how much a term speaks of the topic, None where there is no topic."""
     if not words:
-        return lambda _: 0.0
+        return None
 
     def worth(term: str) -> float:
         text = term.casefold()

@@ -70,6 +70,8 @@ class _Book:
         if fact.was and fact.kind in _OF_PROCESSES:
             fact = self._of_process(fact)
         match fact.kind:
+            case "line" | "field":  # most are: the cases are tried in their order
+                self._line(fact)
             case "ask":
                 self._ask(fact)
             case "constraint":
@@ -102,8 +104,6 @@ class _Book:
                 self.todo = merged(self.todo, fact)
             case "slot":
                 self._slot(fact)
-            case "line" | "field":
-                self._line(fact)
 
     def _of_process(self, fact: Fact) -> Fact:
         """Return what was heard of a running process under the command that started it."""
@@ -262,9 +262,15 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    rows = sorted(lines.values(), key=_worth, reverse=True)[:_KEPT_LINES]
-    kept = {fact.text for fact in rows}
-    return {text: fact for text, fact in lines.items() if text in kept}
+    worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
+    least = sorted(worths)[-_KEPT_LINES]
+    rows = list(zip(worths, lines.items(), strict=True))
+    spare = _KEPT_LINES - sum([worth > least for worth in worths])
+    even = sorted([_worth(fact) for worth, (_, fact) in rows if worth == least])[-spare:]
+    kept = {text for _, _, text in even}
+    return dict(
+        [row for worth, row in rows if worth > least or (worth == least and row[0] in kept)]
+    )
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
