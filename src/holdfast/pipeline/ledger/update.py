@@ -23,6 +23,8 @@ _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
 """Errors, tests, slots and constraints: the newest keys."""
+KEPT_RULES = _KEPT_BY_KEY
+"""Of so many different newer ones, older constraints make no difference to a ledger."""
 
 Value = TypeVar("Value")
 
