@@ -60,6 +60,7 @@ class Readings(Struct, frozen=True):
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
+        Of calls only those that are answered here are read.
         """
         if self.redact is str:
             return facts_of(message, calls)
@@ -68,7 +69,7 @@ class Readings(Struct, frozen=True):
             for part in message.parts
             if type(part) is ToolResult and part.call_id in calls
         }
-        return facts_of(cleaned(message, self.redact), answered)
+        return facts_of(cleaned(message, self.redact, calls=False), answered)
 
     def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
         """Return what pruning needs of a result, without the secrets that a digest would show."""

@@ -107,7 +107,8 @@ def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
     found: list[Fact] = []
     for start in range(0, len(facts), _TOGETHER):
         some = facts[start : start + _TOGETHER]
-        text = "\n".join(map(_all_texts, some))
+        # a command and its key, a file and its path: most stand in a fact more than once
+        text = "\n".join(dict.fromkeys("\n".join(map(_all_texts, some)).split("\n")))
         found.extend(some if redact(text) == text else (redacted(one, redact) for one in some))
     return found
 
