@@ -93,11 +93,12 @@ def exit_status(text: str) -> int | None:
     """Return the exit status that a result reports at its head or tail, None where it does not."""
     ends = (text[:_STATUS_CHARS], text[-_STATUS_CHARS:]) if len(text) > _STATUS_CHARS else (text,)
     for piece in ends:
-        exits = _EXIT.search(piece) if "xit" in piece else None
-        returns = _RETURN.search(piece) if "eturn" in piece else None
-        found = [match for match in (exits, returns) if match is not None]
+        found = _EXIT.search(piece) if "xit" in piece else None
+        returned = _RETURN.search(piece) if "eturn" in piece else None
+        if returned and (found is None or returned.start() < found.start()):
+            found = returned
         if found:
-            return int(min(found, key=re.Match[str].start)[1])
+            return int(found[1])
     return None
 
 
