@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
@@ -74,24 +74,29 @@ class TermWeights(dict[str, float]):
         self._topic = topic
 
     def __missing__(self, term: str) -> float:
-        weight = 1.0 + _REPEATED * min(self._seen.get(term, 1) - 1, _MOST_REPEATS)
-        weight += _RECENT * self._last.get(term, 0) / self._span
-        if term in self._by_user:
-            weight += _BY_USER
-        if term in self._by_agent:
-            weight += _BY_AGENT
-        if "/" in term:
-            weight += _PATH
-        elif len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
-            weight *= _NUMBER
-        elif _HAS_DIGIT(term):
-            weight += _ID
-        if self._topic is not None:
-            weight += self._topic(term)
-        if term in self._shown:
-            weight *= _SHOWN
-        self[term] = weight
-        return weight
+        self.weigh((term,))
+        return self[term]
+
+    def weigh(self, terms: Iterable[str]) -> None:
+        """Weigh terms that will be asked for, all at once."""
+        by_user, by_agent, seen, last = self._by_user, self._by_agent, self._seen, self._last
+        span, shown, topic = self._span, self._shown, self._topic
+        for term in terms:
+            weight = 1.0 + _REPEATED * min(seen.get(term, 1) - 1, _MOST_REPEATS)
+            weight += _RECENT * last.get(term, 0) / span
+            if term in by_user:
+                weight += _BY_USER
+            if term in by_agent:
+                weight += _BY_AGENT
+            if "/" in term:
+                weight += _PATH
+            elif len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
+                weight *= _NUMBER
+            elif _HAS_DIGIT(term):
+                weight += _ID
+            if topic is not None:
+                weight += topic(term)
+            self[term] = weight * _SHOWN if term in shown else weight
 
 
 def chosen(
@@ -104,34 +109,32 @@ def chosen(
     taken, so it is weighed again when its turn comes. That uses `weights` up: what is said is
     worth nothing more.
     """
-    weights.update(dict.fromkeys(told, 0.0))
     rows = list(candidates)
-    heap = [(-_gain(row, weights), number, row) for number, row in enumerate(rows)]
-    heap = [row for row in heap if row[0] < 0]
+    weights.weigh({term for row in rows for term in row.fact.terms})
+    weights.update(dict.fromkeys(told, 0.0))
+    heap = [(-_gain(row, weights), number) for number, row in enumerate(rows)]
+    heap = [entry for entry in heap if entry[0] < 0]
     heapify(heap)
-    least = min([_cost(row) for row in rows], default=0)
+    costs = [row.cost or len(row.fact.text) + _ENTRY_CHARS for row in rows]
+    least = min(costs, default=0)
     taken: list[Candidate] = []
     while heap and room_chars >= least:
-        _, number, candidate = heappop(heap)
+        _, number = heappop(heap)
+        candidate = rows[number]
         now = -_gain(candidate, weights)
         if heap and now > heap[0][0]:
             if now < 0:
-                heappush(heap, (now, number, candidate))
+                heappush(heap, (now, number))
             continue
-        cost = _cost(candidate)
-        if cost > room_chars or now >= 0:
+        if costs[number] > room_chars or now >= 0:
             continue
-        room_chars -= cost
+        room_chars -= costs[number]
         weights.update(dict.fromkeys(candidate.fact.terms, 0.0))
         taken.append(candidate)
     return taken
 
 
-def _cost(candidate: Candidate) -> int:
-    return candidate.cost or len(candidate.fact.text) + _ENTRY_CHARS
-
-
-def _gain(candidate: Candidate, weights: Mapping[str, float]) -> float:
+def _gain(candidate: Candidate, weights: TermWeights) -> float:
     fact = candidate.fact
     worth = candidate.base
     for term in fact.terms:

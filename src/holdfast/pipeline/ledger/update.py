@@ -266,13 +266,16 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
         return lines
     worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
     least = sorted(worths)[-_KEPT_LINES]
-    rows = list(zip(worths, lines.items(), strict=True))
     spare = _KEPT_LINES - sum([worth > least for worth in worths])
-    even = sorted([_worth(fact) for worth, (_, fact) in rows if worth == least])[-spare:]
+    rows = zip(worths, lines.values(), strict=True)
+    even = sorted([_worth(fact) for worth, fact in rows if worth == least])[-spare:]
     kept = {text for _, _, text in even}
-    return dict(
-        [row for worth, row in rows if worth > least or (worth == least and row[0] in kept)]
-    )
+    rows = zip(worths, lines.items(), strict=True)
+    return {
+        text: fact
+        for worth, (text, fact) in rows
+        if worth > least or (worth == least and text in kept)
+    }
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
