@@ -81,6 +81,33 @@ def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
     assert len(log) == 41
 
 
+def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
+    """They are not looked for; the ledger is that of every fact of every message."""
+    asks = [user(f"Always use tool_{n % 700}.") for n in range(1_500)]
+    rows = [row for ask in asks for row in (ask, assistant("Done."))]
+    log = talk(*rows, assistant(call("bash", command="cat big")), result("a b\n" * 70_000)).messages
+    index = index_of(log)
+    found = index.facts(0, len(log))
+    every = [fact for message in log[:-2] for fact in facts_of(message, {}, lines=False)]
+    every += index.facts(len(log) - 2, len(log))
+    assert sum(fact.kind == "constraint" for fact in found) < 1_500
+    assert msgspec.json.encode(update(Ledger(), found)) == msgspec.json.encode(
+        update(Ledger(), every)
+    )
+
+
+@given(log=logs())
+def test_deeds_are_the_facts_of_messages_beside_lines_and_rules(log: tuple[Message, ...]) -> None:
+    """For whichever messages, in order."""
+    index, calls = index_of(log), answered_calls(log)
+    some = range(0, len(log), 2)
+    assert index.deeds(some) == [
+        fact
+        for at in some
+        for fact in facts_of(log[at], calls.get(at, {}), lines=False, rules=False)
+    ]
+
+
 def test_facts_hold_no_secret_in_either_part_of_a_long_log() -> None:
     """Also those that are found without reading every line: commands, paths, targets, errors."""
     filler = result("plain words here\n" * 100_000)

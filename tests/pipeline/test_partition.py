@@ -120,6 +120,17 @@ def test_what_is_never_folded() -> None:
     assert islands((0, 3), parts, least=1, before=3) == ()
 
 
+@given(log=logs())
+def test_anchors_of_a_whole_log_are_those_of_one_that_grew(log: tuple[Message, ...]) -> None:
+    """Looked for from the end, or kept as messages come."""
+    grown = Anchors()
+    for at, message in enumerate(log):
+        grown.take(message, at)
+    assert Anchors(log).ask == grown.ask
+    none = frozenset[int]()
+    assert Anchors(log).positions(none, len(log)) == grown.positions(none, len(log))
+
+
 def test_exchanges_are_counted_from_the_end() -> None:
     """The n-th newest ask, -1 where there are fewer; generated messages do not count."""
     log = list(talk(user("One."), assistant("a"), user("Two."), assistant("b")).messages)

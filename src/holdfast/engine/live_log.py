@@ -195,10 +195,13 @@ class LiveLog:
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
+    def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; they were found on arrival, all of them."""
-        del lines
-        return [fact for at in range(start, stop) for fact in self._at(at).facts]
+        return self.deeds(range(start, stop))
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order."""
+        return [fact for at in positions for fact in self._at(at).facts]
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`, from the nearest that was kept on the way.

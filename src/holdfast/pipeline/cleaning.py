@@ -8,11 +8,15 @@ from holdfast.ports import Redact
 from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult
 
 
-def cleaned(message: Message, redact: Redact) -> Message:
+def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
     """Return the message with the secrets in its words hidden; the same object where there are
-    none. Only for reading: what the model sees is not changed by it.
+    none. Only for reading: what the model sees is not changed by it. Without `calls` those are
+    left as they are, for a reader who does not look at them.
     """
-    parts = tuple(_part(part, redact) for part in message.parts)
+    parts = tuple(
+        part if not calls and type(part) is ToolCall else _part(part, redact)
+        for part in message.parts
+    )
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
         return message
     return replace(message, parts=parts)

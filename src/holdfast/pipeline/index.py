@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cleaning import cleaned, cleaned_call
-from holdfast.pipeline.ledger import Fact, Ledger, facts_of, update, without_secrets
+from holdfast.pipeline.ledger import (
+    KEPT_RULES,
+    Fact,
+    Ledger,
+    facts_of,
+    update,
+    without_secrets,
+)
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.measure import Costs, message_tokens, text_length
 from holdfast.pipeline.partition import Anchors
@@ -28,6 +35,7 @@ _CLEARLY_LESS = 8
 _LINES_OF_CHARS = 240_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
 was asked, done, and went wrong. Twice as much finds a hundredth more."""
+_STRETCH = 500
 _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
 
@@ -52,6 +60,7 @@ class Readings(Struct, frozen=True):
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
+        Of calls only those that are answered here are read.
         """
         if self.redact is str:
             return facts_of(message, calls)
@@ -60,7 +69,7 @@ class Readings(Struct, frozen=True):
             for part in message.parts
             if type(part) is ToolResult and part.call_id in calls
         }
-        return facts_of(cleaned(message, self.redact), answered)
+        return facts_of(cleaned(message, self.redact, calls=False), answered)
 
     def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
         """Return what pruning needs of a result, without the secrets that a digest would show."""
@@ -112,8 +121,14 @@ class LogIndex(Protocol):
         """Return the tokens of what the model sees now, by category."""
         ...
 
-    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
-        """Return the facts of a stretch; without `lines` those that a single run finds quickly."""
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch."""
+        ...
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order; without their lines and rules if those
+        have yet to be found.
+        """
         ...
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
@@ -154,17 +169,37 @@ class ScannedIndex:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
 
-    def facts(self, start: int, stop: int, *, lines: bool = True) -> list[Fact]:
+    def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
-        log, calls, readings = self._log, self._calls, self._readings
-        lines_from = self._lines_from(start, stop) if lines else stop
-        older = [
-            fact
-            for at in range(start, lines_from)
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False)
-        ]
+        lines_from = self._lines_from(start, stop)
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
-        return [*without_secrets(older, readings.redact), *newer]
+        return [*self._older(start, lines_from), *newer]
+
+    def _older(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch beside its lines, and of the rules in it the newest.
+
+        It is read from its end: what a ledger lets go for newer rules is not looked for.
+        """
+        rules: set[str] = set()
+        found: list[Sequence[Fact]] = []
+        for last in range(stop, start, -_STRETCH):
+            stretch = range(max(start, last - _STRETCH), last)
+            found.append(self._quickly(stretch, rules=len(rules) < KEPT_RULES))
+            rules.update([fact.text for fact in found[-1] if fact.kind == "constraint"])
+        return [fact for facts in reversed(found) for fact in facts]
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order, without their lines and rules."""
+        return list(self._quickly(positions, rules=False))
+
+    def _quickly(self, positions: Iterable[int], *, rules: bool) -> Sequence[Fact]:
+        log, calls = self._log, self._calls
+        found = [
+            fact
+            for at in positions
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
+        ]
+        return without_secrets(found, self._readings.redact)
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""

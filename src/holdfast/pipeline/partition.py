@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -86,13 +86,16 @@ class Anchors:
 
     __slots__ = ("_native", "_reply", "ask")
 
-    def __init__(self, log: Iterable[Message] = ()) -> None:
-        self.ask = -1
+    def __init__(self, log: Sequence[Message] = ()) -> None:
+        backwards = range(len(log) - 1, -1, -1)
+        self.ask = next((at for at in backwards if is_ask(log[at])), -1)
         """The latest user message, -1 where there is none."""
-        self._reply = -1
-        self._native: list[int] = []
-        for at, message in enumerate(log):
-            self.take(message, at)
+        self._reply = next((at for at in backwards if _is_reply(log[at])), -1)
+        self._native = [
+            at
+            for at, message in enumerate(log)
+            if Opaque in map(type, message.parts) and any(map(is_native, message.parts))
+        ]
 
     def take(self, message: Message, at: int) -> None:
         """Add the next message of the log."""
@@ -100,7 +103,7 @@ class Anchors:
             self.ask = at
         elif _is_reply(message):
             self._reply = at
-        if any(is_native(part) for part in message.parts):
+        if any(map(is_native, message.parts)):
             self._native.append(at)
 
     def positions(self, pinned: frozenset[int], length: int) -> tuple[int, ...]:

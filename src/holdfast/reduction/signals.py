@@ -76,8 +76,8 @@ def error_spans(text: str, most: int) -> list[tuple[int, int]]:
         for glyph in GLYPHS:
             _collect(found, text, places(text, glyph), GLYPH, most)
     for start, end in _ends(text):
-        for shape in END_SHAPES:
-            if text.find(shape.sign, start, end) >= 0:
+        for number, shape in enumerate(END_SHAPES, len(SHAPES)):
+            if number in held:
                 _collect(found, text, places(text, shape.sign, start, end), shape.pattern, most)
     return sorted(found.items())[:most]
 
@@ -93,10 +93,12 @@ def exit_status(text: str) -> int | None:
     """Return the exit status that a result reports at its head or tail, None where it does not."""
     ends = (text[:_STATUS_CHARS], text[-_STATUS_CHARS:]) if len(text) > _STATUS_CHARS else (text,)
     for piece in ends:
-        if "xit" in piece or "eturn" in piece:
-            found = _EXIT.search(piece)
-            if found:
-                return int(found[1])
+        found = _EXIT.search(piece) if "xit" in piece else None
+        returned = _RETURN.search(piece) if "eturn" in piece else None
+        if returned and (found is None or returned.start() < found.start()):
+            found = returned
+        if found:
+            return int(found[1])
     return None
 
 
@@ -106,8 +108,11 @@ def status_spans(text: str) -> list[tuple[int, int]]:
     ends = (
         ((0, _STATUS_CHARS), (size - _STATUS_CHARS, size)) if size > _STATUS_CHARS else ((0, size),)
     )
-    found = [match for end in ends for match in _EXIT.finditer(text, max(end[0], 0), end[1])]
-    return [line_at(text, match.start()) for match in found]
+    found: list[int] = []
+    for start, stop in ends:
+        both = [shape.finditer(text, max(start, 0), stop) for shape in (_EXIT, _RETURN)]
+        found.extend(sorted(match.start() for shape in both for match in shape))
+    return [line_at(text, start) for start in found]
 
 
 def changed_files(text: str, most: int = 200) -> tuple[str, ...]:
@@ -128,15 +133,15 @@ def unfolded(text: str) -> str:
     return text
 
 
-_SIGNS = Signs([shape.sign for shape in SHAPES])
+_SIGNS = Signs([shape.sign for shape in (*SHAPES, *END_SHAPES)])
 _JSON_HEADS = frozenset('{["')
 _STATUS_CHARS = 400
 _HEAD_CHARS = 1_024
 _END_CHARS = 2_048
-_EXIT = re.compile(
-    r"(?:xit(?:ed)?(?: with)?[ _-]?(?:code|status)|xited with|xitCode|eturn[ _]?code)"
-    r"\\?[\"']?\W{0,3}?(-?\d{1,10})\b"
-)
+_NUMBER = r"\\?[\"']?\W{0,3}?(-?\d{1,10})\b"
+_EXIT = re.compile(rf"xit(?:(?:ed)?(?: with)?[ _-]?(?:code|status)|ed with|Code){_NUMBER}")
+_RETURN = re.compile(rf"eturn[ _]?code{_NUMBER}")
+"""Two, because a pattern that begins with a literal is found ten times as fast."""
 _CHANGES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("diff --git ", re.compile(r"diff --git \S+ (?:b/)?(\S.*)$")),
     ("+++ ", re.compile(r"\+\+\+ (?:b/)?([^\t]+)")),

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import BytesAhoCorasick
 
 
 class Signs:
-    """Literals that are looked for together."""
+    """Literals that are looked for together; in bytes, which is quicker and takes any text."""
 
     def __init__(self, literals: Sequence[str]) -> None:
-        self._literals = tuple(literals)
-        self._automaton = AhoCorasick(self._literals)
+        self._automaton = BytesAhoCorasick([literal.encode() for literal in literals])
 
     def held(self, text: str) -> set[int]:
         """Return the places, in the list, of the literals that the text holds."""
-        try:
-            found = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        except UnicodeEncodeError:  # a lone surrogate
-            return {place for place, sign in enumerate(self._literals) if sign in text}
-        return {match[0] for match in found}
+        data = text.encode("utf-8", "surrogatepass")
+        return {
+            match[0] for match in self._automaton.find_matches_as_indexes(data, overlapping=True)
+        }
 
     def any_in(self, text: str) -> bool:
         """Return whether the text holds any of them."""
-        try:
-            return bool(self._automaton.find_matches_as_indexes(text))
-        except UnicodeEncodeError:
-            return any(sign in text for sign in self._literals)
+        data = text.encode("utf-8", "surrogatepass")
+        return bool(self._automaton.find_matches_as_indexes(data))

@@ -48,6 +48,17 @@ def test_what_is_told_anyway_is_not_told_again(rows: list[Candidate], told: list
     assert all(set(row.fact.terms) - set(told) or row.base for row in taken)
 
 
+@given(rows=CANDIDATES, room=st.integers(0, 400))
+def test_what_is_left_out_does_not_fit_or_adds_nothing(rows: list[Candidate], room: int) -> None:
+    """The choice ends where no candidate fits, not before."""
+    taken = chosen(rows, weights(), room)
+    left = room - sum(len(row.fact.text) + 6 for row in taken)
+    said = {term for row in taken for term in row.fact.terms}
+    for row in rows:
+        if not any(row is one for one in taken) and (row.base or set(row.fact.terms) - said):
+            assert len(row.fact.text) + 6 > left
+
+
 def test_a_second_line_with_the_same_terms_adds_nothing() -> None:
     """The shorter one says it."""
     short = Candidate(Fact("line", "port_a", "m1", 1, terms=("port_a",)))

@@ -134,6 +134,19 @@ def test_every_part_of_a_ledger_is_bounded() -> None:
         assert max(sizes(update(Ledger(), rows)).values()) <= 4_000, kind
 
 
+@given(sizes=st.lists(st.integers(0, 6), min_size=1, max_size=6), extra=st.integers(1, 40))
+@settings(max_examples=20)
+def test_the_lines_that_stay_hold_most_for_their_length(sizes: list[int], extra: int) -> None:
+    """Of those that hold as much, the newest; all in the order in which they came."""
+    rows = [
+        Fact("line", f"line {n:05}", "m1", n // 3, terms=("term",) * sizes[n % len(sizes)])
+        for n in range(2_500 + extra)
+    ]
+    order = sorted(rows, key=lambda row: (len(row.terms), row.at, row.text), reverse=True)
+    best = {row.text for row in order[:2_500]}
+    assert list(update(Ledger(), rows).lines) == [row.text for row in rows if row.text in best]
+
+
 def test_one_failure_with_very_many_lines_is_bounded() -> None:
     """Thousands of error lines under one key in one message: the first are kept."""
     rows = [Fact("error", f"line {n}", "m1", 1, "make") for n in range(5_000)]

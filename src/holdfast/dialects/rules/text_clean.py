@@ -27,6 +27,7 @@ from holdfast.transcript import (
 NAME = "text-clean"
 _LONE = re.compile(r"[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
+_TOGETHER = 32
 _AROUND = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
 """What a request says to the model outside of its messages."""
 
@@ -34,10 +35,14 @@ _AROUND = ("system", "instructions", "systemInstruction", "system_instruction", 
 def check(case: Case) -> list[Violation]:
     """Return the places with text that cannot be sent, or that stores refuse."""
     found = [_fault(case, -1, key) for key in _unclean_around(case)]
-    for at, message in enumerate(case.messages):
-        if message.intact and message.wire is not None and _is_surely_clean(message.wire):
+    messages = case.messages
+    for start in range(0, len(messages), _TOGETHER):
+        some = messages[start : start + _TOGETHER]
+        if _are_surely_clean(some):
             continue
-        found += [_fault(case, at, place) for place in _places(message, case)]
+        for at, message in enumerate(some, start):
+            if not _are_surely_clean((message,)):
+                found += [_fault(case, at, place) for place in _places(message, case)]
     return found
 
 
@@ -149,6 +154,12 @@ def _is_clean(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _are_surely_clean(messages: Sequence[Message]) -> bool:
+    """Return whether messages, written as they were given, are clean; looked through together."""
+    wires = [message.wire for message in messages if message.intact]
+    return len(wires) == len(messages) and None not in wires and _is_surely_clean(wires)
 
 
 def _is_surely_clean(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -74,7 +75,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 def encodable(fact: Fact) -> Fact:
     """Return a fact that can be written as JSON: a lone surrogate in it becomes U+FFFD."""
-    if f"{fact.source}{_all_texts(fact)}".isascii():
+    if fact.source.isascii() and "".join(_all_texts(fact)).isascii():
         return fact
     made = _with_texts(fact, lambda text: _LONE_SURROGATE.sub("\ufffd", text))
     terms = tuple(_LONE_SURROGATE.sub("\ufffd", term) for term in fact.terms)
@@ -94,10 +95,11 @@ def _with_texts(fact: Fact, changed: Callable[[str], str]) -> Fact:
     )  # fmt: skip
 
 
-def _all_texts(fact: Fact) -> str:
+def _all_texts(fact: Fact) -> tuple[str, ...]:
     effect = fact.effect
-    more = "" if effect is None else f"\n{effect.path}\n{effect.to}\n{effect.detail}"
-    return f"{fact.text}\n{fact.key}\n{fact.head}\n{fact.was}{more}"
+    if effect is None:
+        return fact.text, fact.key, fact.head, fact.was
+    return fact.text, fact.key, fact.head, fact.was, effect.path, effect.to, effect.detail
 
 
 def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
@@ -107,7 +109,8 @@ def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
     found: list[Fact] = []
     for start in range(0, len(facts), _TOGETHER):
         some = facts[start : start + _TOGETHER]
-        text = "\n".join(map(_all_texts, some))
+        # the key of a command is the command, the text of a file its path: each once
+        text = "\n".join(dict.fromkeys(chain.from_iterable(map(_all_texts, some))))
         found.extend(some if redact(text) == text else (redacted(one, redact) for one in some))
     return found
 

@@ -30,6 +30,7 @@ _IDLE = (
     "ok  \t", "ok \t", "--- PASS", "PASS", "✓", "✔", "=== RUN", "?   \t",
 )  # fmt: skip
 """What runners print around the output, and tests that passed: counted elsewhere."""
+_IDLE_STARTS = frozenset(start[0] for start in _IDLE)
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -53,15 +54,18 @@ def lines_of(text: str, most: int) -> list[Line]:
             shown, runs = raw[number.end() :].strip(), runs[number.end() :]
         else:
             shown = raw.strip()
-        if len(shown) < _LEAST_CHARS or shown in found or shown.startswith(_IDLE):
+        if len(shown) < _LEAST_CHARS or shown in found:
+            continue
+        if shown[0] in _IDLE_STARTS and shown.startswith(_IDLE):
             continue
         if terms := terms_in(runs, _MOST_TERMS):
             found[shown] = Line(shown, terms, _DEFINES(raw) is not None)
-    if len(found) <= most:
-        return list(found.values())
-    best = sorted(found.values(), key=lambda line: line.worth, reverse=True)[:most]
-    kept = {line.text for line in best}
-    return [line for line in found.values() if line.text in kept]
+    lines = list(found.values())
+    if len(lines) <= most:
+        return lines
+    worths = [line.worth for line in lines]
+    best = sorted(range(len(lines)), key=worths.__getitem__, reverse=True)[:most]
+    return [lines[place] for place in sorted(best)]
 
 
 _STARTS = frozenset(" \t0123456789")

@@ -100,7 +100,7 @@ def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:
 
 
 def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
-    if code == 0 and not (command and _has_sign(output) and masks_failures(command)):
+    if code == 0 and not (command and masks_failures(command) and _has_sign(output)):
         return ()
     if not (code or refused or _has_sign(output)):
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
@@ -44,54 +44,59 @@ class Candidate(Struct, frozen=True, gc=False):
     """The characters that it takes, where that is not the length of its text."""
 
 
-class TermWeights:
-    """What each term is worth: named by the user, used by the agent, repeated, recent."""
+class TermWeights(dict[str, float]):
+    """What each term is worth: named by the user, used by the agent, repeated, recent.
+
+    A term is weighed when it is first asked for.
+    """
 
     def __init__(
-        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float]
+        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float] | None
     ) -> None:
+        super().__init__()
         by_user = {term for ask in ledger.asks for term in ask.fact.terms}
         by_agent = {term for fact in ledger.commands for term in fact.terms}
         by_agent.update(term for fact in ledger.decisions for term in fact.terms)
         seen: dict[str, int] = {}
         last: dict[str, int] = {}
-        held: dict[str, int] = {}
         for fact in ledger.lines.values():
+            at = fact.at
             if fact.head == "agent":
                 by_agent.update(fact.terms)
             for term in fact.terms:
-                if last.get(term) != fact.at:
+                if last.get(term) != at:
                     seen[term] = seen.get(term, 0) + 1
-                    last[term] = fact.at
-                held[term] = fact.at
+                    last[term] = at
         self._by_user, self._by_agent = by_user, by_agent
-        self._seen, self._last = seen, held
-        self._span = max(held.values(), default=0) or 1
+        self._seen, self._last = seen, last
+        self._span = max(last.values(), default=0) or 1
         self._shown = shown
         self._topic = topic
-        self._known: dict[str, float] = {}
 
-    def __getitem__(self, term: str) -> float:
-        found = self._known.get(term)
-        if found is None:
-            found = self._known[term] = self._weight(term)
-        return found
+    def __missing__(self, term: str) -> float:
+        self.weigh((term,))
+        return self[term]
 
-    def _weight(self, term: str) -> float:
-        weight = 1.0 + _REPEATED * min(self._seen.get(term, 1) - 1, _MOST_REPEATS)
-        weight += _RECENT * self._last.get(term, 0) / self._span
-        if term in self._by_user:
-            weight += _BY_USER
-        if term in self._by_agent:
-            weight += _BY_AGENT
-        if "/" in term:
-            weight += _PATH
-        elif _IS_NUMBER(term) and (term[0] != "$" and len(term) < _LONG_NUMBER):
-            weight *= _NUMBER
-        elif _HAS_DIGIT(term):
-            weight += _ID
-        weight += self._topic(term)
-        return weight * _SHOWN if term in self._shown else weight
+    def weigh(self, terms: Iterable[str]) -> None:
+        """Weigh terms that will be asked for, all at once."""
+        by_user, by_agent, seen, last = self._by_user, self._by_agent, self._seen, self._last
+        span, shown, topic = self._span, self._shown, self._topic
+        for term in terms:
+            weight = 1.0 + _REPEATED * min(seen.get(term, 1) - 1, _MOST_REPEATS)
+            weight += _RECENT * last.get(term, 0) / span
+            if term in by_user:
+                weight += _BY_USER
+            if term in by_agent:
+                weight += _BY_AGENT
+            if "/" in term:
+                weight += _PATH
+            elif len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
+                weight *= _NUMBER
+            elif _HAS_DIGIT(term):
+                weight += _ID
+            if topic is not None:
+                weight += topic(term)
+            self[term] = weight * _SHOWN if term in shown else weight
 
 
 def chosen(
@@ -101,48 +106,47 @@ def chosen(
     """Return candidates that fit, best first: most new worth for each character.
 
     `told` are terms that stand in the summary anyway. What a candidate adds falls as others are
-    taken, so it is weighed again when its turn comes.
+    taken, so it is weighed again when its turn comes. That uses `weights` up: what is said is
+    worth nothing more.
     """
-    said = set(told)
-    heap: list[tuple[float, int, Candidate]] = []
-    for number, candidate in enumerate(candidates):
-        gain = _gain(candidate, weights, said)
-        if gain > 0:
-            heap.append((-gain, number, candidate))
+    rows = list(candidates)
+    weights.weigh({term for row in rows for term in row.fact.terms})
+    weights.update(dict.fromkeys(told, 0.0))
+    heap = [(-_gain(row, weights), number) for number, row in enumerate(rows)]
+    heap = [entry for entry in heap if entry[0] < 0]
     heapify(heap)
+    costs = [row.cost or len(row.fact.text) + _ENTRY_CHARS for row in rows]
+    least = min(costs, default=0)
     taken: list[Candidate] = []
-    while heap and room_chars > 0:
-        gain, number, candidate = heappop(heap)
-        now = -_gain(candidate, weights, said)
+    while heap and room_chars >= least:
+        _, number = heappop(heap)
+        candidate = rows[number]
+        now = -_gain(candidate, weights)
         if heap and now > heap[0][0]:
             if now < 0:
-                heappush(heap, (now, number, candidate))
+                heappush(heap, (now, number))
             continue
-        cost = candidate.cost or len(candidate.fact.text) + _ENTRY_CHARS
-        if cost > room_chars or now >= 0:
+        if costs[number] > room_chars or now >= 0:
             continue
-        room_chars -= cost
-        said.update(candidate.fact.terms)
+        room_chars -= costs[number]
+        weights.update(dict.fromkeys(candidate.fact.terms, 0.0))
         taken.append(candidate)
     return taken
 
 
-def _gain(
-    candidate: Candidate, weights: Mapping[str, float] | TermWeights, said: set[str]
-) -> float:
+def _gain(candidate: Candidate, weights: TermWeights) -> float:
     fact = candidate.fact
     worth = candidate.base
     for term in fact.terms:
-        if term not in said:
-            worth += weights[term]
+        worth += weights[term]
     overhead = _FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS
     return worth / ((candidate.cost or len(fact.text)) + overhead)
 
 
-def on_topic(words: Sequence[str]) -> Callable[[str], float]:
-    """Return how much a term speaks of the topic."""
+def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:
+    """Return how much a term speaks of the topic, None where there is no topic."""
     if not words:
-        return lambda _: 0.0
+        return None
 
     def worth(term: str) -> float:
         text = term.casefold()

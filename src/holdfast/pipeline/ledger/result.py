@@ -167,7 +167,10 @@ class _Result:
         line = self.line.strip()
         for _ in range(_MOST_TRAILERS):
             # only the end is looked at, so that a long line costs no more
-            found = _TRAILER.search(line, max(len(line) - _TRAILER_CHARS, 1))
+            start = max(len(line) - _TRAILER_CHARS, 1)
+            if line.find("|", start) < 0 and line.find(">", start) < 0:
+                break
+            found = _TRAILER.search(line, start)
             if found is None:
                 break
             line = line[: found.start()]
@@ -268,8 +271,9 @@ def _names_file(effect: Effect) -> bool:
 
 def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
     """Return what a command is worth telling: one that changed something more than a look."""
-    if any(deed in command for deed in _DEED_COMMANDS):
-        return _DONE
+    for deed in _DEED_COMMANDS:  # a generator costs more
+        if deed in command:
+            return _DONE
     if any(effect.action != "read" for effect in effects):
         return _CHANGED
     return _LOOKED if looked or effects else _RAN

@@ -40,12 +40,12 @@ _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
 def facts_of(
-    message: Message, calls: Mapping[str, ToolCall], *, lines: bool = True
+    message: Message, calls: Mapping[str, ToolCall], *, lines: bool = True, rules: bool = True
 ) -> tuple[Fact, ...]:
     """Return the facts of one message. `calls` holds the calls that its results answer.
 
     Generated messages have none: what they report was recorded from the originals. Without
-    `lines` what is found by reading every line is left out.
+    `lines` what is found by reading every line is left out, without `rules` the constraints.
     """
     if message.origin != "real" or message.role in ("system", "developer"):
         return ()
@@ -59,7 +59,7 @@ def facts_of(
             if lines or not _only_looks(part, call):
                 found.extend(facts_of_result(message, part, call, lines=lines))
     if is_ask(message):
-        found.extend(_asked(message, lines=lines))
+        found.extend(_asked(message, lines=lines, rules=rules))
     return tuple(map(encodable, found))
 
 
@@ -72,13 +72,13 @@ def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     return call is not None and not result.is_error and family_of(call.name) in _LOOKING
 
 
-def _asked(message: Message, *, lines: bool) -> Iterator[Fact]:
+def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
     given = [text for text in texts(message) if _is_own(text)]
     for text in given:
         if place := directory_told(text):
             yield Fact("place", place, source, at, "chdir", effect=Effect("chdir", place))
-        yield from _told(text, source, at, lines=lines)
+        yield from _told(text, source, at, lines=lines, rules=rules)
     own = [words for text in given if (words := own_words(text))]
     words = "\n".join(own).strip()
     if words not in "\n".join(given):
@@ -90,7 +90,7 @@ def _asked(message: Message, *, lines: bool) -> Iterator[Fact]:
     yield Fact("ask", shown, source, at, terms=terms_of(shown))
     least = 1 if len(words) <= _SHORT_ASK_CHARS else 3 if is_long else 2
     # the strongest last: where there is little room the newest facts stay
-    for rule in reversed(weighed_constraints(words)):
+    for rule in reversed(weighed_constraints(words) if rules else ()):
         if rule.strength >= least:
             yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     if not lines:
@@ -103,11 +103,12 @@ def _asked(message: Message, *, lines: bool) -> Iterator[Fact]:
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
-def _told(text: str, source: str, at: int, *, lines: bool) -> Iterator[Fact]:
+def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
     """Yield what an agent passed on as a message: a report, or instructions that were asked for."""
     if skill := skill_told(text):
         yield Fact("line", skill, source, at, terms=terms_of(skill, 8), head="user", worth=_TOLD)
-        strict = [rule for rule in weighed_constraints(text) if rule.strength > 1]
+        found = weighed_constraints(text) if rules else ()
+        strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
             yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
     elif lines and (report := report_told(text)):

@@ -61,7 +61,9 @@ def terms_of(text: str, most: int = 64) -> tuple[str, ...]:
 
 def _term_in(run: str) -> str:
     """Return a run without the signs at its ends where it is a path, a name in code, a number."""
-    if not 2 < len(run) <= _LONGEST_CHARS or not (_TELLING(run) or _CAPITALS(run)):
+    if not 2 < len(run) <= _LONGEST_CHARS:
+        return ""
+    if "_" not in run and "/" not in run and not (_TELLING(run) or _CAPITALS(run)):
         return ""
     bare = run.strip(_EDGES) if run[-1] in _LAST_EDGES or run[0] in _FIRST_EDGES else run
     return bare if len(bare) > 2 else ""

@@ -23,6 +23,8 @@ _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
 """Errors, tests, slots and constraints: the newest keys."""
+KEPT_RULES = _KEPT_BY_KEY
+"""Of so many different newer ones, older constraints make no difference to a ledger."""
 
 Value = TypeVar("Value")
 
@@ -70,6 +72,8 @@ class _Book:
         if fact.was and fact.kind in _OF_PROCESSES:
             fact = self._of_process(fact)
         match fact.kind:
+            case "line" | "field":  # most are: the cases are tried in their order
+                self._line(fact)
             case "ask":
                 self._ask(fact)
             case "constraint":
@@ -102,8 +106,6 @@ class _Book:
                 self.todo = merged(self.todo, fact)
             case "slot":
                 self._slot(fact)
-            case "line" | "field":
-                self._line(fact)
 
     def _of_process(self, fact: Fact) -> Fact:
         """Return what was heard of a running process under the command that started it."""
@@ -262,9 +264,18 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    rows = sorted(lines.values(), key=_worth, reverse=True)[:_KEPT_LINES]
-    kept = {fact.text for fact in rows}
-    return {text: fact for text, fact in lines.items() if text in kept}
+    worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
+    least = sorted(worths)[-_KEPT_LINES]
+    spare = _KEPT_LINES - sum([worth > least for worth in worths])
+    rows = zip(worths, lines.values(), strict=True)
+    even = sorted([_worth(fact) for worth, fact in rows if worth == least])[-spare:]
+    kept = {text for _, _, text in even}
+    rows = zip(worths, lines.items(), strict=True)
+    return {
+        text: fact
+        for worth, (text, fact) in rows
+        if worth > least or (worth == least and text in kept)
+    }
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
