@@ -35,7 +35,7 @@ AROUND = (
 def hidden(text: str) -> str:
     """Return the text with a dot for each byte that a rule of a vendor hides."""
     data = bytearray(text.encode())
-    for span in FINDER.spans(bytes(data)):
+    for span in FINDER.search(bytes(data)).spans:
         data[span.start : span.end] = b"." * (span.end - span.start)
     return data.decode()
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from holdfast.redaction.budget import Budget
+from holdfast.redaction.budget import RESERVE_OF_FIELDS, Budget
 from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
@@ -25,6 +26,14 @@ from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import Span, merged
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try
 from holdfast.redaction.view import SIGNS
+
+
+class Search(NamedTuple):
+    """The secrets of a text, in order; none overlaps another."""
+
+    spans: list[Span]
+    strained: bool
+    """Whether one of its budgets had to be counted by line."""
 
 
 class Finder:
@@ -54,21 +63,21 @@ class Finder:
         signs = len(self._anchored)
         return hits, bool(hits) and max(hits)[0] >= signs
 
-    def spans(self, data: bytes, hits: Sequence[Hit] | None = None) -> list[Span]:
-        """Return the secrets in order; none overlaps another. `hits` are those of `data`."""
+    def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
+        """Return the secrets of `data`; `hits` are its literals."""
         hits = self._automaton.hits(data) if hits is None else hits
-        anchored = self._by_anchor(data, hits) if hits else []
-        anchored = merged(anchored) if anchored else anchored
+        anchored = self._by_anchor(data, hits) if hits else _NOTHING
+        known = merged(anchored.spans) if anchored.spans else anchored.spans
         scanner = self._shapes.scanner_for(data)
         shape = None if scanner is None else scanner.after(data)
         candidate = next_candidate(data, 0)
-        if shape is None and candidate is None:
-            found = anchored
-        else:
-            shaped = self._by_shape(data, anchored, scanner, shape) if scanner and shape else []
-            fields = self._by_field(data, anchored, candidate) if candidate else []
-            found = merged([*anchored, *shaped, *fields]) if shaped or fields else anchored
-        return [span for span in found if span.kind not in self._keep] if self._keep else found
+        shaped = self._by_shape(data, known, scanner, shape) if scanner and shape else _NOTHING
+        fields = self._by_field(data, known, candidate) if candidate else _NOTHING
+        if shaped.spans or fields.spans:
+            known = merged([*known, *shaped.spans, *fields.spans])
+        if self._keep:
+            known = [span for span in known if span.kind not in self._keep]
+        return Search(known, anchored.strained or shaped.strained or fields.strained)
 
     @cached_property
     def _tries(self) -> list[list[Try]]:
@@ -78,9 +87,9 @@ class Finder:
     def _automaton(self) -> Automaton:
         return Automaton([*self._anchored, *SIGNS])
 
-    def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> list[Span]:
+    def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> Search:
         found: list[Span] = []
-        budget = Budget(data, 32)
+        budget = Budget(data, 64)
         covered = 0
         tries = self._tries
         for number, start, end in hits:
@@ -101,14 +110,14 @@ class Finder:
                     covered = max(covered, found[-1].end)
                 if spans or over:
                     break
-        return found
+        return Search(found, budget.strained)
 
     def _by_shape(
         self, data: bytes, known: Sequence[Span], scanner: Pattern, place: Spans | None
-    ) -> list[Span]:
+    ) -> Search:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, 8)
+        budget = Budget(data, 16)
         covered = 0
         while place is not None:
             ((first, last),) = place
@@ -124,14 +133,12 @@ class Finder:
                         found.append(budget.line())
                         last = covered = max(covered, found[-1].end)
             place = scanner.after(data, last)
-        return found
+        return Search(found, budget.strained)
 
-    def _by_field(
-        self, data: bytes, known: Sequence[Span], candidate: Candidate | None
-    ) -> list[Span]:
+    def _by_field(self, data: bytes, known: Sequence[Span], candidate: Candidate | None) -> Search:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, 64)
+        budget = Budget(data, 128, RESERVE_OF_FIELDS)
         covered = 0
         blanked = b"\x00" in data
         while candidate is not None:
@@ -152,12 +159,13 @@ class Finder:
                     found.append(budget.line())
                     at = covered = max(covered, found[-1].end)
             candidate = next_candidate(data, at)
-        return found
+        return Search(found, budget.strained)
 
 
 _AFTER_BARE = frozenset((b"", b" ", b"\n", b"\r", b"&"))
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
+_NOTHING = Search([], strained=False)
 
 
 class _Known:
