@@ -10,14 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction.field_values import is_unbalanced, value_at
-from holdfast.redaction.gates import (
-    entropy,
-    is_label,
-    is_opaque,
-    is_unspeakable,
-    looks_random,
-    real,
-)
+from holdfast.redaction.fillers import real
+from holdfast.redaction.gates import is_label, is_opaque
+from holdfast.redaction.randomness import entropy, is_unspeakable, looks_random
 
 
 @given(st.binary(min_size=1, max_size=256))

@@ -21,21 +21,21 @@ from holdfast.redaction.field_names import (
 )
 from holdfast.redaction.field_scan import Candidate, sort_of
 from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
+from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
     is_label,
     is_opaque,
     is_passphrase,
-    is_unspeakable,
     is_uuid,
-    looks_random,
     mixed,
     password,
     random,
-    real,
+    unnamed,
 )
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_password
+from holdfast.redaction.randomness import is_named, is_unspeakable, looks_random
 
 MAX_WORD = 24
 LOOK = 512
@@ -99,7 +99,13 @@ def _link_at(data: bytes, at: Candidate) -> _Link | None:
     if link is None:
         return None
     before = link.before or data[max(0, first - 1) : first]
+    if link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
+        link = link._replace(mode="item")
     return link._replace(before=before, start=first + link.start, end=first + link.end)
+
+
+_ITEM = re.compile(rb"""["'`],\s{0,8}\\{0,6}["'`]$""")
+"""What stands before the name where it is one string of many, and the next one not its value."""
 
 
 @lru_cache(maxsize=4096)
@@ -157,6 +163,7 @@ def _is_weak(
     if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
         return False
     start, end, quoted = value
+    first = name_start(data, name_at)
     colon = data[link.end - 1] == ord(":")
     place = Place(
         mode=link.mode,
@@ -164,7 +171,7 @@ def _is_weak(
         query=link.query,
         tight=link.end == start and data[link.start - 1] not in b" \t",
         colon=colon,
-        starts_line=colon and _LINE_START.search(data, max(0, name_at - 80), name_at) is not None,
+        starts_line=colon and _LINE_START.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
@@ -190,7 +197,9 @@ def _siblings(data: bytes, end: int, secret: bytes) -> Iterator[tuple[int, int]]
             return
         value = data[start:stop]
         if value != secret and (
-            len(value) < 12 or not (mixed(value) or random(value) or is_unspeakable(value))
+            len(value) < 12
+            or is_named(value)
+            or not (mixed(value) or random(value) or is_unspeakable(value))
         ):
             return
         yield start, stop
@@ -205,6 +214,10 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
         return _is_said(value)
+    if mode == "item":
+        return unnamed(value) or is_uuid(value)
+    if _PIN.search(name) and not value.isdigit():
+        return False
     if mode == "tag" and b" " in value:
         return any(
             random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
@@ -225,7 +238,7 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
         )  # fmt: skip
     if mode in ("pair", "cell"):
         return _is_given(value) if quoted else mixed(value) and (
-            looks_random(value) or is_uuid(value)
+            (looks_random(value) and not is_named(value)) or is_uuid(value)
         )  # fmt: skip
     if is_unbalanced(value):
         return real(value) and b"://" not in value
@@ -238,12 +251,13 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
     return bare_password(value)
 
 
+_PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
 _SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:
     """Whether the argument of a call is a secret: more often it is a name or a message."""
-    if (mixed(value) and (looks_random(value) or is_uuid(value))) or (
+    if (mixed(value) and ((looks_random(value) and not is_named(value)) or is_uuid(value))) or (
         real(value) and (is_unspeakable(value) or _is_odd(value) or is_passphrase(value))
     ):
         return True

@@ -8,6 +8,7 @@ length, and none can switch the search off.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -96,15 +97,16 @@ class Finder:
             if start < covered:
                 continue
             for one in tries[number]:
-                spans = one(data, start, end, covered)
-                if spans is None:
+                tried = one(data, start, end, covered)
+                if tried is None:
                     continue
+                spans, read = tried
                 found += spans
                 if spans:
                     covered = max(covered, spans[-1].end)
                     over = budget.is_full(start, len(spans))
                 else:
-                    over = budget.spent(start, one.read)
+                    over = budget.spent(start, read)
                 if over:
                     found.append(budget.line())
                     covered = max(covered, found[-1].end)
@@ -146,7 +148,7 @@ class Finder:
             skip = at <= covered or (blanked and is_hidden(data, at))
             if not skip and known:
                 span = done.over(at)
-                skip = at < span.end and data[span.end : span.end + 1] in _AFTER_BARE
+                skip = at < span.end and _AFTER_BARE.match(data, span.end) is not None
             if not skip:
                 values, read = values_at(data, candidate, code=self._code)
                 if values:
@@ -162,7 +164,7 @@ class Finder:
         return Search(found, budget.strained)
 
 
-_AFTER_BARE = frozenset((b"", b" ", b"\n", b"\r", b"&"))
+_AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
 _NOTHING = Search([], strained=False)

@@ -175,7 +175,7 @@ RULES: tuple[Rule, ...] = (
         kind="sql-password",
         family="command",
         anchors=(
-            "identified by", "identified with", "with password", "set password", "password('",
+            "identified by", "identified with", "with password", "set password",
             "encrypted password",
         ),
         ignore_case=True,
@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password"
         r"|set password(?: for \S{1,64})?"
-        r"(?:\s*=)?|password)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
+        r"(?:\s*=)?)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
         r"[^\"'\r\n\\\x00]{4,128})[\"'\\]",
         gate="real",
         true=(
@@ -192,6 +192,18 @@ RULES: tuple[Rule, ...] = (
             ("SET PASSWORD = '", "travel-around-produce-detail", "';"),
         ),
         false=("IDENTIFIED BY 'your_password'", "log in with password or key"),
+    ),
+    Rule(
+        kind="sql-password",
+        family="command",
+        anchors=("password('",),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"password\('(?P<value>[^\"'\r\n\\\x00]{4,128})'",
+        gate="password",
+        true=(("UPDATE users SET pw = PASSWORD('", "asT1T0woqQBHo62", "')"),),
+        false=("await read.password('Password:')", "read.password('New password: ')"),
     ),
     Rule(
         kind="sql-password",

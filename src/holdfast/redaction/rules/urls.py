@@ -67,13 +67,14 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        pattern=r"[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
+        pattern=r"(?:[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
         r"|nonce|invite|magic|assertion"
-        r"|hash|confirmation|verify|reset|signature|credential|t|k"
-        r"|s)=(?P<value>[^\s&#\"'<>\\\x00]{12,1000})",
-        gate="random",
+        r"|hash|confirmation|verify|reset|signature|credential)|[?&][tks])"
+        r"=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
+        gate="unnamed",
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
-        false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12"),
+        false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
+               "r=s&255;s=Math.floor(s/256),t?e[i-1]", "this.#t=t&&!!t.portableInOtherPlaces9"),
     ),
     Rule(
         kind="jdbc-password",
