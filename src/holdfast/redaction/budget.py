@@ -11,9 +11,9 @@ RESERVE_OF_FIELDS = 4096
 """The same for fields, of which one try costs twice as much."""
 FREE = 32
 """Failed tries that any line may have. A text with no more of them needs no count by line."""
-MANY = 16_384
-BYTES_A_SECRET = 128
-"""So many secrets a text may have, and one more for so many bytes of it: each costs some 20 µs."""
+MANY = 12_288
+BYTES_A_SECRET = 256
+"""So many secrets a text may have, and one more for so many bytes of it: each costs 20 to 40 µs."""
 BLOCK = 4096
 """Lines of a text that has used up its reserve are hidden in blocks of so many bytes."""
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from holdfast.redaction.field_names import (
     Strength,
+    is_key_of,
     kind_of,
     name_in,
     name_start,
@@ -99,11 +100,17 @@ def _link_at(data: bytes, at: Candidate) -> _Link | None:
     if link is None:
         return None
     before = link.before or data[max(0, first - 1) : first]
+    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
+        return None
     if link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
         link = link._replace(mode="item")
     return link._replace(before=before, start=first + link.start, end=first + link.end)
 
 
+_OPEN = re.compile(
+    rb"(?i)(?:public|pub|pgp|gpg|rsa|dsa|ecdsa|ed25519|ssh|primary|foreign|cache|sort|by|for) $"
+)
+"""What makes the key of a sentence an open one."""
 _ITEM = re.compile(rb"""["'`],\s{0,8}\\{0,6}["'`]$""")
 """What stands before the name where it is one string of many, and the next one not its value."""
 
@@ -139,7 +146,7 @@ def _link_of(text: bytes, hit: int) -> _Link | None:
 
 
 def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
-    lines = link.mode in ("tag", "flag", "attr")
+    lines = link.mode in ("tag", "flag", "attr", "below")
     value = value_at(data, link.end, lines=lines, query=link.query)
     if value is None or value[0] == value[1]:
         return None
@@ -149,11 +156,16 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
         end = start + len(data[start:close].rstrip())
         return None if close < 0 or end == start else (start, end, quoted)
+    if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
+        return None
     if quoted:
         return value
     if link.mode == "prose":
         end = start + (len(data[start:end].rstrip(b".,:;!?")) or end - start)
     return None if data[start] in b"[{(" else (start, end, False)
+
+
+_LINE_ENDS = (b"", b"\n", b"\r")
 
 
 def _is_weak(
@@ -209,7 +221,9 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
     name, strength, mode = link.name, link.strength, link.mode
     if strength == "weak" or link.compares:
         if is_uuid(value):
-            return (strength == "weak" and "secret" in name) or "role" in name
+            return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
+        if mode in ("space", "below"):
+            return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
         odd = strength == "strong" and quoted and _is_odd(value)
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
@@ -222,8 +236,10 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
         return any(
             random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
         )
-    if mode == "space":
-        return is_opaque(value) and len(value) >= 16
+    if mode in ("space", "below"):
+        return is_uuid(value) or (
+            is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
+        )
     if mode == "call":
         return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
     if quoted and name.lower().endswith("key") and is_label(value):

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from holdfast.redaction.budget import RESERVE_OF_FIELDS, Budget
+from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
@@ -24,7 +25,7 @@ from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.shapes import Shapes
-from holdfast.redaction.span import Span, merged
+from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try
 from holdfast.redaction.view import SIGNS
 
@@ -76,6 +77,8 @@ class Finder:
         fields = self._by_field(data, known, candidate) if candidate else _NOTHING
         if shaped.spans or fields.spans:
             known = merged([*known, *shaped.spans, *fields.spans])
+        if known:
+            known = merged([*known, *companions(data, known, _PERSONAL)])
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, anchored.strained or shaped.strained or fields.strained)
@@ -167,6 +170,8 @@ class Finder:
 _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
+_PERSONAL = frozenset((LINE, *(r.kind for r in RULES if r.family in ("personal", "mention"))))
+"""Kinds beside which an id is no half of a credential."""
 _NOTHING = Search([], strained=False)
 
 

@@ -206,6 +206,28 @@ RULES: tuple[Rule, ...] = (
         false=("await read.password('Password:')", "read.password('New password: ')"),
     ),
     Rule(
+        kind="credential",
+        family="command",
+        anchors=("login(", "basicauth(", "basic_auth(", "auth=(", "authenticate(", "client("),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:login|basic_?auth|auth=|authenticate|client)\(\s{0,8}\\{0,6}[\"'`]"
+        r"(?P<value>[A-Za-z0-9_.+/=~-]{16,200})[\"'`\\]",
+        gate="unnamed",
+        true=(
+            ('req.SetBasicAuth("', "mF9B5f41JqM8Zq2TxW", '", "")'),
+            ("client = zentrix.Client('", "4e1243bd22c66e76c2ba9eddc1f91394", "')"),
+            ("requests.get(url, auth=('", "mF9B5f41JqM8Zq2TxW", "', ''))"),
+            ("bot.login('", "mF9B5f41JqM8Zq2TxW", "')"),
+        ),
+        false=(
+            'Client("https://api.example.com/v1/endpoint2")',
+            "client('organizations-management-v2')",
+            "login('first_name_last_name_2024')",
+        ),
+    ),
+    Rule(
         kind="sql-password",
         family="command",
         anchors=("insert into",),

@@ -111,4 +111,19 @@ RULES: tuple[Rule, ...] = (
         ),
         false=("https://hooks.slack.com/services/ is the address", "discord.com/api/webhooks/:id"),
     ),
+    Rule(
+        kind="webhook-url",
+        family="url",
+        anchors=("//hooks.", "//webhook", "/webhooks/", "/webhook/", "/hooks/"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"/{1,2}(?:web)?hooks?[a-z0-9.-]{0,60}/(?:[a-z0-9_.@-]{1,40}/){0,4}"
+        r"(?P<value>[A-Za-z0-9_=-]{20,200})",
+        gate="unnamed",
+        true=(("https://hooks.zentrix.io/in/", "T0DCUJB1QbJtrpFi1fO1JMcwy9WzEz7Oj", " posted"),
+              ("https://x.zentrix.io/webhook/", "bJtrpFi1fO1JMcwy9WzEz7Oj", ""),),
+        false=("https://docs.example.com/webhooks/how-they-are-registered-and-used",
+               "src/hooks/useAuthenticatedUserSession.ts"),
+    ),
 )  # fmt: skip
