@@ -14,6 +14,7 @@ FREE = 32
 MANY = 12_288
 BYTES_A_SECRET = 256
 """So many secrets a text may have, and one more for so many bytes of it: each costs 20 to 40 µs."""
+ANY = 1 << 62
 BLOCK = 4096
 """Lines of a text that has used up its reserve are hidden in blocks of so many bytes."""
 
@@ -31,16 +32,13 @@ class Budget:
         self._data = data
         self._bytes_a_try = bytes_a_try
         self._start = self._end = -1
-        self._left = 0
+        self._left = self._earned = 0
         self._most = self._reserve = reserve
         self._secrets_left = MANY + len(data) // BYTES_A_SECRET
         self._first: list[tuple[int, int]] = []
         self._first_left = FREE
-
-    @property
-    def strained(self) -> bool:
-        """Whether so much was counted that hiding secrets, which shortens lines, may matter."""
-        return self._first_left < 0 or self._secrets_left < 0
+        self.slack = ANY
+        """How many bytes could be hidden without another line having been too much."""
 
     def spent(self, at: int, read: int = 0) -> bool:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
@@ -60,13 +58,16 @@ class Budget:
         if self._secrets_left >= 0:
             return False
         self._go_to(at)
+        self.slack = -1
         return True
 
     def _is_too_much(self, at: int, cost: int) -> bool:
         self._go_to(at)
         self._left -= cost
         self._reserve -= cost
-        return self._left < 0 or self._reserve < 0
+        least = self._reserve if self._left >= self._earned else min(self._left, self._reserve)
+        self.slack = min(self.slack, least * self._bytes_a_try)
+        return least < 0
 
     def _go_to(self, at: int) -> None:
         if at > self._end:
@@ -74,7 +75,7 @@ class Budget:
             end = self._data.find(b"\n", at)
             self._end = len(self._data) if end < 0 else end
             size = self._end - self._start - self._data.count(0, self._start, self._end)
-            earned = size // self._bytes_a_try
+            self._earned = earned = size // self._bytes_a_try
             self._left = FREE + earned
             if self._reserve >= 0:  # once used up it stays so: redacting twice is redacting once
                 self._reserve = min(self._most, self._reserve + earned)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from holdfast.redaction.budget import RESERVE_OF_FIELDS, Budget
+from holdfast.redaction.budget import ANY, RESERVE_OF_FIELDS, Budget
 from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
@@ -34,8 +34,8 @@ class Search(NamedTuple):
     """The secrets of a text, in order; none overlaps another."""
 
     spans: list[Span]
-    strained: bool
-    """Whether one of its budgets had to be counted by line."""
+    slack: int
+    """How many bytes could be hidden without a line being too much that is not now."""
 
 
 class Finder:
@@ -81,7 +81,7 @@ class Finder:
             known = merged([*known, *companions(data, known, _PERSONAL)])
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
-        return Search(known, anchored.strained or shaped.strained or fields.strained)
+        return Search(known, min(anchored.slack, shaped.slack, fields.slack))
 
     @cached_property
     def _tries(self) -> list[list[Try]]:
@@ -115,7 +115,7 @@ class Finder:
                     covered = max(covered, found[-1].end)
                 if spans or over:
                     break
-        return Search(found, budget.strained)
+        return Search(found, budget.slack)
 
     def _by_shape(
         self, data: bytes, known: Sequence[Span], scanner: Pattern, place: Spans | None
@@ -138,7 +138,7 @@ class Finder:
                         found.append(budget.line())
                         last = covered = max(covered, found[-1].end)
             place = scanner.after(data, last)
-        return Search(found, budget.strained)
+        return Search(found, budget.slack)
 
     def _by_field(self, data: bytes, known: Sequence[Span], candidate: Candidate | None) -> Search:
         found: list[Span] = []
@@ -164,7 +164,7 @@ class Finder:
                     found.append(budget.line())
                     at = covered = max(covered, found[-1].end)
             candidate = next_candidate(data, at)
-        return Search(found, budget.strained)
+        return Search(found, budget.slack)
 
 
 _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
@@ -172,7 +172,7 @@ _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 _NONE = Span(-1, -1, "", 0)
 _PERSONAL = frozenset((LINE, *(r.kind for r in RULES if r.family in ("personal", "mention"))))
 """Kinds beside which an id is no half of a credential."""
-_NOTHING = Search([], strained=False)
+_NOTHING = Search([], ANY)
 
 
 class _Known:

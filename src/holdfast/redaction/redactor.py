@@ -86,13 +86,13 @@ class Redactor:
         neighbourhoods are read again, or all of the text, until nothing more is found: what comes
         out of a redactor is what it would leave alone.
         """
-        found, strained = self._finder.search(data, hits)
+        found, slack = self._finder.search(data, hits)
         for left in range(MAX_ROUNDS if found else 0, 0, -1):
             data = _blanked(data, found)
-            near = _neighbourhoods(data, found)
-            if not strained and len(near) < len(data) and not self._finder.search(near).spans:
+            near = _neighbourhoods(data, found) if _weight(found) < slack else data
+            if len(near) < len(data) and not self._finder.search(near).spans:
                 break
-            more, strained = self._finder.search(data)
+            more, slack = self._finder.search(data)
             if not more:
                 break
             if left == 1:
@@ -150,6 +150,15 @@ MAX_ROUNDS = 4
 MAX_MORE = 16
 """So many may show up in a second round, and more in a long text; else their lines are hidden."""
 NEAR = 512
+
+
+A_LINE = 128
+"""What a line can lose by rounding: the bytes that give it one try of a field."""
+
+
+def _weight(spans: Sequence[Span]) -> int:
+    """Return by how many bytes, at most, hiding these spans shortens what lines may cost."""
+    return sum([span.end - span.start for span in spans]) + A_LINE * len(spans)
 
 
 def _lines_of(data: bytes, spans: Sequence[Span]) -> list[Span]:
