@@ -12,21 +12,24 @@ from holdfast.redaction.gates import is_uuid, unnamed
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.span import Span
 
-NEAR = 160
-"""So many bytes before or after the secret; some three lines of settings."""
+NEAR = 320
+"""So many bytes before or after the secret; some six lines of settings."""
 KIND = "credential-id"
 _LATE = 1 << 20
 """Its rank: any rule that finds the same comes before."""
 _ID = compiled(
-    r"(?i)([a-z0-9]{0,32}?)[_.-]?id[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,4}[\"'`\\]{0,4}"
-    r"([\w.~-]{12,80})"
+    r"((?:[A-Za-z0-9]{1,32}(?:[ _.-][iI][dD]|I[dD])|(?:app|client|account|tenant)id|[tT]enant))"
+    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}([\w.~-]{12,80})"
 )
-_OTHER = frozenset(
-    b"request req trace span session message msg call tool run job build commit event order item"
-    b" record row node parent block tx transaction page post comment thread process correlation"
-    b" conversation checkpoint image object file task step card booking device".split()
+_OTHER = tuple(
+    word + joint + b"id"
+    for word in b"request req trace span session message msg call tool run job build commit event"
+    b" order item record row node parent block tx transaction page post comment thread process"
+    b" correlation conversation checkpoint image object file task step card booking device uu gu"
+    b" turn response chat completion snapshot version revision release".split()
+    for joint in (b"", b"_", b"-", b".", b" ")
 )
-"""Of whose ids no credential is a half."""
+"""Of these ids no credential is a half."""
 
 
 def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> list[Span]:
@@ -37,7 +40,7 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
             base = max(0, start)
             name = data[base + first : base + last].lower()
             value = data[base + begin : base + stop]
-            if name and name not in _OTHER and (is_uuid(value) or unnamed(value)):
+            if not name.endswith(_OTHER) and (is_uuid(value) or unnamed(value)):
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
     return found
 

@@ -65,6 +65,15 @@ TRUE: tuple[tuple[str, ...], ...] = (
         "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
         '"',
     ),
+    (
+        '{"appId": "',
+        "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+        '", "password": "',
+        "X8Q~C6dT0ctPVnaawqrczLJWImK",
+        '", "tenant": "',
+        "b8a47c1f-4d25-9e0c-b8d4-2673f1a509e3",
+        '"}',
+    ),
     # Kubernetes
     ('- name: DB_PASSWORD\n  value: "', "U-zJ7jUB9x", '"\n- name: PORT\n  value: "80"'),
     # headers, query and form parameters, command-line flags
@@ -157,7 +166,7 @@ TRUE: tuple[tuple[str, ...], ...] = (
 FALSE: tuple[str, ...] = (
     # ids, names and code that stand where a secret would
     "tenantId=7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
-    "password=hidden request_id=7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+    "Tenant ID: 7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
     'nodeKey = "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426"',
     "public key 4e1243bd22c66e76c2ba9eddc1f91394",
     "path = mF9B5f41JqM8Zq2TxWab",

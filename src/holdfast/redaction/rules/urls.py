@@ -91,6 +91,30 @@ RULES: tuple[Rule, ...] = (
         kind="webhook-url",
         family="url",
         anchors=(
+            "https://hooks.slack.com/", "https://discord.com/api/webhooks/",
+            "https://discordapp.com/api/webhooks/", "https://hooks.zapier.com/hooks/",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # who has the address can post: all of it is the secret
+        pattern=r"https://(?:hooks\.slack\.com/(?:services|workflows|triggers)/"
+        r"|discord(?:app)?\.com/api/webhooks/|hooks\.zapier\.com/hooks/catch/)"
+        r"[A-Za-z0-9_/@-]{16,300}",
+        gate="mixed",
+        true=(
+            (
+                "posted to ",
+                "https://hooks.slack.com/services/T0DCUJB1Q/B0DD08H5G/" "bJtrpFi1fO1JMcwy9WzEz7Oj",
+                " by a",
+            ),
+        ),
+        false=("https://hooks.slack.com/services/ is the address",),
+    ),
+    Rule(
+        kind="webhook-url",
+        family="url",
+        anchors=(
             "hooks.slack.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
             "webhook.office.com/", "hooks.zapier.com/hooks/",
         ),
@@ -104,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         gate="mixed",
         true=(
             (
-                "https://hooks.slack.com/services/",
+                "curl hooks.slack.com/services/",
                 "T0DCUJB1Q/B0DD08H5G/" "bJtrpFi1fO1JMcwy9WzEz7Oj",
                 " posted",
             ),
