@@ -10,14 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction.field_values import is_unbalanced, value_at
-from holdfast.redaction.gates import (
-    entropy,
-    is_label,
-    is_opaque,
-    is_unspeakable,
-    looks_random,
-    real,
-)
+from holdfast.redaction.fillers import real
+from holdfast.redaction.gates import is_label, is_opaque
+from holdfast.redaction.randomness import entropy, is_named, is_unspeakable, looks_random
 
 
 @given(st.binary(min_size=1, max_size=256))
@@ -92,3 +87,16 @@ def test_a_name_put_together_from_words_is_no_password() -> None:
     assert is_label(b"app.user.preferences.v2")
     assert not is_label(b"correct-horse-battery-staple")
     assert not is_label(b"EwCEIiBYcK0VjTsCS")
+
+
+def test_names_in_code_are_told_from_keys() -> None:
+    """A class with a number in its name alternates as a key does, but can be read."""
+    for name in (b"Ed25519PrivateKey", b"SyncX509WorkloadIdentityAuth", b"base64.b32encode(key"):
+        assert is_named(name)
+    for key in (
+        b"EwCEIiBYcK0VjTsCS",
+        b"patltyihn6mqou9hb85d",
+        b"sA9ST7s28eQTMoufQ",
+        b"AKIA2E0A8F3B",
+    ):
+        assert not is_named(key)

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
@@ -213,7 +213,7 @@ HOSTILE = (
 def test_no_input_makes_the_work_grow_faster_than_its_length(piece: str) -> None:
     """Four times as much of anything takes no more than about four times as long."""
     seconds: list[float] = []
-    for size in (25_000, 100_000):
+    for size in (20_000, 80_000):
         text = piece * (size // len(piece))
         best = 9.0
         for _ in range(2):
@@ -222,7 +222,7 @@ def test_no_input_makes_the_work_grow_faster_than_its_length(piece: str) -> None
             best = min(best, time.process_time() - start)
         seconds.append(best)
     assert seconds[1] < 12 * seconds[0] + 0.05
-    assert seconds[1] < 0.4
+    assert seconds[1] < 0.32
 
 
 DENSE = (
@@ -236,7 +236,7 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
     """Twice as much of it takes no more than about twice as long: secrets are costly, so
     a text may have many of them but not any number."""
     seconds: list[float] = []
-    for size in (400_000, 800_000):
+    for size in (300_000, 600_000):
         text = piece * (size // len(piece))
         start = time.process_time()
         out = KEYED(text)
@@ -247,8 +247,8 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
 
 def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     """Where a line of JSON is hidden as a whole its structure stays, with nothing in it."""
-    cards = ["4012888888881881"] * 25_000
-    phones = ["+1415555" + str(n) for n in range(1000, 9999)] * 3
+    cards = ["4012888888881881"] * 16_000
+    phones = ["+1415555" + str(n) for n in range(1000, 9999)] * 2
     for value in (
         [int(card) for card in cards],
         phones,
@@ -291,6 +291,35 @@ def test_short_lines_that_all_cost_a_try_are_hidden_in_blocks() -> None:
     assert many.startswith("before\nEAAA\n")
     assert many.count("EAAA") < 12_000
     assert "[redacted:line]" in many
+
+
+COSTLY = ("glptt-", "ipgeolocation", "smartsheet", "password=", "the password is wrong ", "EAAA")
+"""Pieces that cost a try and hide nothing."""
+
+
+@given(
+    st.lists(st.sampled_from(COSTLY), min_size=1, max_size=3),
+    st.lists(examples, min_size=1, max_size=2),
+    st.sampled_from(["", " ", "\n"]),
+    st.integers(1, 40),
+)
+@settings(max_examples=12)
+def test_a_text_at_the_edge_of_its_budget_is_stable_too(
+    costly: list[str], secrets: list[tuple[str, ...]], joint: str, times: int
+) -> None:
+    """Secrets that are hidden make a line shorter; what it may cost stays the same."""
+    unit = joint.join([*("".join(parts) for parts in secrets), *costly * times])
+    text = (unit + joint) * (60_000 // len(unit) + 1)
+    once = KEYED(text)
+    assert KEYED(once) == once
+
+
+def test_what_a_redactor_read_before_changes_nothing() -> None:
+    """The same text gives the same bytes, whatever came before it."""
+    text = "EAAA\n" * 3_000
+    redactor = Redactor(RedactionPolicy(key="test"))
+    redactor("EAAA" + "x" * 4_000)
+    assert redactor(text) == text
 
 
 def test_what_is_hidden_already_costs_nothing() -> None:

@@ -22,9 +22,7 @@ KEYED = Redactor(RedactionPolicy(key="test", mentions=True))
 SECONDS = float(os.environ.get("HOLDFAST_FUZZ_SECONDS", "3600"))
 STREAM_MB = int(os.environ.get("HOLDFAST_STREAM_MB", "1000"))
 SIZE = 1_000_000
-CPU_SECONDS = 2.0
-"""The aim is one; on a machine with other work to do the same input takes up to twice as long."""
-LINE = "[redacted:line]"
+CPU_SECONDS = 1.0
 SIGNS = (
     '"', "'", "`", "\\", "\\n", "\n", "\r\n", "\t", " ", "=", ":", ",", ";", "|", "&", "?", "%22",
     "[", "]", "{", "}", "(", ")", "<", ">", "@", "//", "-", "--", ".", "\0", "\ud800", "\u200b",
@@ -49,32 +47,34 @@ def drawn(rng: random.Random) -> str:
 
 
 def test_an_hour_of_fuzzing() -> None:
-    """No text of a megabyte takes long or breaks JSON, and a second time changes nothing, except
-    that more lines go of a text that was at the edge of its budget: secrets made it longer."""
+    """No text of a megabyte takes a second of CPU or breaks JSON, and a second time changes
+    nothing, also where the text uses up its budget."""
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
     end = time.monotonic() + SECONDS
-    slowest, count, unstable = 0.0, 0, 0
+    slowest, count = 0.0, 0
     while time.monotonic() < end:
         text = drawn(rng)[:SIZE]
         if rng.random() < 0.2:
             text = json.dumps({"a": [text[: SIZE // 2], 4012888888881881]})
-        start = time.process_time()
-        out = KEYED(text)
-        spent = time.process_time() - start
+        spent, out = _timed(text)
+        for _ in range(4 if spent >= CPU_SECONDS else 0):  # other work on the machine doubles it
+            spent = min(spent, _timed(text)[0])
         slowest = max(slowest, spent)
         count += 1
         told = f"seed {seed}, text {count}: {text[:200]!r}"
         assert spent < CPU_SECONDS, f"{spent:.2f} s, {told}"
         if text.startswith('{"a": ["'):
             json.loads(out)
-        again = KEYED(out)
-        assert again == out or again.count(LINE) > out.count(LINE), told
-        unstable += again != out
-    sys.stderr.write(
-        f"{count} texts, slowest {slowest:.2f} s of CPU, seed {seed},"
-        f" {unstable} lose more lines the second time\n"
-    )
+        is_stable = KEYED(out) == out
+        assert is_stable, told
+    sys.stderr.write(f"{count} texts, slowest {slowest:.2f} s of CPU, seed {seed}\n")
+
+
+def _timed(text: str) -> tuple[float, str]:
+    start = time.process_time()
+    out = KEYED(text)
+    return time.process_time() - start, out
 
 
 def test_a_gigabyte_goes_through_a_pipe_in_constant_memory() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.redaction.gates import looks_random, real
+import re
+
+from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
+from holdfast.redaction.randomness import looks_random
 
 COOKIES = (
     "cookie:",
@@ -33,6 +36,17 @@ _NAMES = (
 _ATTRIBUTES = frozenset(("path", "domain", "expires", "max-age", "samesite", "priority", "version"))
 MAX_PAIRS = 100
 MAX_VALUE = 4096
+
+
+def is_hidden(data: bytes, at: int) -> bool:
+    """Whether the header at `at` was redacted: a value of its first pairs is hidden."""
+    return _HIDDEN.match(data, at) is not None
+
+
+_HIDDEN = re.compile(
+    rb"""(?i)-{0,2}(?:cookie|b)[\\"']{0,7}[ \t]{0,2}[:=, ]"""
+    rb"(?:[^=;\r\n\x00]{0,80}=[^=;\r\n\x00]{0,80};){0,4}[^=;\r\n\x00]{1,80}=\x00"
+)
 
 
 def cookies(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:

@@ -16,6 +16,8 @@ from holdfast.redaction.rules.words import (
     SECRET_WORDS,
     SHORT_WORDS,
     SUFFIXES,
+    THING_WORDS,
+    WEAK_LAST_WORDS,
     WEAK_WORDS,
 )
 
@@ -74,9 +76,20 @@ def strength_of(name: str) -> Strength:
         return "strong"
     if last == "key":
         return "strong" if len(words) > 1 and words[-2] in KEY_WORDS else "weak"
-    if last in WEAK_WORDS or any(word.endswith(SECRET_WORDS) for word in words):
+    if (
+        last in WEAK_WORDS
+        or last in WEAK_LAST_WORDS
+        or any(word.endswith(SECRET_WORDS) for word in words)
+    ):
         return "weak"
     return "none"
+
+
+@lru_cache(maxsize=4096)
+def is_key_of(name: str) -> bool:
+    """Whether a weak name is that of the key of a service: `zentrixKey`, and not `nodeKey`."""
+    words = [word.lower() for word in _SPLIT.findall(name)]
+    return len(words) > 1 and words[-1] == "key" and words[-2] not in THING_WORDS
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from holdfast.redaction.rules.words import (
     ID_WORDS,
     SECRET_WORDS,
     SHORT_WORDS,
+    WEAK_LAST_WORDS,
     WEAK_WORDS,
 )
 
@@ -49,6 +50,7 @@ _Q = r"\\{0,6}[\"'`]"
 _WORD = "|".join(w.replace("key", "[ _.-]?key") for w in SECRET_WORDS)
 _SHORT = "|".join(SHORT_WORDS)
 _WEAK = "|".join(WEAK_WORDS)
+_LAST = "|".join(WEAK_LAST_WORDS)
 _HEADER = "|".join(HEADERS)
 _IDS = "|".join(sorted(ID_WORDS))
 _ASSIGN = r"(?::{1,3}=|[!=]?={1,2}>?|:|[.?+|]=|->|\xe2\x86\x92|%3[Dd]|%22%3[Aa](?:%22)?)"
@@ -79,6 +81,10 @@ _SHAPE = (
     rf"|{_NAME}(?:{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
     # setName("value")
     rf"|{_NAME}\)?(?:\.[a-z]{{2,16}})?\({_Q}"
+    # a comment with the name, and the value alone on the next line
+    rf"|{_NAME}[ \t]{{0,2}}:?[ \t]{{0,4}}\r?\n[ \t]{{0,32}}[\w+/=.~-]{{20}}"
+    # NAME - value, only before something long
+    rf"|{_NAME}[ \t]-[ \t][\w+/=.~]{{16}}"
     # NAME value, only before something with a digit
     rf"|{_NAME}(?:[ \t]{{1,4}})[A-Za-z+/=_.~!@#$%^&*-]{{0,24}}[0-9][\w+/=.~!@#$%^&*-]{{4}}"
     # --name value
@@ -94,6 +100,10 @@ _SHAPE = (
     rf"(?:{_Q})?[\w.-]{{12}}"
     rf"|(?:{_WEAK})(?:[ \t](?:is|was):?[ \t])[\w+/=.~-]{{12}}"
     rf"|(?:{_WEAK}){_Q}\)?[ \t]{{0,4}}(?:,)[ \t]{{0,4}}{_Q}[\w+/=.:~$%-]{{12}}"
+    rf"|[_-](?:{_WEAK}|{_LAST})(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?value(?:{_Q})?"
+    rf"[ \t]{{0,4}}[:=]"
+    rf"|[^A-Za-z](?:{_LAST})(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|[^\w]key(?:[ \t]{{1,2}}(?:-[ \t])?)[\w+/=.~-]{{20}}"
     rf")"
 )
 SCANNER = compiled(_SHAPE)
@@ -113,7 +123,8 @@ SORT = re.compile(
         rf"|{_ANY}\)?(?P<call>(?:\.[a-z]{{2,16}})?\(){_Q}"
         rf"|{_ANY}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}"
         rf"(?P<other>\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
-        rf"|{_ANY}(?P<space>[ \t]{{1,4}})[\w+/=.~!@#$%^&*-]{{5,}}"
+        rf"|{_ANY}[ \t]{{0,2}}:?(?P<below>[ \t]{{0,4}}\r?\n[ \t]{{0,32}})[\w+/=.~-]{{20}}"
+        rf"|{_ANY}(?P<space>[ \t]{{1,4}}(?:-[ \t])?)[\w+/=.~!@#$%^&*-]{{5,}}"
         rf"|--?{_ANY}(?P<flag>(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
         rf"|{_ANY}[^\r\n]*?(?P<prose>[ \t](?:is|was):?|:)[ \t](?:[\w+/=.~-]{{12}})?"
         r")\Z"

@@ -20,7 +20,7 @@ def value_at(data: bytes, at: int, *, lines: bool, query: bool) -> tuple[int, in
     if start < 0:
         start = opened.start(2)
         return start, _end_of_bare(data, start, query=query), False
-    if data[end : end + 1] in _NO_VALUE:
+    if data[end : end + 1] in _NO_VALUE or _OPERATOR.match(data, end):
         return None
     closed = _end_of_quoted(data, end, data[start:end])
     if closed > end:
@@ -67,6 +67,8 @@ _JOINT = re.compile(rb"""(?<!\\)"[ \t]{0,8}(?:[,:][ \t]{0,8}[\w"\[{-]|[\]}])""")
 
 _NO_VALUE = (b",", b"]", b"}", b":", b";", b")", b"")
 """What stands after a quote that closes a string and opens no value."""
+_OPERATOR = re.compile(rb"[ \t]++(?:&&|\|\||[+.&|<>=*])[ \t]")
+"""The same: `"token|" + time.Now()`."""
 
 
 def _end_of_quoted(data: bytes, start: int, quote: bytes) -> int:

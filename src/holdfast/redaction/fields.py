@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from holdfast.redaction.field_names import (
     Strength,
+    is_key_of,
     kind_of,
     name_in,
     name_start,
@@ -21,21 +22,21 @@ from holdfast.redaction.field_names import (
 )
 from holdfast.redaction.field_scan import Candidate, sort_of
 from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
+from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
     is_label,
     is_opaque,
     is_passphrase,
-    is_unspeakable,
     is_uuid,
-    looks_random,
     mixed,
     password,
     random,
-    real,
+    unnamed,
 )
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_password
+from holdfast.redaction.randomness import is_named, is_unspeakable, looks_random
 
 MAX_WORD = 24
 LOOK = 512
@@ -99,7 +100,19 @@ def _link_at(data: bytes, at: Candidate) -> _Link | None:
     if link is None:
         return None
     before = link.before or data[max(0, first - 1) : first]
+    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
+        return None
+    if link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
+        link = link._replace(mode="item")
     return link._replace(before=before, start=first + link.start, end=first + link.end)
+
+
+_OPEN = re.compile(
+    rb"(?i)(?:public|pub|pgp|gpg|rsa|dsa|ecdsa|ed25519|ssh|primary|foreign|cache|sort|by|for) $"
+)
+"""What makes the key of a sentence an open one."""
+_ITEM = re.compile(rb"""["'`],\s{0,8}\\{0,6}["'`]$""")
+"""What stands before the name where it is one string of many, and the next one not its value."""
 
 
 @lru_cache(maxsize=4096)
@@ -133,7 +146,7 @@ def _link_of(text: bytes, hit: int) -> _Link | None:
 
 
 def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
-    lines = link.mode in ("tag", "flag", "attr")
+    lines = link.mode in ("tag", "flag", "attr", "below")
     value = value_at(data, link.end, lines=lines, query=link.query)
     if value is None or value[0] == value[1]:
         return None
@@ -143,11 +156,16 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
         end = start + len(data[start:close].rstrip())
         return None if close < 0 or end == start else (start, end, quoted)
+    if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
+        return None
     if quoted:
         return value
     if link.mode == "prose":
         end = start + (len(data[start:end].rstrip(b".,:;!?")) or end - start)
     return None if data[start] in b"[{(" else (start, end, False)
+
+
+_LINE_ENDS = (b"", b"\n", b"\r")
 
 
 def _is_weak(
@@ -157,6 +175,7 @@ def _is_weak(
     if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
         return False
     start, end, quoted = value
+    first = name_start(data, name_at)
     colon = data[link.end - 1] == ord(":")
     place = Place(
         mode=link.mode,
@@ -164,7 +183,7 @@ def _is_weak(
         query=link.query,
         tight=link.end == start and data[link.start - 1] not in b" \t",
         colon=colon,
-        starts_line=colon and _LINE_START.search(data, max(0, name_at - 80), name_at) is not None,
+        starts_line=colon and _LINE_START.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
@@ -190,7 +209,9 @@ def _siblings(data: bytes, end: int, secret: bytes) -> Iterator[tuple[int, int]]
             return
         value = data[start:stop]
         if value != secret and (
-            len(value) < 12 or not (mixed(value) or random(value) or is_unspeakable(value))
+            len(value) < 12
+            or is_named(value)
+            or not (mixed(value) or random(value) or is_unspeakable(value))
         ):
             return
         yield start, stop
@@ -200,17 +221,25 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
     name, strength, mode = link.name, link.strength, link.mode
     if strength == "weak" or link.compares:
         if is_uuid(value):
-            return (strength == "weak" and "secret" in name) or "role" in name
+            return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
+        if mode in ("space", "below"):
+            return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
         odd = strength == "strong" and quoted and _is_odd(value)
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
         return _is_said(value)
+    if mode == "item":
+        return unnamed(value) or is_uuid(value)
+    if _PIN.search(name) and not value.isdigit():
+        return False
     if mode == "tag" and b" " in value:
         return any(
             random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
         )
-    if mode == "space":
-        return is_opaque(value) and len(value) >= 16
+    if mode in ("space", "below"):
+        return is_uuid(value) or (
+            is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
+        )
     if mode == "call":
         return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
     if quoted and name.lower().endswith("key") and is_label(value):
@@ -225,7 +254,7 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
         )  # fmt: skip
     if mode in ("pair", "cell"):
         return _is_given(value) if quoted else mixed(value) and (
-            looks_random(value) or is_uuid(value)
+            (looks_random(value) and not is_named(value)) or is_uuid(value)
         )  # fmt: skip
     if is_unbalanced(value):
         return real(value) and b"://" not in value
@@ -238,12 +267,13 @@ def _is_secret(link: _Link, value: bytes, quoted: bool) -> bool:
     return bare_password(value)
 
 
+_PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
 _SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:
     """Whether the argument of a call is a secret: more often it is a name or a message."""
-    if (mixed(value) and (looks_random(value) or is_uuid(value))) or (
+    if (mixed(value) and ((looks_random(value) and not is_named(value)) or is_uuid(value))) or (
         real(value) and (is_unspeakable(value) or _is_odd(value) or is_passphrase(value))
     ):
         return True

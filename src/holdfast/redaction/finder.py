@@ -8,11 +8,14 @@ length, and none can switch the search off.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from holdfast.redaction.budget import Budget
+from holdfast.redaction.budget import ANY, RESERVE_OF_FIELDS, Budget
+from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
@@ -22,9 +25,17 @@ from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.shapes import Shapes
-from holdfast.redaction.span import Span, merged
+from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try
 from holdfast.redaction.view import SIGNS
+
+
+class Search(NamedTuple):
+    """The secrets of a text, in order; none overlaps another."""
+
+    spans: list[Span]
+    slack: int
+    """How many bytes could be hidden without a line being too much that is not now."""
 
 
 class Finder:
@@ -54,21 +65,23 @@ class Finder:
         signs = len(self._anchored)
         return hits, bool(hits) and max(hits)[0] >= signs
 
-    def spans(self, data: bytes, hits: Sequence[Hit] | None = None) -> list[Span]:
-        """Return the secrets in order; none overlaps another. `hits` are those of `data`."""
+    def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
+        """Return the secrets of `data`; `hits` are its literals."""
         hits = self._automaton.hits(data) if hits is None else hits
-        anchored = self._by_anchor(data, hits) if hits else []
-        anchored = merged(anchored) if anchored else anchored
+        anchored = self._by_anchor(data, hits) if hits else _NOTHING
+        known = merged(anchored.spans) if anchored.spans else anchored.spans
         scanner = self._shapes.scanner_for(data)
         shape = None if scanner is None else scanner.after(data)
         candidate = next_candidate(data, 0)
-        if shape is None and candidate is None:
-            found = anchored
-        else:
-            shaped = self._by_shape(data, anchored, scanner, shape) if scanner and shape else []
-            fields = self._by_field(data, anchored, candidate) if candidate else []
-            found = merged([*anchored, *shaped, *fields]) if shaped or fields else anchored
-        return [span for span in found if span.kind not in self._keep] if self._keep else found
+        shaped = self._by_shape(data, known, scanner, shape) if scanner and shape else _NOTHING
+        fields = self._by_field(data, known, candidate) if candidate else _NOTHING
+        if shaped.spans or fields.spans:
+            known = merged([*known, *shaped.spans, *fields.spans])
+        if known:
+            known = merged([*known, *companions(data, known, _PERSONAL)])
+        if self._keep:
+            known = [span for span in known if span.kind not in self._keep]
+        return Search(known, min(anchored.slack, shaped.slack, fields.slack))
 
     @cached_property
     def _tries(self) -> list[list[Try]]:
@@ -78,37 +91,38 @@ class Finder:
     def _automaton(self) -> Automaton:
         return Automaton([*self._anchored, *SIGNS])
 
-    def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> list[Span]:
+    def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> Search:
         found: list[Span] = []
-        budget = Budget(data, 32)
+        budget = Budget(data, 64)
         covered = 0
         tries = self._tries
         for number, start, end in hits:
             if start < covered:
                 continue
             for one in tries[number]:
-                spans = one(data, start, end, covered)
-                if spans is None:
+                tried = one(data, start, end, covered)
+                if tried is None:
                     continue
+                spans, read = tried
                 found += spans
                 if spans:
                     covered = max(covered, spans[-1].end)
                     over = budget.is_full(start, len(spans))
                 else:
-                    over = budget.spent(start, one.read)
+                    over = budget.spent(start, read)
                 if over:
                     found.append(budget.line())
                     covered = max(covered, found[-1].end)
                 if spans or over:
                     break
-        return found
+        return Search(found, budget.slack)
 
     def _by_shape(
         self, data: bytes, known: Sequence[Span], scanner: Pattern, place: Spans | None
-    ) -> list[Span]:
+    ) -> Search:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, 8)
+        budget = Budget(data, 16)
         covered = 0
         while place is not None:
             ((first, last),) = place
@@ -124,14 +138,12 @@ class Finder:
                         found.append(budget.line())
                         last = covered = max(covered, found[-1].end)
             place = scanner.after(data, last)
-        return found
+        return Search(found, budget.slack)
 
-    def _by_field(
-        self, data: bytes, known: Sequence[Span], candidate: Candidate | None
-    ) -> list[Span]:
+    def _by_field(self, data: bytes, known: Sequence[Span], candidate: Candidate | None) -> Search:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, 64)
+        budget = Budget(data, 128, RESERVE_OF_FIELDS)
         covered = 0
         blanked = b"\x00" in data
         while candidate is not None:
@@ -139,7 +151,7 @@ class Finder:
             skip = at <= covered or (blanked and is_hidden(data, at))
             if not skip and known:
                 span = done.over(at)
-                skip = at < span.end and data[span.end : span.end + 1] in _AFTER_BARE
+                skip = at < span.end and _AFTER_BARE.match(data, span.end) is not None
             if not skip:
                 values, read = values_at(data, candidate, code=self._code)
                 if values:
@@ -152,12 +164,15 @@ class Finder:
                     found.append(budget.line())
                     at = covered = max(covered, found[-1].end)
             candidate = next_candidate(data, at)
-        return found
+        return Search(found, budget.slack)
 
 
-_AFTER_BARE = frozenset((b"", b" ", b"\n", b"\r", b"&"))
+_AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
+_PERSONAL = frozenset((LINE, *(r.kind for r in RULES if r.family in ("personal", "mention"))))
+"""Kinds beside which an id is no half of a credential."""
+_NOTHING = Search([], ANY)
 
 
 class _Known:

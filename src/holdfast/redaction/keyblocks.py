@@ -34,6 +34,8 @@ _AROUND = b" \t\"'+,>|#`"
 _PIECE = re.compile(rb"(?:\\{1,6}[nr]|[\r\n])+")
 MAX_BODY = 16_384
 LOOK_BACK = 8192
+MIN_TAIL = 8
+"""So much of a key that has lost its start must be left: the line END alone is no secret."""
 
 
 def key_block(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
@@ -68,7 +70,8 @@ def key_tail(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
         start = floor + piece_start + run.start()
         if piece[: run.start()].strip(_AROUND):
             break
-    return None if start == at else (start, found[0][1])
+    body = data[start:at].translate(None, _AROUND)
+    return None if len(body) < MIN_TAIL or len(set(body)) < MIN_TAIL // 2 else (start, found[0][1])
 
 
 def key_body(data: bytes, at: int, covered: int) -> tuple[int, int] | None:

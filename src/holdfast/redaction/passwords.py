@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from holdfast.redaction.gates import real
+from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 
 

@@ -82,18 +82,22 @@ class Redactor:
     def _settled(self, data: bytes, hits: Sequence[Hit] | None = None) -> list[Span]:
         """Return the secrets of `data`, and those that show only when the first are hidden.
 
-        Hiding a secret changes what stands around the next. So the neighbourhoods are read again,
-        and where that finds something, all of it is, until nothing is found.
+        Hiding a secret changes what stands around the next, and how much a line may cost. So the
+        neighbourhoods are read again, or all of the text, until nothing more is found: what comes
+        out of a redactor is what it would leave alone.
         """
-        found = self._finder.spans(data, hits)
-        for _ in range(MAX_ROUNDS if found else 0):
+        found, slack = self._finder.search(data, hits)
+        for left in range(MAX_ROUNDS if found else 0, 0, -1):
             data = _blanked(data, found)
-            if not self._finder.spans(_neighbourhoods(data, found)):
+            near = _neighbourhoods(data, found) if _weight(found) < slack else data
+            if len(near) < len(data) and not self._finder.search(near).spans:
                 break
-            more = self._finder.spans(data)
+            more, slack = self._finder.search(data)
             if not more:
                 break
-            if len(more) > MAX_MORE + len(data) // 256:
+            if left == 1:
+                more = [_from_line(data, more[0])]
+            elif len(more) > MAX_MORE + len(data) // 256:
                 more = _lines_of(data, more)
             found = merged([*found, *more])
         return found
@@ -148,6 +152,15 @@ MAX_MORE = 16
 NEAR = 512
 
 
+A_LINE = 128
+"""What a line can lose by rounding: the bytes that give it one try of a field."""
+
+
+def _weight(spans: Sequence[Span]) -> int:
+    """Return by how many bytes, at most, hiding these spans shortens what lines may cost."""
+    return sum([span.end - span.start for span in spans]) + A_LINE * len(spans)
+
+
 def _lines_of(data: bytes, spans: Sequence[Span]) -> list[Span]:
     lines: list[Span] = []
     end = -1
@@ -158,6 +171,11 @@ def _lines_of(data: bytes, spans: Sequence[Span]) -> list[Span]:
             end = len(data) if end < 0 else end
             lines.append(Span(start, end, LINE, -1))
     return lines
+
+
+def _from_line(data: bytes, span: Span) -> Span:
+    """Return all from the line of `span` on: where no end is in sight, the rest is hidden."""
+    return Span(data.rfind(b"\n", 0, span.start) + 1, len(data), LINE, -1)
 
 
 def _blanked(data: bytes, spans: Sequence[Span]) -> bytes:

@@ -13,8 +13,8 @@ Family: TypeAlias = Literal[
 """What a policy switches on and off as a whole."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "password", "bare", "header", "luhn", "card", "iban", "phone",
-    "ssn", "email", "jwt",
+    "any", "real", "mixed", "random", "unnamed", "password", "bare", "header", "luhn", "card",
+    "iban", "phone", "ssn", "email", "jwt",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -22,6 +22,7 @@ any       nothing more
 real      no placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)
 mixed     real, with a digit and a letter
 random    real, and as varied as random characters of its length are
+unnamed   random, and not put together from words, as names in code are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
 header    a credential after an authentication scheme, and no word of prose
@@ -56,6 +57,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     before: int = 0
     """How many characters before the anchor the pattern may start, for shapes such as
     `123456:AA…` whose literal is not at the start; the match must reach over the anchor."""
+    not_after: str = ""
+    """A pattern; where it stands directly before the match on the same line, at most 80 characters
+    away, the match is none: `order ` before a number, `Author: ` before an address."""
     needs: str = ""
     """For a rule without anchors: a character that every match has, such as `@`. In a text without
     it the pattern is not looked for."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from holdfast.redaction.cookies import cookies
-from holdfast.redaction.gates import GATES, is_unspeakable, looks_random
+from holdfast.redaction.cookies import cookies, is_hidden
+from holdfast.redaction.gates import GATES
 from holdfast.redaction.matching import Pattern, compiled
+from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.span import PRIVATE_KEY, Span
@@ -17,28 +18,36 @@ from holdfast.redaction.span import PRIVATE_KEY, Span
 REACH = 8192
 """No rule looks further than this from its anchor, except over the body of a private key."""
 
+KEY_READ = 128
+"""What the search for the end of a key counts for: it costs as much as three tries."""
+
+
+class Tried(NamedTuple):
+    """What a try gave: the secrets, none where it failed, and how many bytes it read."""
+
+    spans: list[Span]
+    read: int
+
 
 class Try(Protocol):
     """What is done where a literal stands."""
 
-    read: int
-    """How many bytes the last try read that failed."""
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
-        """Try a rule at a hit: the secrets, empty where it failed, `None` where not even tried."""
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
+        """Try a rule at a hit; `None` where there was nothing to try."""
         ...
 
 
 class RuleTry:
     """A rule, tried where its literal stands."""
 
-    read = 0
-
     def __init__(self, rule: Rule, anchor: str, rank: int) -> None:
         self.rule = rule
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate]
+        self._not_after = (
+            re.compile(f"(?i)(?:{rule.not_after})$".encode()) if rule.not_after else None
+        )
         self._joins = rule.family == "vendor" and rule.before == 0
 
     @cached_property
@@ -51,30 +60,38 @@ class RuleTry:
         """The number of the group that is hidden."""
         return self.pattern.groups.get(b"value", 0)
 
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Try the rule; a token that is broken in two gives two spans."""
         rule = self.rule
         if self._literal and data[start:end] != self._literal:
             return None
         if rule.before:
-            return self._around(data, start, end, covered)
+            return Tried(self._around(data, start, end, covered), 0)
         if not rule.inside_word and start and not starts_word(data, start):
             return None
         found = self.pattern.at(data, start, start + REACH)
+        read = 0
         if found is not None:
-            self.read = found[0][1] - start
+            read = found[0][1] - start
             span = self.judged(data, found[0][1], *found[self.group])
             if span is not None:
                 if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
-                    return [span._replace(end=more[0][1])]
-                return (self._joined(data, start, span.end) if self._joins else None) or [span]
-        return (self._joined(data, start, 0) if self._joins else None) or []
+                    return Tried([span._replace(end=more[0][1])], read)
+                joined = self._joined(data, start, span.end) if self._joins else None
+                return Tried(joined or [span], read)
+        return Tried(self._joined(data, start, 0) if self._joins else [], read)
 
     def judged(self, data: bytes, whole_end: int, start: int, end: int) -> Span | None:
         """Return the secret of a match that ends at `whole_end`, if its value is one."""
         if not self.rule.open_end and _goes_on(data, whole_end):
             return None
-        return Span(start, end, self.rule.kind, self._rank) if self._gate(data[start:end]) else None
+        if not self._gate(data[start:end]):
+            return None
+        if self._not_after:
+            line = data.rfind(b"\n", max(0, start - 80), start) + 1
+            if self._not_after.search(data, max(line, start - 80), start):
+                return None
+        return Span(start, end, self.rule.kind, self._rank)
 
     def _around(self, data: bytes, start: int, end: int, covered: int) -> list[Span]:
         at = max(covered, start - self.rule.before)
@@ -132,26 +149,24 @@ def _is_piece(rest: bytes) -> bool:
 class KeyTry:
     """A private key, tried where a line begins or ends one."""
 
-    read = 0
-
     def __init__(self, block: Callable[[bytes, int, int], tuple[int, int] | None]) -> None:
         self._block = block
 
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return the whole key."""
         span = self._block(data, start, covered)
-        return [] if span is None else [Span(*span, PRIVATE_KEY, -1)]
+        return Tried([] if span is None else [Span(*span, PRIVATE_KEY, -1)], KEY_READ)
 
 
 class CookieTry:
     """A header of cookies."""
 
-    read = 0
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> list[Span] | None:
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return the values of the header that are secrets."""
-        found, self.read = cookies(data, start)
-        return [Span(a, b, "cookie", len(RULES)) for a, b in found]
+        if is_hidden(data, start):
+            return None
+        found, read = cookies(data, start)
+        return Tried([Span(a, b, "cookie", len(RULES)) for a, b in found], read)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

@@ -175,7 +175,7 @@ RULES: tuple[Rule, ...] = (
         kind="sql-password",
         family="command",
         anchors=(
-            "identified by", "identified with", "with password", "set password", "password('",
+            "identified by", "identified with", "with password", "set password",
             "encrypted password",
         ),
         ignore_case=True,
@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password"
         r"|set password(?: for \S{1,64})?"
-        r"(?:\s*=)?|password)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
+        r"(?:\s*=)?)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
         r"[^\"'\r\n\\\x00]{4,128})[\"'\\]",
         gate="real",
         true=(
@@ -192,6 +192,40 @@ RULES: tuple[Rule, ...] = (
             ("SET PASSWORD = '", "travel-around-produce-detail", "';"),
         ),
         false=("IDENTIFIED BY 'your_password'", "log in with password or key"),
+    ),
+    Rule(
+        kind="sql-password",
+        family="command",
+        anchors=("password('",),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"password\('(?P<value>[^\"'\r\n\\\x00]{4,128})'",
+        gate="password",
+        true=(("UPDATE users SET pw = PASSWORD('", "asT1T0woqQBHo62", "')"),),
+        false=("await read.password('Password:')", "read.password('New password: ')"),
+    ),
+    Rule(
+        kind="credential",
+        family="command",
+        anchors=("login(", "basicauth(", "basic_auth(", "auth=(", "authenticate(", "client("),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:login|basic_?auth|auth=|authenticate|client)\(\s{0,8}\\{0,6}[\"'`]"
+        r"(?P<value>[A-Za-z0-9_.+/=~-]{16,200})[\"'`\\]",
+        gate="unnamed",
+        true=(
+            ('req.SetBasicAuth("', "mF9B5f41JqM8Zq2TxW", '", "")'),
+            ("client = zentrix.Client('", "4e1243bd22c66e76c2ba9eddc1f91394", "')"),
+            ("requests.get(url, auth=('", "mF9B5f41JqM8Zq2TxW", "', ''))"),
+            ("bot.login('", "mF9B5f41JqM8Zq2TxW", "')"),
+        ),
+        false=(
+            'Client("https://api.example.com/v1/endpoint2")',
+            "client('organizations-management-v2')",
+            "login('first_name_last_name_2024')",
+        ),
     ),
     Rule(
         kind="sql-password",

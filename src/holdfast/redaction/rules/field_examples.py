@@ -42,6 +42,38 @@ TRUE: tuple[tuple[str, ...], ...] = (
     ("password: |\n  ", "U-zJ7jUB9x", "\n"),
     ("password: !!str ", "U-zJ7jUB9x", "\n"),
     ('psk="', "U-zJ7jUB9x", '"'),
+    # keys without a prefix, beside a service that no list names
+    ("# zentrix api key\n", "4e1243bd22c66e76c2ba9eddc1f91394", "\n"),
+    ("zentrix access key - ", "mF9B5f41JqM8Zq2TxWab", "\n"),
+    ("zentrix key ", "mF9B5f41JqM8Zq2TxWab3dE", " was rotated"),
+    ('zentrixKey := "', "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426", '"'),
+    ("client secret ", "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426", "\n"),
+    ("ZENTRIX_PAT=", "mF9B5f41JqM8Zq2TxWab", "\n"),
+    ("- name: ZENTRIX_KEY\n  value: ", "4e1243bd22c66e76c2ba9eddc1f91394", "\n"),
+    # the id that belongs to a secret
+    (
+        "zentrix_id: ",
+        "mF9B5f41JqM8Zq2TxW",
+        "\nzentrix_secret: ",
+        "4e1243bd22c66e76c2ba9eddc1f91394",
+        "\n",
+    ),
+    (
+        'clientSecret: "',
+        "X8Q~C6dT0ctPVnaawqrczLJWImK",
+        '", tenantId: "',
+        "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+        '"',
+    ),
+    (
+        '{"appId": "',
+        "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+        '", "password": "',
+        "X8Q~C6dT0ctPVnaawqrczLJWImK",
+        '", "tenant": "',
+        "b8a47c1f-4d25-9e0c-b8d4-2673f1a509e3",
+        '"}',
+    ),
     # Kubernetes
     ('- name: DB_PASSWORD\n  value: "', "U-zJ7jUB9x", '"\n- name: PORT\n  value: "80"'),
     # headers, query and form parameters, command-line flags
@@ -132,6 +164,25 @@ TRUE: tuple[tuple[str, ...], ...] = (
 )
 
 FALSE: tuple[str, ...] = (
+    # ids, names and code that stand where a secret would
+    "tenantId=7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+    "Tenant ID: 7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
+    'nodeKey = "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426"',
+    "public key 4e1243bd22c66e76c2ba9eddc1f91394",
+    "path = mF9B5f41JqM8Zq2TxWab",
+    "invalid token → **403**",
+    '`AccessToken` → `json:"access_token"`',
+    'expired := "expired-token|" + time.Now().Add(-time.Hour).Format("113")',
+    'assert.Contains(t, output, "password="+expectedToken)',
+    "plain-token → token+zero",
+    "new pin `v0.6.1-0.20260613022645-84f71be79e95`",
+    "private_key: ed25519.Ed25519PrivateKey, f_priv: list",
+    "auth: _BedrockBearerAuth | _BedrockSigV4Auth | None",
+    "['MCSession', 'MDLAnimatedMatrix4x4', 'opaqueTriggerToken', 'sfntCMapHeader']",
+    "a coalescing pass: adjacent intervals",
+    "styles = {Token: '#d0d0d0'}",
+    "log.info('token', `removing ${toRemove.length} tokens`)",
+    'token = r"[-!#$%&*+.^_|~0-9a-zA-Z]+"',
     # code that speaks of passwords
     "password = get_password()",
     "password: str",

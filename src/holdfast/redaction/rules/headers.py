@@ -12,7 +12,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"authorization\\{0,6}[\"'`]?\]?\)?\s{0,4}(?:[:=]{1,2}>?|,)\s{0,4}[fb]?\\{0,6}[\"'`]?\s{0,2}"
+        pattern=r"authorization\\{0,6}[\"'`]?\]?\)?\s{0,4}[:=]{1,2}>?\s{0,4}[fb]?\\{0,6}[\"'`]?\s{0,2}"
         r"(?:(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm|jwt|oauth|sso-key|geniekey|bot"
         r"|splunk|aws|hawk|mac|[a-z][a-z-]{1,15})(?:\s{1,4}|=|%20|:\s?))?"
         r"(?P<value>[A-Za-z0-9._~+/|:=%-]{6,})",
@@ -28,6 +28,26 @@ RULES: tuple[Rule, ...] = (
             "Authorization: Bearer XXXXXXXXXXXX",
             "Authorization: Bearer $TOKEN",
             'headers["Authorization"] = f"Bearer {token}"',
+            'set("Authorization", "Bearer "+accessToken)',
+        ),
+    ),
+    Rule(
+        kind="authorization",
+        family="header",
+        anchors=("authorization",),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"authorization\\{0,6}[\"'`]\)?,\s{0,4}[fb]?\\{0,6}[\"'`]\s{0,2}"
+        r"(?:[a-z][a-z-]{1,15}(?:\s{1,4}|%20|:\s?))?(?P<value>[A-Za-z0-9._~+/|:=%-]{6,})",
+        gate="unnamed",
+        true=(
+            ('req.Header.Set("Authorization", "', "4e1243bd22c66e76c2ba9eddc1f91394", '")'),
+            ("add('Authorization', 'GenieKey ", "mF9B5f41JqM8Zq2T", "')"),
+        ),
+        false=(
+            "('Authorization', 'Cache-Control', 'Expires')",
+            '("authorization", "x-amz-content-sha256", "x-amz-date")',
         ),
     ),
     Rule(

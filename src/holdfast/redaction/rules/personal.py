@@ -11,12 +11,15 @@ RULES: tuple[Rule, ...] = (
         anchors=(),
         pattern=r"[2-6]\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{1,7}|3[47]\d{2}[ -]?\d{6}[ -]?\d{5}",
         gate="luhn",
+        not_after=r"(?:order|invoice|ref|ticket|tracking|serial|bl(?:oc)?k|request|trace|span|session"
+        r"|build|job|ts|time(?:stamp)?|[^a-z]id)[ #:=\"'_-]{0,4}",
         true=(
             ("card ", "5195 3610 0662 8556", " exp 12/28"),
             ('"pan":"', "6011271646697905", '"'),
             ("amex ", "3782 822463 10005", ""),
         ),
-        false=("order 5195361006628557", "ts=4703933619123456", "id 1234567890123456"),
+        false=("order 5195361006628557", "order 4440629569417351", "blk_4440629569417351",
+               '"id": 4440629569417351', "ts=4703933619123456", "id 1234567890123456"),
     ),
     Rule(
         kind="card-number",
@@ -72,8 +75,15 @@ RULES: tuple[Rule, ...] = (
         pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,5}"
         r"[A-Za-z]{2,18}",
         gate="email",
-        true=(("From: Jane <", "jane.roe@mailhost.org", ">"),),
+        # who wrote something and says so is known; only a name stands between
+        not_after=r"(?:authors?|maintainers?|copyright|\(c\)|\xc2\xa9|contributors?|written by"
+        r"|[a-z]-by|modified by|licen[cs]or|__e?mail__)[^\r\n]{0,72}",
+        true=(("From: Jane <", "jane.roe@mailhost.org", ">"),
+              ("the author of the letter\n", "jane.roe@mailhost.org", " asked")),
         false=(
+            "# Author: Jane Roe <jane.roe@mailhost.org>", '__author_email__ = "jane@mailhost.org"',
+            "Signed-off-by: Jane Roe <jane.roe@mailhost.org>",
+            "Copyright (c) 2020 Jane Roe, jane.roe@mailhost.org",
             "git@github.com:a/b.git", "a@example.com", "x@2x.png", "user@localhost",
             "49699333+dependabot[bot]@users.noreply.github.com", "alice@foo.com",
             "ssh ubuntu@ec2-3-4.compute.amazonaws.com", "jane@your-domain.co.uk",

@@ -67,13 +67,14 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        pattern=r"[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
+        pattern=r"(?:[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
         r"|nonce|invite|magic|assertion"
-        r"|hash|confirmation|verify|reset|signature|credential|t|k"
-        r"|s)=(?P<value>[^\s&#\"'<>\\\x00]{12,1000})",
-        gate="random",
+        r"|hash|confirmation|verify|reset|signature|credential)|[?&][tks])"
+        r"=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
+        gate="unnamed",
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
-        false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12"),
+        false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
+               "r=s&255;s=Math.floor(s/256),t?e[i-1]", "this.#t=t&&!!t.portableInOtherPlaces9"),
     ),
     Rule(
         kind="jdbc-password",
@@ -85,6 +86,30 @@ RULES: tuple[Rule, ...] = (
         gate="real",
         true=(("jdbc:oracle:thin:postgres/", "s3cr3tpw40", "@localhost:1521:XE"),),
         false=("jdbc:oracle:thin:@localhost:1521:XE",),
+    ),
+    Rule(
+        kind="webhook-url",
+        family="url",
+        anchors=(
+            "https://hooks.slack.com/", "https://discord.com/api/webhooks/",
+            "https://discordapp.com/api/webhooks/", "https://hooks.zapier.com/hooks/",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # who has the address can post: all of it is the secret
+        pattern=r"https://(?:hooks\.slack\.com/(?:services|workflows|triggers)/"
+        r"|discord(?:app)?\.com/api/webhooks/|hooks\.zapier\.com/hooks/catch/)"
+        r"[A-Za-z0-9_/@-]{16,300}",
+        gate="mixed",
+        true=(
+            (
+                "posted to ",
+                "https://hooks.slack.com/services/T0DCUJB1Q/B0DD08H5G/" "bJtrpFi1fO1JMcwy9WzEz7Oj",
+                " by a",
+            ),
+        ),
+        false=("https://hooks.slack.com/services/ is the address",),
     ),
     Rule(
         kind="webhook-url",
@@ -103,11 +128,26 @@ RULES: tuple[Rule, ...] = (
         gate="mixed",
         true=(
             (
-                "https://hooks.slack.com/services/",
+                "curl hooks.slack.com/services/",
                 "T0DCUJB1Q/B0DD08H5G/" "bJtrpFi1fO1JMcwy9WzEz7Oj",
                 " posted",
             ),
         ),
         false=("https://hooks.slack.com/services/ is the address", "discord.com/api/webhooks/:id"),
+    ),
+    Rule(
+        kind="webhook-url",
+        family="url",
+        anchors=("//hooks.", "//webhook", "/webhooks/", "/webhook/", "/hooks/"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"/{1,2}(?:web)?hooks?[a-z0-9.-]{0,60}/(?:[a-z0-9_.@-]{1,40}/){0,4}"
+        r"(?P<value>[A-Za-z0-9_=-]{20,200})",
+        gate="unnamed",
+        true=(("https://hooks.zentrix.io/in/", "T0DCUJB1QbJtrpFi1fO1JMcwy9WzEz7Oj", " posted"),
+              ("https://x.zentrix.io/webhook/", "bJtrpFi1fO1JMcwy9WzEz7Oj", ""),),
+        false=("https://docs.example.com/webhooks/how-they-are-registered-and-used",
+               "src/hooks/useAuthenticatedUserSession.ts"),
     ),
 )  # fmt: skip

@@ -31,11 +31,22 @@ OPEN_KEY_WORDS = frozenset((
 ))  # fmt: skip
 """Before `key` these make it an open one: a half that may be known, or a key of a table."""
 
+THING_WORDS = frozenset((
+    "item", "node", "parent", "child", "element", "record", "entity", "react", "file", "image",
+    "blob", "doc", "document", "task", "job", "event", "step", "tab", "menu", "state", "data",
+    "field", "column", "entry", "list", "tree", "page", "product", "order", "the", "this", "that",
+    "by", "per", "with", "on", "value", "sorted", "new", "old", "temp", "tmp", "last", "first",
+))  # fmt: skip
+"""Before `key` these make it the name of a thing, which a UUID often is."""
+
 WEAK_WORDS = (
     "key", "auth", "sig", "signature", "session", "sessionid", "sid", "jwt", "salt",
     "bearer", "otp", "seed", "mnemonic", "creds", "credentials", "license", "access", "login",
 )  # fmt: skip
 """A field that ends in one of these holds a secret only where its value looks random."""
+
+WEAK_LAST_WORDS = ("pat",)
+"""The same, where they are words of their own: `path` is none."""
 
 ID_WORDS = frozenset((
     "secret", "role", "key", "client", "app", "application", "consumer", "sid",

@@ -1,0 +1,60 @@
+"""The other half of a credential: an id that stands beside a secret.
+
+`client_id`, `accountSid` or `zentrix_app_id` is worth hiding where the secret that it belongs to
+was found within a few lines, and an ordinary id elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.redaction.gates import is_uuid, unnamed
+from holdfast.redaction.matching import compiled
+from holdfast.redaction.span import Span
+
+NEAR = 320
+"""So many bytes before or after the secret; some six lines of settings."""
+KIND = "credential-id"
+_LATE = 1 << 20
+"""Its rank: any rule that finds the same comes before."""
+_ID = compiled(
+    r"((?:[A-Za-z0-9]{1,32}(?:[ _.-][iI][dD]|I[dD])|(?:app|client|account|tenant)id|[tT]enant))"
+    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}([\w.~-]{12,80})"
+)
+_OTHER = tuple(
+    word + joint + b"id"
+    for word in b"request req trace span session message msg call tool run job build commit event"
+    b" order item record row node parent block tx transaction page post comment thread process"
+    b" correlation conversation checkpoint image object file task step card booking device uu gu"
+    b" turn response chat completion snapshot version revision release".split()
+    for joint in (b"", b"_", b"-", b".", b" ")
+)
+"""Of these ids no credential is a half."""
+
+
+def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> list[Span]:
+    """Return the ids that stand near `secrets` of other than these kinds."""
+    found: list[Span] = []
+    for start, end in _stretches(secrets, kinds):
+        for _, (first, last), (begin, stop) in _ID.all(data[max(0, start) : end]):
+            base = max(0, start)
+            name = data[base + first : base + last].lower()
+            value = data[base + begin : base + stop]
+            if not name.endswith(_OTHER) and (is_uuid(value) or unnamed(value)):
+                found.append(Span(base + begin, base + stop, KIND, _LATE))
+    return found
+
+
+def _stretches(secrets: Sequence[Span], kinds: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield what is near to secrets, joined where it overlaps."""
+    start, end = 0, -1
+    for span in secrets:
+        if span.kind in kinds:
+            continue
+        if span.start - NEAR > end:
+            if end > 0:
+                yield start, end
+            start = span.start - NEAR
+        end = span.end + NEAR
+    if end > 0:
+        yield start, end

@@ -1,0 +1,44 @@
+"""What stands where a secret would: placeholders, references, literals of languages."""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.redaction.matching import compiled
+
+
+def real(value: bytes) -> bool:
+    """Whether the value is no placeholder, reference or filler."""
+    if b"\x00" in value or len(value) < 4 or value.lower() in _LITERALS:
+        return False
+    if _REFERENCE.match(value) or _FILLER.after(value):
+        return False
+    varied = len(set(value.lower()))
+    return varied > 2 or (varied == 2 and len(value) < 6)
+
+
+_FILLER = compiled(
+    r"(?i)(?:^|[^a-z0-9])(?:your|my[_-]?(?:api|secret|key|token|pass)|example|placeholder|redacted"
+    r"|masked|hidden|removed|replace[_-]?(?:me|this|with)?|insert|dummy|fake|goes[_-]?here|here"
+    r"|todo|fixme|secret[_-]?(?:value|key|token)|foo(?:bar)?|lorem|token[_-]?here|not[_-]?set"
+    r"|unset|encrypted)(?:[^a-z]|$)"
+    r"|(?:^|[^a-z])(?:x{4,}|\*{3,}|\.{3,})(?:[^a-z]|$)|^change[_-]?me$|^abc123$"
+    r"|(?:^|[=:])%[sdqvrx]$|example(?:key)?$|\.\.\.$|^\.\.\.|\xe2\x80\xa6"
+    r"|\\[swdb][*+?{)\]]|\[\^?(?:a-|0-|\\)|\(\?[:=!<p]|0-9a-z|a-z0-9|a-za-z"
+    r"|\$\{[a-z_][\w.]*(?:\([^{}]*\)[\w.()' ]*)?\}|\{[a-z_]+\.[a-z_]+\}"
+)
+_REFERENCE = re.compile(
+    rb"""(?isx)
+    ^ (?: \$[a-z_][a-z0-9_]*$ | \$\{[^}]*\} | \$\( | \{\{ | \{% | %\( | %[a-z_]+%$ | %[sdrv]$
+      | <[^<>]*>?$ | \#\{ | @@ | __[a-z_]+__$ | \{[a-z_.]*\}$ | \[.*\]$ | !!?[a-z]+$ | &[a-z]+;?$
+      | \*[a-z_]+$ | \(.*\)$ | (?:sha(?:1|224|256|384|512)|md5|h1)[:=-][a-z0-9+/=]{16,}$
+      | [^a-z0-9]*$ | \#[0-9a-f]{3,8}$ | \*\*[0-9]{1,5}\*\*$ | [a-z]+:\\*"[\w,-]*\\*"$
+      | (?-i:[a-z_]++(?:["'][a-z_]*+)?[=:]$)
+    )
+    """
+)
+_LITERALS = frozenset(
+    b"true false null none nil undefined yes no on off string str int integer bool boolean bytes"
+    b" number object any void unknown empty default optional required required, hidden password"
+    b" passwd secret token key text char auto self this disabled enabled".split()
+)

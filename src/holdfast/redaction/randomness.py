@@ -1,0 +1,117 @@
+"""How random a value looks: by its classes of characters, its entropy, whether it can be spoken."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log2
+
+_DIGIT = re.compile(rb"[0-9]")
+_HEX = re.compile(rb"^[0-9a-f]+$|^[0-9A-F]+$")
+
+
+def looks_random(value: bytes) -> bool:
+    """Whether letters and digits alternate as they do in keys, and not as in names and paths."""
+    body = value.strip(b"=")[:256]
+    kinds = body.translate(_KINDS)
+    digits = kinds.count(1)
+    switches = _switches(kinds)
+    size = len(body)
+    if size == 0 or not _is_varied(body, min(3.0, 0.75 * log2(size))):
+        return False
+    if _HEX.match(body):
+        return digits >= 2 and digits < size and switches >= size * 0.2
+    if digits >= 2:
+        # of 62 random characters every second one is of another class than the one before
+        return switches >= max(4, size * 0.24) and not is_numbered_name(body)
+    return size >= 16 and switches >= size * 0.38 and kinds.count(2) >= 4 and kinds.count(3) >= 4
+
+
+def is_unspeakable(value: bytes) -> bool:
+    """Whether the letters of a value have runs of consonants that no word has."""
+    if len(value) < 8 or not value.isalnum() or _is_identifier(value):
+        return False
+    lowered = value.lower()
+    longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
+    if value.islower() or value.isupper():
+        # `catchphrase` has such a run too, but among more vowels than twelve random letters have
+        vowels = len(value) - len(lowered.translate(None, b"aeiouy"))
+        return value.isalpha() and len(value) >= 12 and longest >= 5 and vowels <= len(value) * 0.3
+    if longest >= 5 or (longest == 4 and _DIGIT.search(value) is not None):
+        return True
+    return _switches(value.translate(_KINDS)) >= len(value) * 0.5
+
+
+def _is_identifier(value: bytes) -> bool:
+    """Whether letters are put together from words: `skipTLSVerify`."""
+    words = _CAMEL.findall(value) if value.isalpha() else []
+    return 1 < len(words) <= len(value) / 4 and not any(
+        len(run) > 3
+        for word in words
+        if not word.isupper()
+        for run in _CONSONANTS.findall(word.lower())
+    )
+
+
+_CAMEL = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CONSONANTS = re.compile(rb"[b-df-hj-np-tv-xz]+")
+
+
+def is_named(value: bytes) -> bool:
+    """Whether most letters belong to words, as in what code calls things: `Ed25519PrivateKey`."""
+    if value.isalnum() and (value.islower() or value.isupper()):
+        return False
+    words = _CAMEL.findall(value)
+    spoken = [w for w in words if len(w) > 2 and _SPOKEN.search(w) and not _MUTE.search(w.lower())]
+    letters = sum(map(len, spoken))
+    return letters >= 0.7 * sum(map(len, words)) and any(len(word) > 4 for word in spoken)
+
+
+_SPOKEN = re.compile(rb"[aeiouyAEIOUY]")
+_MUTE = re.compile(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
+
+
+def _is_varied(value: bytes, bits: float) -> bool:
+    """Whether the entropy is `bits` at least; mostly the number of distinct characters tells."""
+    size = len(value)
+    most = size - len(set(value)) + 1
+    return log2(size) - _N_LOG_N[most] / size >= bits or entropy(value) >= bits
+
+
+def entropy(value: bytes) -> float:
+    """Return the bits a character of up to 256, by the counts of its own characters."""
+    size = len(value)
+    return log2(size) - sum([_N_LOG_N[n] for n in Counter(value).values()]) / size
+
+
+_N_LOG_N = (0.0, *(n * log2(n) for n in range(1, 257)))
+
+
+_KINDS = bytes(
+    1 if 48 <= c < 58 else 2 if 97 <= c < 123 else 3 if 65 <= c < 91 else 4 for c in range(256)
+)
+"""Digit, small letter, capital, anything else; as a table, since every value is looked up in it."""
+
+
+def _switches(kinds: bytes) -> int:
+    """Return how often a byte differs from the one before it: all pairs at once, as two numbers."""
+    pairs = max(0, len(kinds) - 1)
+    differing = int.from_bytes(kinds[1:], "big") ^ int.from_bytes(kinds[:-1], "big")
+    return pairs - differing.to_bytes(pairs, "big").count(0)
+
+
+def is_numbered_name(value: bytes) -> bool:
+    """Whether the pieces between separators are words or numbers: `my-app-2024-v1`."""
+    pieces = value.translate(JOINTS).split()
+    if len(pieces) < 2:
+        return False
+    odd = sum(
+        len(p) for p in pieces
+        if not (p.isdigit() and len(p) < 9) and not p.isalpha() and not _VERSION.match(p)
+    )  # fmt: skip
+    long = any(len(p) >= 12 and looks_random(p) for p in pieces)
+    return not long and odd < len(value) * 0.45
+
+
+JOINTS = bytes.maketrans(b"-_./:+", b"      ")
+_VERSION = re.compile(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")
