@@ -11,7 +11,7 @@ Quality: LoCoMo, three conversations with 495 questions that name the messages w
 Recall is the share of these messages among the first k, averaged over questions. The others are
 FTS5 with the same stems and the same small words; a window of two turns stands for both of its
 messages, in the order of the windows. The weights of the ranking were chosen on conv-26; conv-30
-and conv-41 were only looked at with them. "with the next" counts for each of the k hits the
+and conv-41 decided none of them. "with the next" counts for each of the k hits the
 message after it too, which is what a window has by itself.
 
 Speed: messages made of lines from the shared sessions and tool results, every 50th with a made-up
