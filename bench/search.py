@@ -44,6 +44,7 @@ from holdfast.stores.values import NewMessage, NewSession
 TUNED_ON = "locomo/conv-26"
 CUTS = (5, 10)
 SESSION_MESSAGES = 500
+OTHERS = 20_000
 PEER_MESSAGES = 100_000
 AIM_MS = 50
 REPEATS = 5
@@ -81,6 +82,8 @@ def main() -> int:
     figures: dict[str, Any] = {}
     if options.part in ("quality", "all"):
         figures["quality"] = quality(data)
+        _show_quality(figures["quality"])
+        figures["among others"] = among_others(data)
     if options.part in ("speed", "all"):
         sizes = [int(size) for size in options.sizes]
         figures["speed"] = speed(data, sizes, peer=not options.no_peer)
@@ -95,11 +98,13 @@ Form = Callable[[str], list[int]]
 """From a question to positions, the best first."""
 
 
-def quality(data: Path) -> dict[str, Any]:
-    """Print and return the recall of every form, for each conversation."""
+def quality(data: Path, only: str = "") -> dict[str, Any]:
+    """Return the recall of every form, for each conversation or for one."""
     questions = list(_lines(data / "qa" / "locomo.questions.jsonl.gz"))
     found: dict[str, Any] = {}
     for session in _lines(data / "qa" / "locomo.sessions.jsonl.gz"):
+        if only and session["id"] != only:
+            continue
         texts = [message["content"] for message in session["messages"]]
         asked = [
             one for one in questions
@@ -110,8 +115,31 @@ def quality(data: Path) -> dict[str, Any]:
             forms = {**_plain_forms(texts), "Holdfast": _ours(store)}
             found[session["id"]] = {name: _recall(form, asked) for name, form in forms.items()}
             found[session["id"]]["questions"] = len(asked)
-    _show_quality(found)
     return found
+
+
+def among_others(data: Path) -> dict[str, float]:
+    """Print and return the recall of ours over one store of all three and many newer messages."""
+    totals: dict[str, float] = dict.fromkeys((f"at {cut}" for cut in CUTS), 0.0)
+    questions = [
+        one for one in _lines(data / "qa" / "locomo.questions.jsonl.gz") if one["evidence_messages"]
+    ]
+    with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+        for session in _lines(data / "qa" / "locomo.sessions.jsonl.gz"):
+            texts = [message["content"] for message in session["messages"]]
+            _append(store, session["id"].replace("/", "-"), texts)
+        _fill(store, generated(data, OTHERS), OTHERS)
+        for one in questions:
+            name = one["session_id"].replace("/", "-")
+            evidence = {(name, position) for position in one["evidence_messages"]}
+            matches = store.match(Wanted(query=parse_query(one["question"])), most=max(CUTS))
+            found = [(match.session_id, match.position) for match in matches]
+            for cut in CUTS:
+                seen = evidence & set(found[:cut])
+                totals[f"at {cut}"] += len(seen) / len(evidence) / len(questions)
+    alone = " / ".join(f"{100 * value:.1f}" for value in totals.values())
+    print(f"all three in one store with {OTHERS:,} newer messages of other kinds: {alone}")
+    return totals
 
 
 def _recall(form: Form, questions: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -208,9 +236,7 @@ def speed(data: Path, sizes: Sequence[int], *, peer: bool) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
             start = time.process_time()
             texts = generated(data, size)
-            for number in range(0, size, SESSION_MESSAGES):
-                some = [next(texts) for _ in range(min(SESSION_MESSAGES, size - number))]
-                _append(store, f"s{number // SESSION_MESSAGES:06}", some)
+            _fill(store, texts, size)
             store.complete_index()
             print(f"\n{size:,} messages, filled in {time.process_time() - start:.0f} s of CPU")
             found[f"{size}"] = _measured(
@@ -309,6 +335,12 @@ def _real_lines(data: Path) -> list[str]:
 
 
 # --- both -------------------------------------------------------------------------------------
+
+
+def _fill(store: Store, texts: Iterator[str], size: int) -> None:
+    for number in range(0, size, SESSION_MESSAGES):
+        some = [next(texts) for _ in range(min(SESSION_MESSAGES, size - number))]
+        _append(store, f"s{number // SESSION_MESSAGES:06}", some)
 
 
 def _append(store: Store, name: str, texts: Sequence[str]) -> None:

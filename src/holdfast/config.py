@@ -30,7 +30,6 @@ OTHER_VARIABLES = frozenset(
         "FUZZ_SECONDS",
         "HOME",
         "SOAK",
-        "STORE",
         "STREAM_MB",
         "TEST_POSTGRES",
     )
@@ -71,6 +70,9 @@ _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
 }  # fmt: skip
+
+_SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
+"""Variables whose short names people expect, and what they set."""
 
 _MEANING: Mapping[Kind, str] = {
     "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
@@ -162,6 +164,13 @@ def home_folder(environment: Mapping[str, str] | None = None) -> Path:
     return Path(named) if named else platformdirs.user_data_path("holdfast", appauthor=False)
 
 
+def agent_places() -> list[tuple[str, Path]]:
+    """Return each agent with a folder or file of its sessions that is on this machine."""
+    from holdfast.importers import usual_places  # a plain check needs no importer
+
+    return list(usual_places(Path.home(), os.environ, Path.cwd()))
+
+
 def open_store(
     url: str | Path | None = None,
     *,
@@ -217,6 +226,7 @@ def _parsed(name: str) -> dict[str, Any]:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, _Given]:
     """Return what variables say; the long form of a name wins over the short one."""
     names = {f"{PREFIX}{key.upper()}": ("compression", key) for key in SECTIONS["compression"]}
+    names |= {f"{PREFIX}{name}": place for name, place in _SHORT.items()}
     names |= {
         f"{PREFIX}{section}_{key}".upper(): (section, key)
         for section, keys in SECTIONS.items()

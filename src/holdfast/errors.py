@@ -97,15 +97,20 @@ class InvalidSetting(HoldfastError):
 
 
 class UnknownReference(HoldfastError):
-    """A reference that this session did not give out; trying again cannot help."""
+    """A reference that this session did not give out; trying again cannot help.
 
-    def __init__(self, reference: str, known: int) -> None:
+    `known` is how many it gave out, None where all sessions of a store were looked at.
+    """
+
+    def __init__(self, reference: str, known: int | None = None) -> None:
         self.reference = reference
         self.known = known
-        super().__init__(
-            f"no original under {reference!r}: this session gave out {known} references and that "
-            f"is none of them; trying again cannot help"
+        who = (
+            "no session here gave that reference out"
+            if known is None
+            else f"this session gave out {known} references and that is none of them"
         )
+        super().__init__(f"no original under {reference!r}: {who}; trying again cannot help")
 
 
 class CannotUndo(HoldfastError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -19,40 +20,9 @@ NATIVE = NATIVE / "native"
 HERE = Path(__file__).parent / "data"
 
 COUNTS = {
-    "aider-chat-history/chat-history.first60chats.md.gz": (45, 307, 0, 0),
-    "claude-code/cli-2026-01-06-cacf6cfb-e843-47af-9dc2-6a5af.jsonl.gz": (1, 63, 18, 18),
-    "claude-code/cli-2026-01-15-19abe528-a510-4c89-a1f8-13895.jsonl.gz": (1, 199, 53, 53),
-    "claude-code/cli-e5933dce-dc0c-4367-9158-04a9eadedc83.jsonl.gz": (1, 45, 18, 18),
-    "claude-code/fixture-edge_cases.jsonl.gz": (2, 12, 3, 1),
-    "claude-code/fixture-representative_messages.jsonl.gz": (1, 11, 2, 2),
-    "claude-code/fixture-sample_session.jsonl.gz": (1, 7, 2, 2),
-    "claude-code/fixture-todowrite_examples.jsonl.gz": (1, 11, 3, 3),
-    "codex/git-sync-019dfead-9906-7420-96ec-f04e451e3a4e.jsonl.gz": (1, 168, 58, 58),
-    "codex/git-sync-019ed5f2-a17e-77b2-a9c1-feeeee44d333.jsonl.gz": (1, 75, 25, 25),
-    "codex/git-sync-019ed659-91da-7b22-ba5d-08a16fb8bfc4.jsonl.gz": (1, 31, 9, 9),
-    "mini-swe-agent/github_issue.traj.json.gz": (1, 22, 0, 0),
-    "opencode/nimbus-ses_32c5e58a8ffegUybzBiu3LCBd4.json.gz": (1, 16, 11, 11),
-    "opencode/nimbus-ses_33afe1784ffe0kskahi1Xo4iZ6.json.gz": (1, 18, 52, 52),
-    "openhands/fncall-llm-message.json.gz": (1, 14, 6, 6),
-    "openhands/llm-logs__litellm_proxy__anthropic__claude-sonnet-4-20250514-1757015046.707.json.gz":
-        (1, 13, 6, 5),
-    "openhands/nonfncall-llm-logs__litellm_proxy__deepseek__deepseek-chat-1757015076.651.json.gz":
-        (1, 9, 4, 3),
-    "openhands/nonfncall-llm-message.json.gz": (1, 10, 4, 4),
-    "pi/large-session.jsonl.gz": (1, 900, 391, 373),
-    "sharegpt-hermes/derived-from-dev-12.jsonl.gz": (12, 1044, 667, 667),
-    "sharegpt-hermes/trajectory_samples.jsonl.gz": (13, 39, 0, 0),
-    "sharegpt/glaive_toolcall_en_demo.json.gz": (300, 1914, 211, 211),
-    "sharegpt/reason_tool_use_demo_50.jsonl.gz": (50, 280, 68, 48),
-    "swe-agent-traj/crypto__katy.traj.gz": (1, 37, 0, 0),
-    "swe-agent-traj/demonstrations__function_calling_simple.traj.gz": (1, 12, 5, 5),
-    "swe-agent-traj/gpt4__swe-bench-dev-easy_first_only__default__t-0.00__p-0.95__"
-    "pydicom__pydicom-1458.traj.gz": (1, 26, 0, 0),
-    "swe-agent-traj/replay__marshmallow-code__marshmallow-1867__function_calling__"
-    "marshmallow-code__marshmallow-1867.traj.gz": (1, 28, 13, 13),
-    "tau-bench/gpt-4o-airline.first5.json.gz": (5, 156, 41, 41),
-    "tau2-bench/whissle_airline_run1.first3.json.gz": (3, 64, 16, 16),
-}  # fmt: skip
+    name: tuple(row)
+    for name, row in json.loads((HERE.parent / "native_counts.json").read_text()).items()
+}
 """Sessions, messages, calls and results: counted by a script that knows nothing of the project."""
 
 AGENTS = {

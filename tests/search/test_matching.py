@@ -259,6 +259,9 @@ def test_what_the_trigrams_lack_is_found(tmp_path: Path) -> None:
         ("late.", {"running late"}),
         ("late connection", {"running late", "connection refused", "refused the connections"}),
         ('"late" connection', {"running late"}),
+        ('"ning la"', {"running late"}),
+        ('"onnection ref" nect*', {"connection refused"}),
+        ('"dit src" foo_bar.py', {"edit src/foo_bar.py:12"}),
         ("cafe", {"Café"}),
     ],
 )
@@ -269,6 +272,13 @@ def test_a_query_finds_what_it_says(filled: Fill, query: str, expected: set[str]
         "refused the connections", "Café",
     ])  # fmt: skip
     assert set(store.texts(query)) == expected
+
+
+def test_a_rare_word_beside_a_common_name_is_found(filled: Fill) -> None:
+    """More messages have the name than are looked at; the one with the word too is the oldest."""
+    rows = ["the zebra is in main_loop.py", *(f"main_loop.py line {n}" for n in range(2_100))]
+    rows[1:1] = [f"zebra {n}" for n in range(150)]
+    assert filled(rows).texts("zebra main_loop.py")[0] == "the zebra is in main_loop.py"
 
 
 def test_all_terms_come_before_some(filled: Fill) -> None:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
+from holdfast.testing.postgres_server import (
+    PostgresServer,
+    ServerUnavailable,
+    postgres_database,
+    postgres_server,
+)
 
-BACKENDS = ("sqlite",)
+BACKENDS = ("sqlite", "postgresql")
 _TENANTS = itertools.count()
 
 
@@ -44,7 +52,37 @@ def _sqlite(request: pytest.FixtureRequest) -> str:
     return str(folder / "home")
 
 
-_PLACES: dict[str, Callable[[pytest.FixtureRequest], str]] = {"sqlite": _sqlite}
+def _postgresql(request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue("postgres_url")
+
+
+_PLACES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL of our own, one a process; whoever stops it starts it again."""
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(postgres_server())
+        except ServerUnavailable as reason:
+            pytest.skip(f"no PostgreSQL here: {reason}")
+        yield made
+
+
+@pytest.fixture(scope="session")
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database, of our own server or of the one that `HOLDFAST_TEST_POSTGRES` names; tests keep
+    apart by their tenants.
+    """
+    if given := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+        with postgres_database(given) as url:
+            yield url
+    else:
+        yield request.getfixturevalue("server").url()
 
 
 @pytest.fixture(params=BACKENDS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import click
 
@@ -19,18 +20,24 @@ COMMANDS = {
     "compress": "Make a transcript smaller, so that nothing is lost.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
+    "doctor": "Say how the store, the settings and the packages stand.",
+    "import": "Take sessions that other agents left on this machine.",
     "inspect": "Show where the context of a transcript goes.",
+    "mcp": "Serve past sessions to agents, through MCP.",
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
     "reduce": "Make one text smaller by what it is.",
     "repair": "Mend what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
-    "search": "Find a text in what was folded or rewritten.",
+    "search": "Find a text in all past sessions, or in a file of originals.",
+    "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
     "undo": "Give back a transcript as it was before it was compressed.",
 }
 """Name of a command, which is also the name of its file, and what it does."""
+_FILES = {"import": "import_sessions"}
+"""Commands whose names cannot be names of files."""
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -85,21 +92,33 @@ def say(sentence: str, code: int = 2) -> int:
 COMPLETE_VARIABLE = "_HOLDFAST_COMPLETE"
 
 
-class _Commands(click.Group):
+class LazyGroup(click.Group):
     """A group that imports a command only when it is called or asked for its options."""
 
+    def __init__(
+        self, *given: Any, names: Mapping[str, str], load: Callable[[str], object], **options: Any
+    ) -> None:
+        super().__init__(*given, **options)
+        self._names, self._load = names, load
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        """Return the names, in the order of the table."""
+        return list(self._names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        found = getattr(import_module(f"holdfast.cli.{cmd_name}"), cmd_name)
+        """Return a command, imported now."""
+        found = self._load(cmd_name) if cmd_name in self._names else None
         return found if isinstance(found, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and what they do, from the table."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self._names.items()))
+
+
+def _command(name: str) -> object:
+    file = _FILES.get(name, name)
+    return getattr(import_module(f"holdfast.cli.{file}"), file)
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -114,7 +133,9 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 
 
 @click.group(
-    cls=_Commands,
+    cls=LazyGroup,
+    names=COMMANDS,
+    load=_command,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
@@ -126,9 +147,11 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )  # fmt: skip
 @click.pass_context
 def holdfast(context: click.Context) -> int:
-    """Check, repair, convert and compress the transcripts of LLM agents.
+    """Check, repair, compress and keep the conversations of LLM agents.
 
     \b
+    holdfast import                          take the sessions of your agents
+    holdfast search "connection refused"     find a text in all of them
     holdfast compress session.json -o small.json
     holdfast check session.json              is it a list that the provider accepts?
     holdfast repair session.json -o out.json mend it without inventing content

@@ -15,6 +15,7 @@ from holdfast.errors import NotReadable
 from holdfast.pipeline.frame import recognise
 from holdfast.pipeline.measure import Estimator
 from holdfast.report import Category
+from holdfast.transcript import Transcript
 
 
 class Compared(Struct, frozen=True, kw_only=True):
@@ -68,29 +69,24 @@ def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
             "them first, or name both with --dialect"
         )
     made = difference(recognise(old.messages), recognise(new.messages))
-    compared = _compared(sides, made)
+    told = compared((before, after), (old, new), made)
     if as_json:
-        emit(compared)
+        emit(told)
     else:
         from holdfast.cli.show_context import show_comparison
 
-        show_comparison(sides[1], compared, made)
+        show_comparison(sides[1], told, made)
     return 0
 
 
-def _one(given: Input) -> Input:
-    if len(given.records) > 1:
-        raise NotReadable(
-            f"holds {len(given.records):,} transcripts", remedy="give files with one each"
-        )
-    return given
-
-
-def _compared(sides: list[Input], made: Difference) -> Compared:
-    was, now = (shares_of(side.transcripts[0], Estimator()) for side in sides)
+def compared(
+    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: Difference
+) -> Compared:
+    """Return two transcripts beside each other, in numbers."""
+    was, now = (shares_of(side, Estimator()) for side in sides)
     return Compared(
-        before=sides[0].name,
-        after=sides[1].name,
+        before=names[0],
+        after=names[1],
         messages_before=len(made.before),
         messages_after=len(made.after),
         tokens_before=sum(share.tokens for share in was),
@@ -103,6 +99,14 @@ def _compared(sides: list[Input], made: Difference) -> Compared:
         fates_before=made.before,
         fates_after=made.after,
     )
+
+
+def _one(given: Input) -> Input:
+    if len(given.records) > 1:
+        raise NotReadable(
+            f"holds {len(given.records):,} transcripts", remedy="give files with one each"
+        )
+    return given
 
 
 def _categories(was: tuple[Share, ...], now: tuple[Share, ...]) -> tuple[Category, ...]:

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from holdfast.cli.archive import load_originals, originals_option
+from holdfast.cli.archive import load_originals
 from holdfast.cli.files import STANDARD, write_bytes
+from holdfast.cli.store import opened, store_options
 from holdfast.engine.originals import recall as recall_from
+from holdfast.errors import UnknownReference
+from holdfast.stores.store import Store
 
 
 @click.command()
 @click.argument("reference", metavar="REF")
-@originals_option
-def recall(reference: str, originals: str) -> int:
+@click.option(
+    "--originals",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Look in the file that compress wrote beside its output, and in no session.",
+)
+@click.option("--session", default="", metavar="ID", help="Only what this session gave out.")
+@store_options
+def recall(reference: str, originals: str | None, session: str, **options: Any) -> int:
     """Print the originals behind a reference.
 
     REF is a reference such as hf-0123456789 that a digest or summary names. Every message is
-    printed byte for byte as it stood in the file that was compressed, and then a line break. A
-    reference that the originals do not know gives one sentence and exit code 2.
+    printed byte for byte as it is kept, or with --originals as it stood in the file that was
+    compressed, and then a line break. A reference that is not known gives one sentence and exit
+    code 2.
 
     \b
+    holdfast recall hf-0123456789
     holdfast recall hf-0123456789 --originals small.json.originals.jsonl
     """
-    found = recall_from(reference, load_originals(originals))
+    if originals is None:
+        with opened(options, "read") as store:
+            found = _kept(store, reference, session)
+    else:
+        found = recall_from(reference, load_originals(originals))
     write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
     return 0
+
+
+def _kept(store: Store, reference: str, session: str) -> list[bytes]:
+    session_id = store.find(session).id if session else ""
+    for place in store.places(reference, session_id=session_id):
+        rows = store.read(place.session_id, place.reference.start, place.reference.stop)
+        return [row.body for row in rows]
+    raise UnknownReference(reference)

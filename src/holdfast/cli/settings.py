@@ -30,6 +30,11 @@ _OPTIONS: tuple[tuple[str, str, type, str, str], ...] = (
      "Newest messages that are never shortened (at least 1)."),
 )  # fmt: skip
 """Flag, setting, type, metavariable, help."""
+_SETTINGS = (
+    *((option[0], option[1]) for option in (*_OPTIONS, *SUMMARIZER_OPTIONS)),
+    ("--profile", "sessions.profile"),
+    ("--store", "sessions.store"),
+)
 
 
 class Window(Struct, frozen=True):
@@ -43,31 +48,40 @@ class Window(Struct, frozen=True):
 
 def settings_options(command: F) -> F:
     """Add `--config` and the flags that override single settings to a command."""
-    command = click.option(
-        "--config", type=click.Path(), metavar="FILE",
-        help="Settings file; holdfast.toml here or in the user's configuration folder otherwise.",
-    )(command)  # fmt: skip
+    command = config_option(command)
     for flag, _, kind, metavar, text in reversed(_OPTIONS):
         command = click.option(flag, type=kind, metavar=metavar, help=text)(command)
     return command
 
 
+def config_option(command: F) -> F:
+    """Add `--config` to a command."""
+    return click.option(
+        "--config", type=click.Path(), metavar="FILE",
+        help="Settings file; holdfast.toml here or in the user's configuration folder otherwise.",
+    )(command)  # fmt: skip
+
+
 def settings_from(options: Mapping[str, Any]) -> Settings:
-    """Return the settings that the options of `settings_options` ask for, or raise."""
+    """Return the settings that the options of a command ask for, or raise."""
     flags = {
         setting: (flag, given)
-        for flag, setting, _, _, _ in (*_OPTIONS, *SUMMARIZER_OPTIONS)
+        for flag, setting in _SETTINGS
         if (given := options.get(flag[2:].replace("-", "_"))) is not None
     }
     return read_settings(options["config"], flags=flags)
 
 
 def window_for(settings: Settings, transcript: Transcript) -> Window:
-    """Return the window of the settings, else of their model, else of the request's own model.
+    """Return the window of the settings, else of their model, else of the request's own model."""
+    return window_of(settings, settings.model or _model_of(transcript))
+
+
+def window_of(settings: Settings, model: str) -> Window:
+    """Return the window of the settings, else of a model.
 
     Where none is known, 200,000 is assumed and the note says so and what to do.
     """
-    model = settings.model or _model_of(transcript)
     if settings.context_length is not None:
         return Window(settings.context_length, "given", model)
     assumed = f"window assumed {ASSUMED_CONTEXT_LENGTH:,}"

@@ -54,6 +54,11 @@ def show_inspection(given: Input, seen: Sequence[Seen]) -> None:
 def show_comparison(given: Input, compared: Compared, made: Difference) -> None:
     """Print what became of every message, and the categories before and after."""
     console = console_for()
+    print_compared(console, headed(console, given, "ok"), compared, made)
+
+
+def print_compared(console: Console, head: Text, compared: Compared, made: Difference) -> None:
+    """Print two transcripts beside each other, below a head that names them."""
     told = (
         f"{counted(compared.messages_before, 'message')}, "
         f"{counted(compared.tokens_before, 'token')} {arrow(console)} "
@@ -61,7 +66,7 @@ def show_comparison(given: Input, compared: Compared, made: Difference) -> None:
         f"{counted(compared.tokens_after, 'token')} "
         f"({saving(compared.tokens_before, compared.tokens_after)})"
     )
-    print_line(console, headed(console, given, "ok").append(told))
+    print_line(console, head.append(told))
     show_difference(console, made)
     rows = sorted(compared.categories, key=lambda one: -one.tokens_before)
     print_bars(console, [(one.name, one.tokens_before, one.tokens_after) for one in rows])

@@ -10,9 +10,11 @@ from msgspec import Struct
 from holdfast.errors import NotReadable
 from holdfast.importers import opencode_store, openhands_folder
 from holdfast.importers.imported import Agent, ImportedSession
-from holdfast.importers.read import read_file
+from holdfast.importers.read import is_history, read_file
 
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")
+_PAGE = ".md"
+"""A history of aider may have any name; other pages are passed over."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 
@@ -81,7 +83,7 @@ def sessions_in(folder: Path | str) -> Iterator[ImportedSession | NotReadable]:
     while waiting:
         path = waiting.pop()
         if not _holds(path.is_dir):
-            if path == folder or path.name.removesuffix(".gz").endswith(_ENDINGS):
+            if path == folder or _looks_like_one(path):
                 yield from _read(path)
         elif path == folder or (path.name not in _PASSED_OVER and not path.is_symlink()):
             if opencode_store.is_folder(path):
@@ -90,6 +92,11 @@ def sessions_in(folder: Path | str) -> Iterator[ImportedSession | NotReadable]:
                 yield from openhands_folder.read_folder(path)
             else:
                 yield from _opened(path, waiting)
+
+
+def _looks_like_one(path: Path) -> bool:
+    name = path.name.removesuffix(".gz")
+    return name.endswith(_ENDINGS) or (name.endswith(_PAGE) and is_history(path))
 
 
 def _opened(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:

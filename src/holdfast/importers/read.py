@@ -29,6 +29,7 @@ from holdfast.importers.lines import Entry, entries
 from holdfast.importers.values import read_records, read_value, with_notes
 
 _GZIP = b"\x1f\x8b"
+_HEAD = 4_096
 _LINE_READERS: Mapping[Kind, Callable[[Iterable[Entry], str], Iterator[ImportedSession]]] = {
     "claude-code": claude_code.read,
     "codex": codex.read,
@@ -50,6 +51,16 @@ def read_file(path: Path | str) -> Iterator[ImportedSession]:
         if found.kind == "database" and isinstance(stream, gzip.GzipFile):
             raise NotReadable("is a SQLite database in gzip", remedy="unpack it first")
     return _sessions(path, found)
+
+
+def is_history(path: Path) -> bool:
+    """Return whether a page begins as a history of aider does; no where it cannot be read."""
+    try:
+        with _stream(path) as stream:
+            head = stream.read(_HEAD).decode("utf-8", "replace")
+    except (OSError, EOFError, zlib.error, NotReadable):
+        return False
+    return any(aider.is_history(line) for line in head.splitlines())
 
 
 def read_bytes(data: bytes, name: str) -> Iterator[ImportedSession]:

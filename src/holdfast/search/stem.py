@@ -56,6 +56,11 @@ def _shape(word: str) -> str:
     return shape
 
 
+def _ends(word: str, ending: str) -> bool:
+    """Whether it has this ending and something before it."""
+    return len(word) > len(ending) and word.endswith(ending)
+
+
 def _measure(word: str) -> int:
     return _shape(word).count("vc")
 
@@ -66,16 +71,16 @@ def _short(word: str) -> bool:
 
 
 def _step_1a(word: str) -> str:
-    if word.endswith("sses") or (word.endswith("ies") and len(word) > 3):
+    if _ends(word, "sses") or _ends(word, "ies"):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _step_1b(word: str) -> str:
-    if word.endswith("eed"):
+    if _ends(word, "eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             return _mended(rest) if "v" in _shape(rest) else word
     return word
@@ -103,7 +108,7 @@ def _step_3(word: str) -> str:
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
     for ending, other in endings.items():
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             return rest + other if _measure(rest) > 0 else word
     return word
@@ -111,7 +116,7 @@ def _replaced(word: str, endings: dict[str, str]) -> str:
 
 def _step_4(word: str) -> str:
     for ending in _STEP_4:
-        if word.endswith(ending):
+        if _ends(word, ending):
             rest = word[: -len(ending)]
             kept = _measure(rest) <= 1 or (ending == "ion" and not rest.endswith(("s", "t")))
             return word if kept else rest

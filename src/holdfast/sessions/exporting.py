@@ -27,6 +27,7 @@ class Exported(Struct, frozen=True):
     """A session as text, and what the form could not hold."""
 
     data: bytes
+    messages: int
     losses: tuple[Loss, ...] = ()
 
 
@@ -41,23 +42,30 @@ def export(
         real = tuple(one for one in transcript.messages if not one.is_generated)
         transcript = replace(transcript, messages=real)
     if form == "markdown":
-        return Exported(as_markdown(info, transcript).encode("utf-8", "replace"))
+        page = as_markdown(info, transcript).encode("utf-8", "replace")
+        return Exported(page, len(transcript.messages))
     if form == "jsonl":
         encode = dialect_named(transcript.dialect).encode
-        return Exported(b"".join(dump(encode(one)) + b"\n" for one in transcript.messages))
+        lines = [dump(encode(one)) + b"\n" for one in transcript.messages]
+        return Exported(b"".join(lines), len(lines))
     made = convert_transcript(transcript, dialect_named(form).name)
-    return Exported(dump(made.messages) + b"\n", made.losses)
+    return Exported(dump(made.messages) + b"\n", len(made.transcript.messages), made.losses)
 
 
-def transcript_of(store: Store, info: SessionInfo, *, what: What = "log") -> Transcript:
-    """Return the log of a session, or what the model sees of it, in its frame."""
+def transcript_of(
+    store: Store, info: SessionInfo, *, what: What = "log", number: int | None = None
+) -> Transcript:
+    """Return the log of a session, or what the model sees of it, in its frame.
+
+    `number` is that of a view, the current one where it is not given.
+    """
     rows = store.read(info.id)
     messages = recognise(decoded(rows, info.dialect))
     marked = {row.position for row in rows if row.generated}
     log = tuple(
         replace(one, origin="summary") if one.position in marked else one for one in messages
     )
-    view = store.view(info.id) if what == "view" else None
+    view = store.view(info.id, number) if what == "view" else None
     if view is not None:
         shown = extend(unpack_view(view.items, info.dialect), len(log))
         log = tuple(render(shown, log))

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from holdfast.engine.saved import unpack_view
 from holdfast.search.query import parse_query
-from holdfast.search.snippet import snippet_of
+from holdfast.search.snippet import snippet
 from holdfast.search.text import searchable
 from holdfast.search.values import Filters, Match, Sort, Wanted
 from holdfast.sessions.rows import decoded
@@ -191,11 +191,11 @@ def browse(
 def _hit(store: Store, wanted: Wanted, match: Match, more: int, around: int, show: Show) -> Hit:
     info = _holding(store, store.session(match.session_id), match.position)
     start, stop = max(match.position - around, 0), match.position + around + 1
-    snippet = snippet_of(show(match.text), wanted.query)
+    found = snippet(show(match.text), wanted.query.terms)
     return Hit(
-        session=info.id, source=info.source, source_id=info.source_id, title=show(info.title),
-        position=match.position, role=match.role, time=match.time, snippet=snippet.text,
-        spans=snippet.spans, score=match.score, more=more,
+        session=info.id, source=info.source, source_id=show(info.source_id), title=show(info.title),
+        position=match.position, role=match.role, time=match.time, snippet=found.text,
+        spans=found.marks, score=match.score, more=more,
         window=_shown(store.read(info.id, start, stop), info, show),
         first=_shown(store.read(info.id, 0, ENDS), info, show),
         last=_shown(store.read(info.id, max(info.length - ENDS, 0)), info, show),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from holdfast.importers.draft import file_stem
 from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.sessions.rows import new_message
+from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo
 from holdfast.transcript import Transcript
@@ -21,6 +22,9 @@ _NAMES_ITS_SESSIONS: frozenset[Agent] = frozenset(
     ("claude-code", "codex", "opencode", "pi", "hermes", "openhands")
 )
 """Agents whose ids are unique in the world; others number their runs, or name them by file."""
+
+_MOST_WAITING = 100_000
+"""Messages of sessions that are held back until their parents come."""
 
 _DESCENT: Mapping[Relation, Descent] = {
     "sidechain": "delegation",
@@ -36,6 +40,8 @@ class Taken(Struct, frozen=True, kw_only=True):
 
     path: str
     agent: str = ""
+    source_id: str = ""
+    """The id that the file gave."""
     session: SessionInfo | None = None
     added: int = 0
     """Messages that are new."""
@@ -47,51 +53,135 @@ class Taken(Struct, frozen=True, kw_only=True):
     """Why the file could not be read; empty where it was."""
 
 
-def take_all(store: Store, found: Iterable[ImportedSession | NotReadable]) -> Iterator[Taken]:
-    """Take sessions in the order in which they come; each is durable when it is yielded."""
-    for one in found:
+def take_all(
+    store: Store | None, found: Iterable[ImportedSession | NotReadable], *, dry_run: bool = False
+) -> Iterator[Taken]:
+    """Take sessions in the order in which they come; each is durable when it is yielded.
+
+    A dry run says the same and changes nothing; None is then a store that is not there yet.
+    """
+    for one in _parents_first(store, found):
         if isinstance(one, NotReadable):
             yield Taken(path=one.where, problem=str(one))
+        elif store is None or dry_run:
+            yield looked_at(store, one)
         else:
             yield take(store, one)
 
 
 def take(store: Store, found: ImportedSession) -> Taken:
     """Take one session, whole or not at all; of one that is there only what is new is added."""
-    keys = message_keys(found)
-    name = _name(store, found, frozenset(keys))
-    info = store.by_source(found.agent, name)
-    is_new = info is None
-    known = frozenset[str]() if info is None else store.keys(info.id)
-    rows = [row for row in _rows(found, keys) if row.key not in known]
-    if info is None:
-        info = _created(store, found, name)
+    name, there, rows, known = _compared(store, found)
+    info = there or _created(store, found, name)
     if rows:
         store.append(info.id, rows)
         info = store.session(info.id)
+    return _taken(found, info, len(rows), known, is_new=there is None)
+
+
+def looked_at(store: Store | None, found: ImportedSession) -> Taken:
+    """Return what `take` would do."""
+    if store is None:
+        return _taken(found, None, len(found.transcript.messages), 0, is_new=True)
+    _, there, rows, known = _compared(store, found)
+    return _taken(found, there, len(rows), known, is_new=there is None)
+
+
+def _compared(
+    store: Store, found: ImportedSession
+) -> tuple[str, SessionInfo | None, list[NewMessage], int]:
+    """Return the name of a session, the one that is there, what is new and how much is known."""
+    keys = tuple(plain(key) for key in message_keys(found))
+    name = _name(store, found, keys)
+    info = store.by_source(found.agent, name)
+    known = frozenset[str]() if info is None else store.keys(info.id)
+    rows = [row for row in _rows(found, keys) if row.key not in known]
+    return name, info, rows, len(keys) - len(rows)
+
+
+def _taken(
+    found: ImportedSession,
+    info: SessionInfo | None,
+    added: int,
+    known: int,
+    *,
+    is_new: bool,
+) -> Taken:
     return Taken(
-        path=found.path, agent=found.agent, session=info, added=len(rows),
-        known=len(keys) - len(rows), is_new=is_new, notes=found.notes,
+        path=found.path, agent=found.agent, source_id=found.source_id, session=info,
+        added=added, known=known, is_new=is_new, notes=found.notes,
     )  # fmt: skip
 
 
-def _name(store: Store, found: ImportedSession, keys: frozenset[str]) -> str:
+def _parents_first(
+    store: Store | None, found: Iterable[ImportedSession | NotReadable]
+) -> Iterator[ImportedSession | NotReadable]:
+    """Yield a session whose parent has not come yet after it, or at the end.
+
+    Only so many messages wait; a parent that comes later still is not known as one.
+    """
+    seen: set[tuple[str, str]] = set()
+    waiting: list[ImportedSession] = []
+    for one in found:
+        if isinstance(one, NotReadable):
+            yield one
+            continue
+        if _waits_for_parent(store, one, seen):
+            waiting.append(one)
+            while sum(len(each.transcript.messages) for each in waiting) > _MOST_WAITING:
+                yield waiting.pop(0)
+            continue
+        yield from _with_children(one, waiting, seen)
+    while waiting:
+        yield from _with_children(waiting.pop(0), waiting, seen)
+
+
+def _with_children(
+    first: ImportedSession, waiting: list[ImportedSession], seen: set[tuple[str, str]]
+) -> Iterator[ImportedSession]:
+    """Yield a session and all that waited for it, each after its parent."""
+    ready = [first]
+    while ready:
+        one = ready.pop()
+        seen.add((one.agent, one.source_id))
+        yield one
+        children = [child for child in waiting if (child.agent, child.parent_id)
+                    == (one.agent, one.source_id)]  # fmt: skip
+        for child in children:
+            waiting.remove(child)
+        ready += reversed(children)
+
+
+def _waits_for_parent(
+    store: Store | None, one: ImportedSession, seen: set[tuple[str, str]]
+) -> bool:
+    if not one.parent_id or (one.agent, one.parent_id) in seen:
+        return False
+    return store is None or store.by_source(one.agent, one.parent_id) is None
+
+
+def _name(store: Store, found: ImportedSession, keys: Sequence[str]) -> str:
     """Return the id of a session within its agent: the one that the file gave, or the path.
 
-    Runs that are only numbered share their numbers from file to file. Such a number stands for
-    the same session only where one of the two goes on from the other.
+    An id stands for the same session only where one of the two goes on from the other: runs that
+    are only numbered share their numbers from file to file, and so may files of tests.
     """
-    given = found.source_id
-    if found.agent in _NAMES_ITS_SESSIONS:
-        return given
-    stem, path = file_stem(found.path), str(Path(found.path).absolute())
-    if given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:")):
+    given, path = found.source_id, str(Path(found.path).absolute())
+    stem = file_stem(found.path)
+    names_itself = found.agent in _NAMES_ITS_SESSIONS
+    if not names_itself and (
+        given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:"))
+    ):
         return path + given[len(stem) :]
     there = store.by_source(found.agent, given)
     if there is None:
         return given
     known = store.keys(there.id)
-    return given if known <= keys or keys <= known else f"{path}#{given}"
+    news = [at for at, key in enumerate(keys) if key not in known]
+    is_part = not news or news == list(range(news[0], len(keys)))
+    if names_itself:
+        return given if is_part else f"{path}#{given}"
+    return given if known <= set(keys) or not news else f"{path}#{given}"
 
 
 def _rows(found: ImportedSession, keys: Iterable[str]) -> Iterator[NewMessage]:

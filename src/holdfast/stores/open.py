@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import MissingExtra, StoreUnavailable
 from holdfast.stores.store import Store
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+)://")
@@ -49,7 +49,10 @@ def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only:
             "no store speaks this protocol",
             remedy="give a folder, or an address that begins with postgresql://",
         )
-    from holdfast.stores.postgres.database import open_postgres
+    try:
+        from holdfast.stores.postgres.database import open_postgres
+    except ImportError as error:
+        raise MissingExtra("postgres", "a store on a PostgreSQL server") from error
 
     database = open_postgres(place, profile=profile, tenant=tenant, read_only=read_only)
     return Store(database, profile=profile)

@@ -63,19 +63,14 @@ class SqliteIndex:
     def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
         """Return what has all terms; of those that must be looked up in the text, the newest."""
         if not terms:
-            return self._counted(self._all(most, oldest, 0), most)
-        by_words = [term for term in terms if _by_words(term)]
-        by_text = [term for term in terms if not _by_words(term)]
-        if by_text:
-            return self._by_text(by_words, by_text, oldest)
-        ids = self._clear(self._words(by_words, most, oldest), most)
-        both = [term for term in by_words if _by_both(term)]
-        if both and len(ids) < min(most, _ENOUGH):
-            others = [term for term in by_words if not _by_both(term)]
-            exact = [Term(kind="substring", text=term.text) for term in both]
-            more = self._by_text(others, exact, oldest).ids
+            ids = self._all(most, oldest, 0)
+            return self._counted(ids, len(ids) < most)
+        ids, complete = self._all_of(terms, most, oldest)
+        if len(ids) < min(most, _ENOUGH) and any(_by_both(term) for term in terms):
+            exact = [_as_substring(term) if _by_both(term) else term for term in terms]
+            more, complete = self._all_of(exact, most, oldest)
             ids = sorted({*ids, *more}, reverse=not oldest)[:most]
-        return self._counted(ids, most)
+        return self._counted(ids, complete)
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""
@@ -132,35 +127,41 @@ class SqliteIndex:
             self._known[asked] = [row[0] for row in found]
         return self._known[asked]
 
+    def _all_of(self, terms: Sequence[Term], most: int, oldest: bool) -> tuple[list[int], bool]:
+        """Return what has all of the terms, and whether there is no more of it.
+
+        Candidates come from whichever index has few of them; what it does not know is looked up
+        in their text.
+        """
+        by_words = [term for term in terms if _by_words(term)]
+        by_text = [term for term in terms if not _by_words(term)]
+        if not by_text:
+            ids = self._words(by_words, most, oldest)
+            if all(_by_words(term) for term in self._without):
+                return ids, len(ids) < most
+            return self._verified(ids, (), complete=len(ids) < most)
+        long = [term for term in by_text if len(term.text) >= _GRAM]
+        words = self._words(by_words, _CANDIDATES, oldest) if by_words else []
+        few = bool(by_words) and len(words) < _CANDIDATES
+        if few and (len(words) < _BATCH or not long):
+            return self._verified(words, by_text, complete=True)
+        if not long:
+            ids = words or self._short(by_text, oldest)
+            return self._verified(ids, by_text, complete=len(ids) < _SHORT_SCAN)
+        ids = self._grams(long, oldest)
+        if few and len(ids) >= _CANDIDATES:
+            return self._verified(words, by_text, complete=True)
+        if few:
+            known = set(words)
+            found = [message for message in ids if message in known]
+            return self._verified(found, by_text, complete=True)
+        return self._verified(ids, terms, complete=len(ids) < _CANDIDATES)
+
     def _words(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         wanted = " AND ".join(_word(term) for term in terms)
         unwanted = " OR ".join(_word(term) for term in self._without if _by_words(term))
         expression = f"({wanted}) NOT ({unwanted})" if unwanted else wanted
         return self._matching("words", expression, most, oldest)
-
-    def _clear(self, ids: list[int], most: int) -> list[int]:
-        """Leave out what holds an unwanted text that the index of words does not know."""
-        if all(_by_words(term) for term in self._without):
-            return ids
-        return self._verified(ids, (), most)
-
-    def _by_text(self, by_words: Sequence[Term], by_text: Sequence[Term], oldest: bool) -> Postings:
-        """Take the candidates of whichever index has few of them, and look into their text."""
-        long = [term for term in by_text if len(term.text) >= _GRAM]
-        words: list[int] | None = None
-        if by_words:
-            words = self._words(by_words, _CANDIDATES, oldest)
-        if not long:
-            ids = self._short(by_text, oldest) if words is None else words
-            return self._counted(self._verified(ids, by_text, _VERIFIED), _VERIFIED)
-        if words is not None and len(words) < _BATCH:
-            return self._counted(self._verified(words, by_text, _VERIFIED), _VERIFIED)
-        ids = self._grams(long, oldest)
-        if words is not None and len(words) < _CANDIDATES:
-            known = set(words)
-            ids = [message for message in ids if message in known]
-            by_words = ()
-        return self._counted(self._verified(ids, (*by_words, *by_text), _VERIFIED), _VERIFIED)
 
     def _grams(self, terms: Sequence[Term], oldest: bool) -> list[int]:
         grams = dict.fromkeys(gram for term in terms for gram in _grams_of(term.text))
@@ -189,29 +190,29 @@ class SqliteIndex:
             return sorted((row.id for row in self.rows(list(set(ids)))), reverse=not oldest)
         return self._all(_SHORT_SCAN, oldest, 0)
 
-    def _verified(self, ids: Iterable[int], terms: Sequence[Term], most: int) -> list[int]:
-        """Return the first `most` whose text has all terms and nothing unwanted."""
+    def _verified(
+        self, ids: Iterable[int], terms: Sequence[Term], *, complete: bool
+    ) -> tuple[list[int], bool]:
+        """Return the first whose text has all terms and nothing unwanted, and whether it is all."""
         kept: list[int] = []
         waiting = list(dict.fromkeys(ids))
         for start in range(0, len(waiting), _BATCH):
-            if start >= _LOOKED and len(kept) >= _ENOUGH:
-                break
+            if len(kept) >= (_VERIFIED if start < _LOOKED else _ENOUGH):
+                return kept, False
             batch = waiting[start : start + _BATCH]
             texts = self.texts(batch)
-            for message in batch:
-                text = texts[message]
-                if all(holds(text, term) for term in terms) and not any(
-                    holds(text, term) for term in self._without
-                ):
-                    kept.append(message)
-                    if len(kept) >= most:
-                        return kept
-        return kept
+            kept += [message for message in batch if self._fits(texts[message], terms)]
+        return kept, complete
 
-    def _counted(self, ids: list[int], most: int) -> Postings:
+    def _fits(self, text: str, terms: Sequence[Term]) -> bool:
+        return all(holds(text, term) for term in terms) and not any(
+            holds(text, term) for term in self._without
+        )
+
+    def _counted(self, ids: list[int], complete: bool) -> Postings:
         """Guess how many there are from how far back the newest reach, where these are not all."""
         count = float(len(ids))
-        if ids and len(ids) >= most:
+        if ids and not complete:
             count *= max(self.total() / (abs(ids[0] - ids[-1]) + 1), 1.0)
         return Postings(ids, count)
 
@@ -228,6 +229,10 @@ def _by_both(term: Term) -> bool:
     words does not take all letters of all scripts for letters.
     """
     return term.kind == "phrase" or (term.kind == "word" and not term.text.isascii())
+
+
+def _as_substring(term: Term) -> Term:
+    return Term(kind="substring", text=term.text)
 
 
 def _word(term: Term) -> str:

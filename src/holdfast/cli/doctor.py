@@ -1,0 +1,158 @@
+"""`holdfast doctor`: how the store, the settings and the packages stand."""
+
+from __future__ import annotations
+
+import platform
+import re
+from typing import Any
+
+import click
+from msgspec import Struct, to_builtins
+
+from holdfast.cli.extras import Extra, extras, version_of
+from holdfast.cli.inputs import json_option
+from holdfast.cli.settings import settings_from, window_of
+from holdfast.cli.store import is_missing, place_of, store_options
+from holdfast.config import Settings, agent_places, home_folder, open_store
+from holdfast.dialects.jsontext import dump
+from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.stores.values import Health
+
+_SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
+"""Who logs in at an address, and its parameters, which may hold a password."""
+_PACKAGES = ("holdfast", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
+
+
+class Window(Struct, frozen=True):
+    """What is known of the configured model."""
+
+    model: str
+    tokens: int
+    source: str
+    note: str = ""
+
+
+class StoreState(Struct, frozen=True, kw_only=True):
+    """The store, as far as it can be opened."""
+
+    place: str
+    profile: str
+    exists: bool
+    health: Health | None = None
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """All that `doctor` found; `problems` is empty where nothing is broken."""
+
+    healthy: bool
+    problems: tuple[str, ...]
+    hints: tuple[str, ...]
+    """What could be better."""
+    versions: dict[str, str]
+    home: str
+    settings_file: str
+    settings: dict[str, Any] | None
+    window: Window | None
+    store: StoreState | None
+    extras: tuple[Extra, ...]
+    agents: tuple[tuple[str, str], ...]
+    """Folders and files in which agents keep sessions."""
+
+
+@click.command()
+@click.option("--deep", is_flag=True, help="Read every page and every message of the store.")
+@store_options
+@json_option
+def doctor(deep: bool, as_json: bool, **options: Any) -> int:
+    """Say how the store, the settings and the packages stand.
+
+    The health of the store, versions, the settings in force, the window of the configured model,
+    optional packages that are missing and how to get them, and the folders of agents that `holdfast
+    import` would look into. Nothing is changed. Exit code 1 where something is broken.
+
+    \b
+    holdfast doctor
+    holdfast doctor --deep --json
+    """
+    found = _diagnosed(options, deep=deep)
+    if as_json:
+        click.echo(dump(to_builtins(found)))
+    else:
+        from holdfast.cli.show_doctor import show_diagnosis
+
+        show_diagnosis(found)
+    return 0 if found.healthy else 1
+
+
+def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
+    problems: list[str] = []
+    hints: list[str] = []
+    settings: Settings | None = None
+    window: Window | None = None
+    store: StoreState | None = None
+    try:
+        settings = settings_from(options)
+    except HoldfastError as error:
+        problems.append(str(error))
+    if settings is not None:
+        known = window_of(settings, settings.model)
+        note = known.note if settings.model else ""
+        window = Window(known.model, known.tokens, known.source, note)
+        store = _store(options, settings, problems, hints, deep=deep)
+    return Diagnosis(
+        healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=_versions(),
+        home=str(options["home"] or home_folder()),
+        settings_file=settings.file if settings else "",
+        settings=None if settings is None else _shown(settings), window=window, store=store,
+        extras=extras(), agents=tuple((agent, str(path)) for agent, path in agent_places()),
+    )  # fmt: skip
+
+
+def _store(
+    options: dict[str, Any],
+    settings: Settings,
+    problems: list[str],
+    hints: list[str],
+    *,
+    deep: bool,
+) -> StoreState:
+    place = without_password(str(place_of(options, settings)))
+    try:
+        with open_store(
+            place_of(options, settings), profile=settings.profile, read_only=True
+        ) as store:
+            health = store.health(deep)
+    except StoreUnavailable as error:
+        is_new = is_missing(error)
+        if is_new:
+            hints.append("no sessions are kept yet; `holdfast import` takes those of your agents")
+        else:
+            problems.append(str(error))
+        return StoreState(place=place, profile=settings.profile, exists=not is_new)
+    except HoldfastError as error:
+        problems.append(str(error))
+        return StoreState(place=place, profile=settings.profile, exists=False)
+    problems.extend(f"{health.where}: {problem}" for problem in health.problems)
+    if health.unindexed:
+        hints.append(
+            f"{health.unindexed:,} messages are not in the substring index yet; the next search "
+            f"that needs it completes it"
+        )
+    return StoreState(place=place, profile=settings.profile, exists=True, health=health)
+
+
+def without_password(address: str) -> str:
+    """Return an address without who logs in and without parameters."""
+    return _SECRETS.sub("", address) if "://" in address else address
+
+
+def _shown(settings: Settings) -> dict[str, Any]:
+    found: dict[str, Any] = to_builtins(settings)
+    for name in ("store", "summarizer_url"):
+        found[name] = without_password(found[name])
+    return found
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "system": platform.platform(terse=True)}
+    return found | {name: version_of(name) for name in _PACKAGES}

@@ -1,0 +1,91 @@
+"""`holdfast mcp`: past sessions for agents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from holdfast.cli import say
+from holdfast.cli.store import is_own, opened, store_options
+from holdfast.mcp.serve import Address, serve_http, serve_stdio
+from holdfast.mcp.server import Offer, make_server
+from holdfast.redaction import RedactionPolicy, Redactor
+
+_ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
+_MOST_PORT = 65_535
+
+
+@click.command()
+@click.option("--http", metavar="HOST:PORT",
+              help="Serve over HTTP at /mcp instead of standard input and output; a port alone is "
+                   "on this machine.")  # fmt: skip
+@click.option("--allow-host", multiple=True, metavar="NAME",
+              help="A name under which other machines may ask; without one the address must be of "
+                   "this machine. There are no passwords.")  # fmt: skip
+@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@click.option(
+    "--hide-personal",
+    is_flag=True,
+    help="Hide personal data too: e-mail, telephone, card and account numbers.",
+)
+@store_options
+def mcp(
+    http: str | None,
+    allow_host: Sequence[str],
+    read_only: bool,
+    hide_personal: bool,
+    **options: Any,
+) -> int:
+    """Serve past sessions to agents, through MCP.
+
+    The tools search, read, recall by reference, say how things stand, and pin. What leaves is
+    without secrets, bounded, and marked as past material. Needs the extra `mcp`.
+
+    \b
+    holdfast mcp                   for an agent that starts it by itself
+    holdfast mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp
+    """
+    address = None if http is None else _address(http, allow_host)
+    read_only = read_only or not is_own(options)
+    with opened(options, "read" if read_only else "create") as store:
+        show = Redactor(RedactionPolicy(personal=hide_personal))
+        server = make_server(Offer(store, show), _version())
+        if address is None:
+            serve_stdio(server)
+            return 0
+        try:
+            serve_http(server, address, allow_host, _tell)
+        except OSError as error:
+            return say(f"{address.host}:{address.port} cannot be listened on ({error.strerror})")
+    return 0
+
+
+def _address(text: str, names: Sequence[str]) -> Address:
+    context = click.get_current_context()
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > _MOST_PORT:
+        raise click.UsageError(f"--http: {text!r} is no address; give HOST:PORT or a port", context)
+    host = (found["host"] or "127.0.0.1").strip("[]")
+    address = Address(host, int(found["port"]))
+    if not address.is_loopback and not names:
+        raise click.UsageError(
+            f"--http: {host} can be reached from other machines; say under which name with "
+            f"--allow-host, or listen on 127.0.0.1",
+            context,
+        )
+    return address
+
+
+def _tell(address: Address) -> None:
+    click.echo(f"holdfast: listening at {address.url}", err=True)
+
+
+def _version() -> str:
+    try:
+        return version("holdfast")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,116 @@
+"""Compactions beside cache misses and cost: what each request of a session used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.report import Report
+from holdfast.stores.values import StoredView, TurnUsage
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """One request, beside what happened before it."""
+
+    position: int
+    """How many messages the log had."""
+    time: float | None
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost: float | None
+    view: int
+    compacted: bool
+    """Whether another view was sent than the time before."""
+    cache_miss: bool
+    """Whether less came out of the cache than the time before."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One view: how it came about, and what it saved."""
+
+    number: int
+    previous: int
+    created: float
+    reason: str
+    current: bool
+    messages_before: int = 0
+    messages_after: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    summary: str = ""
+    """Who wrote the summary."""
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """All requests together."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_hit_rate: float
+    """The share of the input that came out of the cache."""
+    cache_misses: int
+    misses_after_compaction: int
+    """Those that a compaction explains."""
+    cost: float | None
+    """None where no request says what it cost."""
+
+
+def turns_of(usage: Sequence[TurnUsage]) -> list[Turn]:
+    """Return the requests in order."""
+    found: list[Turn] = []
+    for at, one in enumerate(usage):
+        before = usage[at - 1] if at else None
+        found.append(Turn(
+            position=one.position, time=one.time, model=one.model,
+            input_tokens=one.input_tokens, output_tokens=one.output_tokens,
+            cache_read_tokens=one.cache_read_tokens, cache_write_tokens=one.cache_write_tokens,
+            cost=one.cost, view=one.view,
+            compacted=before is not None and one.view != before.view,
+            cache_miss=before is not None and one.cache_read_tokens < before.cache_read_tokens,
+        ))  # fmt: skip
+    return found
+
+
+def totals_of(turns: Sequence[Turn]) -> Totals:
+    """Return what all requests used together."""
+    costs = [turn.cost for turn in turns if turn.cost is not None]
+    read, given = _sum(turns, "cache_read_tokens"), _sum(turns, "input_tokens")
+    return Totals(
+        requests=len(turns), input_tokens=given, output_tokens=_sum(turns, "output_tokens"),
+        cache_read_tokens=read, cache_hit_rate=round(read / given, 4) if given else 0.0,
+        cache_misses=sum(turn.cache_miss for turn in turns),
+        misses_after_compaction=sum(turn.cache_miss and turn.compacted for turn in turns),
+        cost=round(sum(costs), 6) if costs else None,
+    )  # fmt: skip
+
+
+def steps_of(views: Sequence[StoredView], current: int) -> list[Step]:
+    """Return the views of a session, in order."""
+    return [_step(view, current) for view in views]
+
+
+def _step(view: StoredView, current: int) -> Step:
+    step = Step(
+        number=view.number, previous=view.previous, created=view.created, reason=view.reason,
+        current=view.number == current,
+    )  # fmt: skip
+    try:
+        report = msgspec.json.decode(view.report, type=Report)
+    except msgspec.DecodeError:  # none, or one of another version
+        return step
+    return msgspec.structs.replace(
+        step, messages_before=report.messages_before, messages_after=report.messages_after,
+        tokens_before=report.tokens_before, tokens_after=report.tokens_after,
+        summary=report.summary_source.name or report.summary_source.source,
+    )  # fmt: skip
+
+
+def _sum(turns: Sequence[Turn], field: str) -> int:
+    return sum(getattr(turn, field) for turn in turns)

@@ -1,0 +1,163 @@
+"""What a message must be to be found, as SQL over `messages AS m` and `sessions AS s`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.search.stem import WORD
+from holdfast.search.stem import folded as without_accents
+from holdfast.search.values import Filters, Term, Wanted
+from holdfast.stores.postgres.index import LONGEST_WORD, MORE, folded, lexeme, pairs, tenant_lexeme
+from holdfast.stores.rows import plain
+
+_SHORTEST_BEGINNING = 3
+
+
+class Conditions(Struct, frozen=True):
+    """What follows a `WHERE`, and its values."""
+
+    sql: str
+    values: tuple[Any, ...]
+
+
+def joined(conditions: Sequence[Conditions], word: str = "AND") -> Conditions:
+    """Return all of them as one."""
+    return Conditions(
+        "(" + f" {word} ".join(each.sql for each in conditions) + ")",
+        tuple(value for each in conditions for value in each.values),
+    )
+
+
+def passing(tenant: str, wanted: Wanted) -> Conditions:
+    """Return what a message must be to be found at all."""
+    found = [Conditions("m.tenant = ?", (tenant,))]
+    if not wanted.generated:
+        found.append(Conditions("m.generated = 0", ()))
+    if wanted.kinds:
+        found.append(_among("s.kind", wanted.kinds))
+    if wanted.without_roots:
+        found.append(Conditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
+    for filters in (wanted.filters, wanted.query.filters):
+        found.extend(_filtered(tenant, filters))
+    return joined(found)
+
+
+def having(tenant: str, term: Term) -> Conditions:
+    """Return what a message that has the term must be; more may be, see `is_decided`."""
+    match term.kind:
+        case "word":
+            return _all_words(tenant, term.words)
+        case "phrase":
+            return joined((_all_words(tenant, term.words), _holding(tenant, term.text)), "OR")
+        case "prefix" | "substring":
+            return _holding(tenant, term.text)
+
+
+def is_decided(term: Term) -> bool:
+    """Return whether `having` is the term itself, so that no text need be looked into."""
+    if term.kind == "word" and len(term.words) == 1:
+        return len(term.words[0]) < LONGEST_WORD
+    return term.kind == "substring"
+
+
+def _filtered(tenant: str, filters: Filters) -> Iterator[Conditions]:
+    if filters.roles:
+        yield _among("m.role", filters.roles)
+    if filters.sources:
+        yield _among("lower(s.source)", [source.lower() for source in filters.sources])
+    if filters.tools:
+        named = [
+            Conditions("strpos(lower(m.tools), lower(?)) > 0", (_json(name),))
+            for name in _names(filters.tools)
+        ]
+        yield joined(named, "OR")
+    if filters.since is not None:
+        yield Conditions("m.time >= ?", (filters.since,))
+    if filters.until is not None:
+        yield Conditions("m.time < ?", (filters.until,))
+    if filters.sessions:
+        yield _of_sessions(tenant, _names(filters.sessions))
+
+
+def _of_sessions(tenant: str, names: list[str]) -> Conditions:
+    """What a session owns, and what it shares with its ancestors."""
+    named = "t.tenant = ? AND t.id LIKE ANY(?)"
+    values = (tenant, [f"{_escaped(name)}%" for name in names])
+    return Conditions(
+        f"(m.session IN (SELECT t.key FROM sessions AS t WHERE {named}) OR EXISTS"
+        " (SELECT 1 FROM segments AS g JOIN sessions AS t ON t.tenant = g.tenant"
+        " AND t.key = g.session WHERE g.tenant = m.tenant AND g.owner = m.session"
+        f" AND m.position >= g.start AND m.position < g.stop AND {named}))",
+        (*values, *values),
+    )
+
+
+def _all_words(tenant: str, words: Sequence[str]) -> Conditions:
+    """Every stem; also what has more words than fit into its index."""
+    if not words:
+        return Conditions("false", ())
+    return _matching(tenant, [_quoted(lexeme(word)) for word in words])
+
+
+def _holding(tenant: str, text: str) -> Conditions:
+    """The characters side by side, in whatever words the text falls into."""
+    pieces = list(_pieces(text))
+    wanted = [Conditions("m.folded LIKE ?", (f"%{_escaped(folded(text))}%",))]
+    if pieces:
+        wanted.insert(0, _matching(tenant, pieces))
+    return joined(wanted)
+
+
+def _matching(tenant: str, parts: Sequence[str]) -> Conditions:
+    query = " & ".join(dict.fromkeys(parts))
+    return Conditions(
+        "m.words @@ ?::tsquery",
+        (f"{_quoted(tenant_lexeme(tenant))} & (({query}) | {_quoted(MORE)})",),
+    )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what the index of words must have where the text is part of a message.
+
+    A word with something else on both sides is a whole word there too. One at the end may go on
+    there; its stem keeps its beginning where that ends in a digit: endings are letters, and at
+    most one of a doubled character goes with them.
+    """
+    plain_text = without_accents(text)
+    for found in WORD.finditer(plain_text):
+        word = found[0]
+        if not found.start():
+            continue
+        if found.end() < len(plain_text):
+            yield _quoted(lexeme(word))
+        elif word[-1].isdigit() and len(word) > _SHORTEST_BEGINNING:
+            yield f"{_quoted(lexeme(word[:-1]))}:*"
+    two = list(pairs(folded(text)))
+    yield from (_quoted(pair) for pair in two if len(pair) == 2)
+    if two and len(two[0]) == 1:
+        yield f"{_quoted(two[0])}:*"
+
+
+def _among(column: str, wanted: Sequence[str]) -> Conditions:
+    return Conditions(f"{column} = ANY(?)", (_names(wanted),))
+
+
+def _names(names: Sequence[str]) -> list[str]:
+    return [plain(name) for name in names]
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", text)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,162 @@
+"""The searching half of the index: words by their stems, characters by the folded text.
+
+No query is a syntax error: every word of a `tsquery` stands in quotes. Where the server has
+`pg_trgm`, it finds characters by that; otherwise the folded texts are gone through, the newest
+first, all of them if need be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.search.find import Postings, Row, find
+from holdfast.search.places import holds
+from holdfast.search.values import Match, Term, Wanted
+from holdfast.stores.bodies import unpack
+from holdfast.stores.postgres.conditions import Conditions, having, is_decided, joined, passing
+from holdfast.stores.postgres.index import MORE
+from holdfast.stores.postgres.statements import Open
+
+_MOST_READ = 300
+"""Messages that are looked for where their text must be looked into."""
+_BATCH = 100
+_SAMPLE = 20_000
+_COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
+_TABLES = "messages AS m JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
+
+
+def match(tx: Open, tenant: str, wanted: Wanted, most: int) -> list[Match]:
+    """Return at most `most` messages that fit, the best first."""
+    return find(PostgresIndex(tx, tenant, wanted), wanted, most)
+
+
+class PostgresIndex:
+    """The index, as one state of the server has it; `search.find` says what each method gives."""
+
+    def __init__(self, tx: Open, tenant: str, wanted: Wanted) -> None:
+        self._tx = tx
+        self._tenant = tenant
+        self._passing = passing(tenant, wanted)
+        self._without = wanted.query.without
+        self._texts: dict[int, str] = {}
+        self._total: float | None = None
+
+    def total(self) -> float:
+        """Return how many messages the sessions have, what is shared counted once."""
+        if self._total is None:
+            found = self._tx.row(
+                "SELECT sum(length - forked_at)::float8 FROM sessions WHERE tenant = ?",
+                (self._tenant,),
+            )
+            self._total = float(found[0] or 0) if found else 0.0
+        return self._total
+
+    def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
+        """Return what has all terms and nothing unwanted."""
+        read = [term for term in (*terms, *self._without) if not is_decided(term)]
+        most = min(most, _MOST_READ) if read else most
+        wanted = joined((self._passing, *self._decided(terms)))
+        batch = _BATCH if read else most
+        ids: list[int] = []
+        last: int | None = None
+        while len(ids) < most:
+            rows = self._some(wanted, batch, last, oldest)
+            ids.extend(self._holding(rows, terms, read_all=bool(read)))
+            if len(rows) < batch:
+                break
+            last = rows[-1][0]
+            batch = min(2 * batch, 10 * _BATCH) if read else most
+        return self._counted(ids[:most], most, oldest)
+
+    def rows(self, ids: Sequence[int]) -> list[Row]:
+        """Return those that pass the filters."""
+        found = self._tx.rows(
+            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE m.id = ANY(?) AND {self._passing.sql}",
+            (list(ids), *self._passing.values),
+        )
+        return [Row(*row) for row in found]
+
+    def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
+        """Return those that pass the filters."""
+        found = self._tx.rows(
+            f"SELECT {_COLUMNS} FROM unnest(?::bigint[], ?::bigint[]) AS p (session, position)"
+            " JOIN messages AS m ON m.tenant = ? AND m.session = p.session"
+            " AND m.position = p.position"
+            " JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
+            f" WHERE {self._passing.sql}",
+            (
+                [session for session, _ in places],
+                [position for _, position in places],
+                self._tenant,
+                *self._passing.values,
+            ),
+        )
+        return [Row(*row) for row in found]
+
+    def texts(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return at least these; what was read once is kept."""
+        missing = [message for message in ids if message not in self._texts]
+        if missing:
+            rows = self._tx.rows(
+                "SELECT m.id, b.tenant, b.key, b.parts, b.packed FROM messages AS m"
+                " JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
+                " WHERE m.tenant = ? AND m.id = ANY(?)",
+                (self._tenant, missing),
+            )
+            for message, *body in rows:
+                self._texts[message] = unpack(self._tx, *body)[1].decode()
+        return self._texts
+
+    def _decided(self, terms: Sequence[Term]) -> list[Conditions]:
+        """Return what the server looks at for the terms, and for what is unwanted."""
+        found = [having(self._tenant, term) for term in terms]
+        for term in self._without:
+            if is_decided(term):
+                unwanted = having(self._tenant, term)
+                found.append(Conditions(
+                    f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
+                ))  # fmt: skip
+        return found
+
+    def _some(
+        self, wanted: Conditions, most: int, last: int | None, oldest: bool
+    ) -> list[tuple[int, bool]]:
+        """Return ids in order from the `last` one on, and whether all words are in the index."""
+        sign, order = (">", "ASC") if oldest else ("<", "DESC")
+        after = f" AND m.id {sign} ?" if last is not None else ""
+        found = self._tx.rows(
+            f"SELECT m.id, NOT m.words @@ '{MORE}' FROM {_TABLES} WHERE {wanted.sql}{after}"
+            f" ORDER BY m.id {order} LIMIT ?",
+            (*wanted.values, *([last] if last is not None else []), most),
+        )
+        return [(row[0], row[1]) for row in found]
+
+    def _holding(
+        self, rows: Sequence[tuple[int, bool]], terms: Sequence[Term], *, read_all: bool
+    ) -> list[int]:
+        """Return those whose text has all terms and nothing unwanted, where the index is not
+        enough to tell.
+        """
+        doubtful = {message for message, is_whole in rows if read_all or not is_whole}
+        texts = self.texts(list(doubtful))
+        return [
+            message
+            for message, _ in rows
+            if message not in doubtful
+            or (
+                all(holds(texts[message], term) for term in terms)
+                and not any(holds(texts[message], term) for term in self._without)
+            )
+        ]
+
+    def _counted(self, ids: list[int], most: int, oldest: bool) -> Postings:
+        """Guess how many there are from how far back these reach, where they are not all."""
+        count = float(len(ids))
+        if ids and len(ids) >= most:
+            found = self._tx.row(
+                "SELECT count(*) FROM (SELECT 1 FROM messages AS m WHERE m.tenant = ?"
+                f" AND m.id {'<=' if oldest else '>='} ? LIMIT ?) AS newer",
+                (self._tenant, ids[-1], _SAMPLE),
+            )
+            count *= max(self.total() / max(found[0] if found else 0, 1), 1.0)
+        return Postings(ids, count)

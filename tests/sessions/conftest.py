@@ -1,0 +1,55 @@
+"""A store, and conversations that are long enough to be compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Compressor
+from holdfast.policy import Policy
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import NewSession, SessionInfo
+
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+SECRET = "ghp_" + "a1B2c3D4e5" * 4
+
+
+def engine(info: SessionInfo) -> Compressor:
+    return Compressor(context_length=8_000, dialect=info.dialect, policy=SMALL)
+
+
+def talk(start: int, count: int) -> list[Any]:
+    found: list[Any] = []
+    for number in range(start, start + count):
+        words = f"Question {number} on module_{number}.py, at most {number} times. " + "word " * 80
+        answer = f"Answer {number}. " + "so on " * 90
+        found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
+    return found
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Store]:
+    """A store of its own."""
+    with open_store(tmp_path / "kept.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def begin(kept: Store) -> Callable[..., Session]:
+    """Begin a session of 41 messages, or of those that are given."""
+
+    def made(*messages: Any, **new: Any) -> Session:
+        session = Session.create(
+            kept, new=NewSession(dialect="openai-chat", **{"title": "Modules", **new}),
+            engine=engine,
+        )  # fmt: skip
+        first = {"role": "system", "content": "You help."}
+        session.append(*(messages or (first, *talk(0, 20))))
+        return session
+
+    return made
