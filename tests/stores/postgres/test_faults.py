@@ -20,17 +20,21 @@ import sys
 from holdfast.stores.open import open_store
 from holdfast.stores.values import NewMessage, NewView
 
+def say(line):  # in one write: two processes share the pipe
+    sys.stdout.write(line + "\\n")
+    sys.stdout.flush()
+
 url, tenant, session, name = sys.argv[1:]
 store = open_store(url, tenant=tenant)
 number = 0
 while True:
     text = f"{name} {number}"
     places = store.append(session, [NewMessage(body=text.encode(), role="user", text=text)])
-    print("append", places.start, text, flush=True)
+    say(f"append {places.start} {text}")
     if number % 5 == 4 and name == "0":
         info = store.session(session)
         new = NewView(items=text.encode(), length=info.length)
-        print("view", store.commit(session, new, expect=info.view).view, text, flush=True)
+        say(f"view {store.commit(session, new, expect=info.view).view} {text}")
     number += 1
 """
 
