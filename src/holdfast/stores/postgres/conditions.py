@@ -13,9 +13,11 @@ from holdfast.search.stem import WORD
 from holdfast.search.stem import folded as without_accents
 from holdfast.search.values import Filters, Term, Wanted
 from holdfast.stores.postgres.index import LONGEST_WORD, MORE, folded, lexeme, pairs, tenant_lexeme
+from holdfast.stores.postgres.statements import Open
 from holdfast.stores.rows import plain
 
 _SHORTEST_BEGINNING = 3
+_TRIGRAM = re.compile("[a-z0-9]{3}")
 
 
 class Conditions(Struct, frozen=True):
@@ -33,7 +35,7 @@ def joined(conditions: Sequence[Conditions], word: str = "AND") -> Conditions:
     )
 
 
-def passing(tenant: str, wanted: Wanted) -> Conditions:
+def passing(tx: Open, tenant: str, wanted: Wanted) -> Conditions:
     """Return what a message must be to be found at all."""
     found = [Conditions("m.tenant = ?", (tenant,))]
     if not wanted.generated:
@@ -43,7 +45,7 @@ def passing(tenant: str, wanted: Wanted) -> Conditions:
     if wanted.without_roots:
         found.append(Conditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
     for filters in (wanted.filters, wanted.query.filters):
-        found.extend(_filtered(tenant, filters))
+        found.extend(_filtered(tx, tenant, filters))
     return joined(found)
 
 
@@ -65,7 +67,7 @@ def is_decided(term: Term) -> bool:
     return term.kind == "substring"
 
 
-def _filtered(tenant: str, filters: Filters) -> Iterator[Conditions]:
+def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[Conditions]:
     if filters.roles:
         yield _among("m.role", filters.roles)
     if filters.sources:
@@ -81,19 +83,31 @@ def _filtered(tenant: str, filters: Filters) -> Iterator[Conditions]:
     if filters.until is not None:
         yield Conditions("m.time < ?", (filters.until,))
     if filters.sessions:
-        yield _of_sessions(tenant, _names(filters.sessions))
+        yield _of_sessions(tx, tenant, _names(filters.sessions))
 
 
-def _of_sessions(tenant: str, names: list[str]) -> Conditions:
-    """What a session owns, and what it shares with its ancestors."""
-    named = "t.tenant = ? AND t.id LIKE ANY(?)"
-    values = (tenant, [f"{_escaped(name)}%" for name in names])
+def _of_sessions(tx: Open, tenant: str, names: list[str]) -> Conditions:
+    """What a session owns, and what it shares with its ancestors.
+
+    Both are looked up first: then the server goes by the key of `messages`.
+    """
+    begins = [f"{_escaped(name)}%" for name in names]
+    own = [row[0] for row in tx.rows(
+        "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (tenant, begins)
+    )]  # fmt: skip
+    shared = tx.rows(
+        "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
+        (tenant, own),
+    )
     return Conditions(
-        f"(m.session IN (SELECT t.key FROM sessions AS t WHERE {named}) OR EXISTS"
-        " (SELECT 1 FROM segments AS g JOIN sessions AS t ON t.tenant = g.tenant"
-        " AND t.key = g.session WHERE g.tenant = m.tenant AND g.owner = m.session"
-        f" AND m.position >= g.start AND m.position < g.stop AND {named}))",
-        (*values, *values),
+        "m.session = ANY(?) AND (m.session = ANY(?) OR EXISTS (SELECT 1"
+        " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) AS g (owner, start, stop)"
+        " WHERE g.owner = m.session AND m.position >= g.start AND m.position < g.stop))",
+        (
+            [*own, *(row[0] for row in shared)],
+            own,
+            *([row[at] for row in shared] for at in range(3)),
+        ),
     )
 
 
@@ -106,11 +120,13 @@ def _all_words(tenant: str, words: Sequence[str]) -> Conditions:
 
 def _holding(tenant: str, text: str) -> Conditions:
     """The characters side by side, in whatever words the text falls into."""
+    small = folded(text)
+    if _TRIGRAM.search(small):
+        holding = Conditions("m.folded LIKE ?", (f"%{_escaped(small)}%",))
+    else:  # without a trigram to go by, the index of them would be read whole
+        holding = Conditions("strpos(m.folded, ?) > 0", (small,))
     pieces = list(_pieces(text))
-    wanted = [Conditions("m.folded LIKE ?", (f"%{_escaped(folded(text))}%",))]
-    if pieces:
-        wanted.insert(0, _matching(tenant, pieces))
-    return joined(wanted)
+    return joined((_matching(tenant, pieces), holding)) if pieces else holding
 
 
 def _matching(tenant: str, parts: Sequence[str]) -> Conditions:

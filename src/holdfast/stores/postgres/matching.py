@@ -19,6 +19,7 @@ from holdfast.stores.postgres.statements import Open
 
 _MOST_READ = 300
 """Messages that are looked for where their text must be looked into."""
+_PAGE = 2_000
 _BATCH = 100
 _SAMPLE = 20_000
 _COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
@@ -36,7 +37,7 @@ class PostgresIndex:
     def __init__(self, tx: Open, tenant: str, wanted: Wanted) -> None:
         self._tx = tx
         self._tenant = tenant
-        self._passing = passing(tenant, wanted)
+        self._passing = passing(tx, tenant, wanted)
         self._without = wanted.query.without
         self._texts: dict[int, str] = {}
         self._total: float | None = None
@@ -55,17 +56,20 @@ class PostgresIndex:
         """Return what has all terms and nothing unwanted."""
         read = [term for term in (*terms, *self._without) if not is_decided(term)]
         most = min(most, _MOST_READ) if read else most
+        page = max(most, _PAGE) if read else most
         wanted = joined((self._passing, *self._decided(terms)))
-        batch = _BATCH if read else most
         ids: list[int] = []
         last: int | None = None
         while len(ids) < most:
-            rows = self._some(wanted, batch, last, oldest)
-            ids.extend(self._holding(rows, terms, read_all=bool(read)))
-            if len(rows) < batch:
+            rows = self._some(wanted, page, last, oldest)
+            for start in range(0, len(rows), _BATCH):
+                some = rows[start : start + _BATCH]
+                ids.extend(self._holding(some, terms, read_all=bool(read)))
+                if len(ids) >= most:
+                    break
+            if len(rows) < page:
                 break
             last = rows[-1][0]
-            batch = min(2 * batch, 10 * _BATCH) if read else most
         return self._counted(ids[:most], most, oldest)
 
     def rows(self, ids: Sequence[int]) -> list[Row]:

@@ -102,7 +102,8 @@ CREATE TABLE messages (
 );
 CREATE UNIQUE INDEX messages_by_id ON messages (tenant, id);
 CREATE INDEX messages_by_key ON messages (tenant, session, key) WHERE key <> '';
-CREATE INDEX messages_by_words ON messages USING gin (words);
+CREATE INDEX messages_by_words ON messages USING gin (words)
+    WITH (gin_pending_list_limit = 256);  -- kB; what waits there is read by every search
 
 CREATE TABLE views (
     tenant text COLLATE "C" NOT NULL,
