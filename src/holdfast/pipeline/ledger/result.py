@@ -25,7 +25,7 @@ HEAD_CHARS = 90
 _COMMAND_CHARS = 240
 _TARGET_CHARS = 160
 _FIRST_LINE_CHARS = 120
-_MOST_LINES = 24
+_MOST_LINES = 64
 _MOST_ARGUMENT_LINES = 12
 _MOST_FIELDS = 40
 _MOST_FAILING = 12
@@ -44,8 +44,8 @@ _OUTCOMES = frozenset((
 ))  # fmt: skip
 _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
 _OUTCOME = 2.0
-_DONE = 6.0
-_CHANGED = 3.0
+_DONE = 8.0
+_CHANGED = 4.0
 _NOT_FOUND = 20.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
 _DEED_COMMANDS = (
@@ -53,7 +53,7 @@ _DEED_COMMANDS = (
     "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
     "docker push", "kubectl apply", "terraform apply",
 )  # fmt: skip
-_RAN = 1.0
+_RAN = 4.0
 _LOOKED = 0.1
 _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
