@@ -16,7 +16,7 @@ _SHOWN_CHARS = 240
 _LEAST_CHARS = 8
 _MOST_TERMS = 12
 _FEW = 24
-"""So many lines of a text stand for themselves; others must name something that none of them does."""
+"""So many lines of a text stand for themselves; others must name something new."""
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\||\t|:(?!\d))")
 """What tools put before the lines of a file."""
 _DEFINES = re.compile(

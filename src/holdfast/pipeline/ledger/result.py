@@ -46,8 +46,10 @@ _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of
 _OUTCOME = 2.0
 _DONE = 8.0
 _CHANGED = 4.0
-_NOT_FOUND = 20.0
+_NOT_FOUND = 40.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
+_MENTIONED = 6.0
+"""What a line about a failure is worth where the command did its work all the same."""
 _DEED_COMMANDS = (
     "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
     "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
@@ -140,12 +142,13 @@ class _Result:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-        if end.looked and end.errors:
+        missing = end.errors if end.looked else ()
+        if missing or end.mentioned:
             # after the other lines: of one that stands in both the last counts
-            head = cut(key, HEAD_CHARS)
-            for line in end.errors:
+            head, worth = cut(key, HEAD_CHARS), _NOT_FOUND if missing else _MENTIONED
+            for line in missing or end.mentioned:
                 yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
-                           head=head, worth=_NOT_FOUND)  # fmt: skip
+                           head=head, worth=worth)  # fmt: skip
 
     def _todo(self) -> Iterator[Fact]:
         if state := todo_text(self.arguments):

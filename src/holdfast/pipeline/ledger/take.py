@@ -21,7 +21,7 @@ from holdfast.pipeline.ledger.lines import cut, lines_of, whole_words
 from holdfast.pipeline.ledger.result import facts_of_result
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.tools import family_of
-from holdfast.transcript import Message, Part, ToolCall, ToolResult, is_ask, texts
+from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
 _SHORT_ASK_CHARS = 1_500
@@ -36,6 +36,8 @@ _TOLD = 4.0
 """What the first line of a report that came as a message is worth."""
 _CLOSERS = " *_)\"'”`\n"
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
+_REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
+"""How the result of a look begins that found nothing, where no flag says so."""
 _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
@@ -69,7 +71,10 @@ def _calls(parts: Sequence[Part]) -> bool:
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     """Return whether a call only looked at something, and nothing went wrong."""
-    return call is not None and not result.is_error and family_of(call.name) in _LOOKING
+    if call is None or result.is_error or family_of(call.name) not in _LOOKING:
+        return False
+    first = result.parts[0] if result.parts else None
+    return not (isinstance(first, Text) and first.text.startswith(_REFUSALS))
 
 
 def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
