@@ -20,7 +20,7 @@ FactKind: TypeAlias = Literal[
 """What a fact tells.
 
 ask         what the user wrote, verbatim
-constraint  a sentence of the user's that states a rule or preference
+constraint  a line of the user's that states a rule or preference; `key` is its sentence alone
 question    a question of the agent's to the user
 decision    a sentence of the agent's that tells a choice or a finding
 said        what the agent wrote beside its calls

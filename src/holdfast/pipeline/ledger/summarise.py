@@ -194,7 +194,12 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for fact in ledger.constraints.values()
         if fact.source not in around.live_asks and fact.text not in quoted
     ]
-    rules = [Entry(fact.text, fact.source, _MUST + 30) for fact in stated]
+    for_rules = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
+    rules = [
+        Entry(fact.text if whole else fact.key or fact.text, fact.source, _MUST + 30)
+        for fact in stated
+    ]
     for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
     errors = _errors(ledger, for_errors)
     files = [
@@ -203,7 +208,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         if state.is_touched
     ]
     strengths = [fact.worth for fact in stated]
-    made.fill("constraints", rules, max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS), strengths)
+    made.fill("constraints", rules, for_rules, strengths)
     made.fill("blocked", errors, for_errors)
     made.fill("files", files, room * _FILES_SHARE)
     made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)

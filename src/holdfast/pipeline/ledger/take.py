@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from holdfast.pipeline.dialogue.constraints import weighed_constraints
+from holdfast.pipeline.dialogue.constraints import Constraint, weighed_constraints
 from holdfast.pipeline.dialogue.decisions import decisions
 from holdfast.pipeline.dialogue.identifiers import identifiers
 from holdfast.pipeline.dialogue.questions import questions
@@ -97,7 +97,7 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(weighed_constraints(words) if rules else ()):
         if rule.strength >= least:
-            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
+            yield _rule(rule, source, at)
     if not lines:
         return
     for mention in identifiers(words, _MOST_SLOTS):
@@ -108,6 +108,10 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
+def _rule(rule: Constraint, source: str, at: int) -> Fact:
+    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
+
+
 def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
     """Yield what an agent passed on as a message: a report, or instructions that were asked for."""
     if skill := skill_told(text):
@@ -115,7 +119,7 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
         found = weighed_constraints(text) if rules else ()
         strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
-            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
+            yield _rule(rule, source, at)
     elif lines and (report := report_told(text)):
         first = True
         for line in lines_of(report.text, _MOST_LINES):
