@@ -33,7 +33,8 @@ ENGLISH = Vocabulary(
     mild=(
         "i don't think|i don't see|i don't believe|i don't have|i don't get|i do not think|"
         "i do not have|we don't have|you don't have|they don't|if you don't|never used|"
-        "never set|is never|was never|are never|were never|has never|have never|had never|i've never|it must be|must be a|i always|"
+        "never set|is never|was never|are never|were never|has never|have never|had never|"
+        "i've never|it must be|must be a|i always|"
         "it always|is always|was always|are always|never tested|never called|never reached"
     ),
     idle=(
