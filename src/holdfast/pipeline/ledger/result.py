@@ -202,8 +202,21 @@ class _Result:
         failed = self.end.failed and not by_command
         is_start = effect.action == "start"
         known = self._started() if is_start else ""
+        head = key if is_start else self._written(effect) if kind == "file" else ""
         yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
-                   effect=effect, was=known, head=key if is_start else "")  # fmt: skip
+                   effect=effect, was=known, head=head)  # fmt: skip
+
+    def _written(self, effect: Effect) -> str:
+        """Return the end of a path that stands in the call, "" where all of it does.
+
+        A folder such as the one that a tool was told to work in may stand there by itself.
+        """
+        given = self.call.arguments if self.call is not None else ""
+        name = effect.path
+        while name and name not in given:
+            name = name.partition("/")[2]
+        folder = effect.path[: -len(name) - 1] if name else ""
+        return "" if name == effect.path or ("/" in folder and folder in given) else name
 
     def _started(self) -> str:
         """Return the id of the process that goes on, "" where the result names none."""

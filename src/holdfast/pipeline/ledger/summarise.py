@@ -391,9 +391,13 @@ def _worded(fact: Fact, phrases: Phrases) -> str:
 
 def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
     done: list[str] = []
+    beside = ""
     if state.renamed_from:
         done.append(f"{phrases.renamed_to} {path}")
         path = state.renamed_from
+    elif state.written and state.written != path:
+        # a path that no call has is not for quoting: the name as it stood, its folder beside it
+        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
     if state.created:
         done.append(phrases.created)
     edits = state.changed - state.created
@@ -403,4 +407,4 @@ def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
         done.append(phrases.changed)
     if state.deleted:
         done.append(phrases.deleted)
-    return f"{path}: {', '.join(done)}"
+    return f"{path}: {', '.join(done)}{beside}"
