@@ -227,7 +227,7 @@ def _errors(ledger: Ledger, room: float) -> list[Entry]:
 
     Otherwise every one has its first line before any has a second, and short names.
     """
-    rows = list(ledger.errors.items())
+    rows, found = list(ledger.errors.items()), list[Entry]()
     for most, name_chars in _ERROR_FORMS:
         found = [
             Entry(_error(key, facts[:most], name_chars, room / 2), facts[0].source, _MUST + 10)
