@@ -196,3 +196,11 @@ def test_a_path_that_was_put_together_is_told_as_its_call_names_it(ledger_of: Le
     made += [assistant(call("Edit", file_path="sub/deep/a.py", old_string="x")), result("ok")]
     told = summarise(ledger_of(*made), Around(4_000)).sections["files"]
     assert [entry.text for entry in told] == ["sub/deep/a.py: created, changed"]
+
+
+def test_a_name_that_was_put_together_from_pieces_is_not_quoted(ledger_of: LedgerOf) -> None:
+    """The command tells it; a name that stands in it as a whole is one of its files."""
+    loop = "for f in one two; do touch docs/$f.md; done; touch docs/three.md"
+    ledger = ledger_of(user("Go."), assistant(call("bash", command=loop)), result("ok"))
+    assert list(ledger.files) == ["docs/three.md"]
+    assert [fact.text for fact in ledger.commands] == [f"`{loop}`"]

@@ -198,6 +198,8 @@ class _Result:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
         if kind == "file" and effect.action != "read" and not _names_file(effect):
             return
+        if kind == "file" and self._is_pieced(effect):
+            return
         # which part of a command went wrong is not known: the others did what they say
         failed = self.end.failed and not by_command
         is_start = effect.action == "start"
@@ -205,6 +207,14 @@ class _Result:
         head = key if is_start else self._written(effect) if kind == "file" else ""
         yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
+
+    def _is_pieced(self, effect: Effect) -> bool:
+        """Return whether a name was put together from a variable or a brace.
+
+        Such a name stands nowhere, so it cannot be quoted; the command that made it can.
+        """
+        name = effect.path.rpartition("/")[2]
+        return ("$" in self.line or "{" in self.line) and name not in self.line
 
     def _written(self, effect: Effect) -> str:
         """Return the end of a path that stands in the call, "" where all of it does.
