@@ -117,8 +117,3 @@ def test_a_short_line_knows_the_sentence_that_states_its_rule() -> None:
     assert rule.core == "I am willing to pay up to $100."
     [rule] = weighed_constraints("Never push to main.")
     assert rule.core == ""
-
-
-def test_what_somebody_does_not_know_is_no_rule() -> None:
-    """Nor what they do not remember."""
-    assert weighed_constraints("I don't remember my reservation ID right now.") == ()

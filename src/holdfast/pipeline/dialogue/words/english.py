@@ -31,17 +31,16 @@ ENGLISH = Vocabulary(
         "not allow|allowed to|under|within|needed|please stop|remember"
     ),
     mild=(
-        "i don't think|i don't see|i don't believe|i don't have|i don't get|i do not think|"
-        "i do not have|we don't have|you don't have|they don't|if you don't|never used|"
-        "never set|is never|was never|are never|were never|has never|have never|had never|"
-        "i've never|it must be|must be a|i always|"
+        "i don't know|i dont know|i don't remember|i don't recall|i don't think|"
+        "i don't understand|i don't see|i don't believe|i don't have|i don't get|i do not know|"
+        "i do not remember|i do not recall|i do not think|i do not have|we don't have|"
+        "you don't have|they don't|i can't remember|i can't recall|i cannot remember|"
+        "i cannot recall|if you don't|never used|never set|is never|was never|are never|"
+        "were never|has never|have never|had never|i've never|it must be|must be a|i always|"
         "it always|is always|was always|are always|never tested|never called|never reached"
     ),
     idle=(
-        "i don't know|i dont know|i don't remember|i don't recall|i don't understand|"
-        "i do not know|i do not remember|i do not recall|i can't remember|i can't recall|"
-        "i cannot remember|i cannot recall|don't worry|not sure|not only|no problem|no worries|"
-        "why not|or not|if not|"
+        "don't worry|not sure|not only|no problem|no worries|why not|or not|if not|"
         "whether or not|all good|no thanks|no thank you|no that's|no i'm|first name|in no time|"
         "no one|first time|why don't we|why don't you|can't we|can't you|couldn't we|isn't it|"
         "isn't that|isn't there|doesn't it|didn't we|aren't we|you must be|must have been|"
