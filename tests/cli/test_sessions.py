@@ -110,6 +110,36 @@ def test_show_sets_compactions_beside_cache_misses(
     assert "1 cache miss (1 after a compaction), $0.04" in picture
 
 
+def test_show_of_an_imported_session_has_what_the_agent_wrote_down(holdfast: Any, put: Any) -> None:
+    """Usage in the answers themselves, priced where the model's prices are known."""
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 9_000, "output_tokens": 100}
+    answers = [
+        {"role": "user", "content": [{"type": "text", "text": "why?"}]},
+        {"id": "m1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+         "content": [{"type": "text", "text": "so"}], "usage": usage},
+    ]  # fmt: skip
+    (done,) = holdfast("import", put("a.json", answers), "--json").reports
+    (told,) = holdfast("sessions", "show", done["sessions"][0]["session"], "--json").reports
+    (turn,) = told["turns"]
+    assert (turn["position"], turn["input_tokens"], turn["cache_read_tokens"]) == (1, 9010, 9000)
+    assert turn["cost"] == pytest.approx((10 * 3 + 9_000 * 0.3 + 100 * 15) / 1e6)
+
+
+def test_sessions_rotate_where_the_settings_say_so(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """A compaction goes on in a child, which the parent's id leads to."""
+    (tmp_path / "holdfast.toml").write_text("[sessions]\nmode = 'rotate'\n")
+    messages = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at} " + "so " * 200}
+                for at in range(40)]  # fmt: skip
+    (done,) = holdfast("import", put("r.json", messages), "--json").reports
+    parent = done["sessions"][0]["session"]
+    (told,) = holdfast("sessions", "compact", parent, "--context-length", 6000, "--json").reports
+    assert (told["status"], told["previous"]) == ("compacted", parent)
+    assert told["session"] != parent
+    again = holdfast("sessions", "compact", parent, "--context-length", 6000)
+    assert again.code == 0
+    assert "compression" in holdfast("sessions", "tree", parent).text
+
+
 def test_show_without_usage(holdfast: Any, talked: str) -> None:
     """An imported session says what it is; roles and tools are counted."""
     (told,) = holdfast("sessions", "show", talked, "--json").reports
