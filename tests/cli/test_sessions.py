@@ -72,7 +72,7 @@ def test_the_list_shows_sizes_and_pages(holdfast: Any, put: Any, talked: str) ->
     assert rest["next"] == ""
     assert rows[1]["session"] == talked
     assert rows[1]["messages"] == 41
-    assert "--after" in holdfast("sessions", "list", "--most", 1).text
+    assert f"--after '{first['next']}'" in holdfast("sessions", "list", "--most", 1).text
     (found,) = holdfast("sessions", "list", "ZEBRA", "--json").reports
     assert len(found["sessions"]) == 1
     assert "no such sessions" in holdfast("sessions", "list", "giraffe").text
@@ -84,6 +84,16 @@ def test_the_list_is_narrowed_by_day(holdfast: Any, talked: str) -> None:
     before = holdfast("sessions", "list", "--until", "2001-01-01", "--json").reports[0]
     assert (len(today["sessions"]), len(before["sessions"])) == (1, 0)
     assert holdfast("sessions", "list", "--since", "yesterday").code == 2
+    for year in ("0001-01-01", "9999-12-31"):
+        assert holdfast("sessions", "list", "--since", year, "--until", year).code == 0
+
+
+def test_a_mark_that_no_page_ended_with_is_refused(holdfast: Any, talked: str) -> None:
+    """One sentence, exit 2."""
+    for mark in ("junk", "0x1p+99999 x"):
+        seen = holdfast("sessions", "list", "--after", mark)
+        assert (seen.code, seen.out) == (2, b"")
+        assert "the page before ended with" in seen.err
 
 
 def test_show_sets_compactions_beside_cache_misses(
