@@ -37,6 +37,7 @@ from holdfast.engine.originals import (
     joined,
     write_originals,
 )
+from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable
 from holdfast.report import Reference, Report
@@ -212,6 +213,7 @@ def _run(
             "context_length", window.tokens,
             f"more than the output reservation of {settings.output_tokens}",
         )  # fmt: skip
+    check_rides(asked.writers, model=window.model, dialect=transcript.dialect)
     done = compress_once(
         value,
         model=window.model,

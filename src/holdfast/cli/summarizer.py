@@ -38,7 +38,7 @@ def summarizer_options(command: F) -> F:
     return command
 
 
-def writers_for(settings: Settings, *, is_preview: bool) -> Writers | None:
+def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | None:
     """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
     found = writers_of(
         settings.summarizer,
@@ -47,6 +47,7 @@ def writers_for(settings: Settings, *, is_preview: bool) -> Writers | None:
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         fallback_when_complex=settings.fallback_when_complex,
+        rides_prefix=settings.rides_prefix,
         timeout=settings.summarizer_timeout,
         progress=_show,
     )

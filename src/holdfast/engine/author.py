@@ -14,6 +14,7 @@ from holdfast.engine.background import InTask, InThread
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.economy import Economy, as_told, economy_of, weighed
 from holdfast.engine.native import Broker, Native, awrite_through, write_through
+from holdfast.engine.riding import prefix_of
 from holdfast.engine.run import Made, Run, begin, end, made_of
 from holdfast.engine.writers import Writers
 from holdfast.engine.writing import Moment, moment_at
@@ -231,8 +232,8 @@ class Author:
         if self._writers is None or not self._writers.rides_prefix:
             return None
         here = self._here
-        return CachedPrefix(
-            dialect=here.log.dialect, messages=tuple(here.seen), tools=here.settings.tools
+        return prefix_of(
+            here.log.dialect, here.seen, self._writers.main_request, tools=here.settings.tools
         )
 
     def _is_time(self) -> bool:

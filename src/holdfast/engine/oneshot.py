@@ -15,6 +15,7 @@ from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.reporting import report_of
+from holdfast.engine.riding import prefix_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import Moment, Written, moment_at, patched, told, write
 from holdfast.errors import InvalidSetting, UnknownReference
@@ -26,7 +27,7 @@ from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
-from holdfast.ports import Redact, Summarizer, TokenCounter
+from holdfast.ports import CachedPrefix, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
@@ -124,7 +125,9 @@ def compress(
         writers = writers_of(
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
-        written = None if writers is None else write(todo, writers, _moment(todo, force))
+        if writers is not None:
+            prefix = _prefix(given) if writers.rides_prefix else None
+            written = write(todo, writers, _moment(todo, force, prefix))
         done = _done(todo, written)
     report = replace(
         told(report_of(work, done, transcript), patched(written, done)),
@@ -134,10 +137,16 @@ def compress(
     return _compressed(messages, given, transcript, done, report)
 
 
-def _moment(todo: Plan, forced: bool) -> Moment:
+def _prefix(given: Transcript) -> CachedPrefix:
+    """Return what the main model has read: what was given, as it was given."""
+    messages = [message.wire for message in given.messages]
+    return prefix_of(given.dialect, messages, given.frame.body or {})
+
+
+def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> Moment:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
-    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced)
+    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
 def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:

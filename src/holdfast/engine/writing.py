@@ -258,7 +258,9 @@ def _asked(
 def _begun(todo: Plan, writer: Summarizer, writers: Writers, moment: Moment) -> Asking:
     return begin(
         todo, now=moment.date, summarizer_window=writer.context_length,
-        most_calls=writers.most_calls, prefix=moment.prefix,
+        most_calls=writers.most_calls,
+        # another model has nothing of this conversation in its cache
+        prefix=moment.prefix if writer is writers.main else None,
     )  # fmt: skip
 
 
