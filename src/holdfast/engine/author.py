@@ -115,7 +115,10 @@ class Author:
         if economy is None:
             return None
         idle = self._clock() - self._used_at
-        return weighed(self._here, run, economy, self._writers, idle, due_at=due_at)
+        return weighed(
+            self._here, run, economy, self._writers, idle, due_at=due_at,
+            is_native=self._broker.native is not None,
+        )  # fmt: skip
 
     def _economy(self) -> Economy | None:
         model = self._here.settings.model
@@ -136,7 +139,9 @@ class Author:
             self._retry_from = 0
         if verdict is None:
             return report
-        self._here.last = replace(report, economics=as_told(verdict))
+        self._here.last = replace(
+            report, economics={**as_told(verdict), **(report.economics or {})}
+        )
         return self._here.last
 
     # In the background
