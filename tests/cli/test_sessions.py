@@ -72,7 +72,7 @@ def test_the_list_shows_sizes_and_pages(holdfast: Any, put: Any, talked: str) ->
     assert rest["next"] == ""
     assert rows[1]["session"] == talked
     assert rows[1]["messages"] == 41
-    assert "--after" in holdfast("sessions", "list", "--most", 1).text
+    assert f"--after '{first['next']}'" in holdfast("sessions", "list", "--most", 1).text
     (found,) = holdfast("sessions", "list", "ZEBRA", "--json").reports
     assert len(found["sessions"]) == 1
     assert "no such sessions" in holdfast("sessions", "list", "giraffe").text
@@ -84,6 +84,16 @@ def test_the_list_is_narrowed_by_day(holdfast: Any, talked: str) -> None:
     before = holdfast("sessions", "list", "--until", "2001-01-01", "--json").reports[0]
     assert (len(today["sessions"]), len(before["sessions"])) == (1, 0)
     assert holdfast("sessions", "list", "--since", "yesterday").code == 2
+    for year in ("0001-01-01", "9999-12-31"):
+        assert holdfast("sessions", "list", "--since", year, "--until", year).code == 0
+
+
+def test_a_mark_that_no_page_ended_with_is_refused(holdfast: Any, talked: str) -> None:
+    """One sentence, exit 2."""
+    for mark in ("junk", "0x1p+99999 x"):
+        seen = holdfast("sessions", "list", "--after", mark)
+        assert (seen.code, seen.out) == (2, b"")
+        assert "the page before ended with" in seen.err
 
 
 def test_show_sets_compactions_beside_cache_misses(
@@ -108,6 +118,36 @@ def test_show_sets_compactions_beside_cache_misses(
     picture = holdfast("sessions", "show", compacted).text
     assert "compacted  cache miss" in picture
     assert "1 cache miss (1 after a compaction), $0.04" in picture
+
+
+def test_show_of_an_imported_session_has_what_the_agent_wrote_down(holdfast: Any, put: Any) -> None:
+    """Usage in the answers themselves, priced where the model's prices are known."""
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 9_000, "output_tokens": 100}
+    answers = [
+        {"role": "user", "content": [{"type": "text", "text": "why?"}]},
+        {"id": "m1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+         "content": [{"type": "text", "text": "so"}], "usage": usage},
+    ]  # fmt: skip
+    (done,) = holdfast("import", put("a.json", answers), "--json").reports
+    (told,) = holdfast("sessions", "show", done["sessions"][0]["session"], "--json").reports
+    (turn,) = told["turns"]
+    assert (turn["position"], turn["input_tokens"], turn["cache_read_tokens"]) == (1, 9010, 9000)
+    assert turn["cost"] == pytest.approx((10 * 3 + 9_000 * 0.3 + 100 * 15) / 1e6)
+
+
+def test_sessions_rotate_where_the_settings_say_so(holdfast: Any, put: Any, tmp_path: Path) -> None:
+    """A compaction goes on in a child, which the parent's id leads to."""
+    (tmp_path / "holdfast.toml").write_text("[sessions]\nmode = 'rotate'\n")
+    messages = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"{at} " + "so " * 200}
+                for at in range(40)]  # fmt: skip
+    (done,) = holdfast("import", put("r.json", messages), "--json").reports
+    parent = done["sessions"][0]["session"]
+    (told,) = holdfast("sessions", "compact", parent, "--context-length", 6000, "--json").reports
+    assert (told["status"], told["previous"]) == ("compacted", parent)
+    assert told["session"] != parent
+    again = holdfast("sessions", "compact", parent, "--context-length", 6000)
+    assert again.code == 0
+    assert "compression" in holdfast("sessions", "tree", parent).text
 
 
 def test_show_without_usage(holdfast: Any, talked: str) -> None:

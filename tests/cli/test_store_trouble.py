@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.usefixtures("home")
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 @pytest.mark.parametrize("command", [("sessions", "list"), ("search", "x"), ("import", ".")])
@@ -46,18 +50,35 @@ def test_a_folder_that_cannot_be_made(holdfast: Any, tmp_path: Path, talked: str
     assert "cannot be made" in seen.err
 
 
-def test_a_store_in_a_folder_that_nobody_may_write_is_still_searched(
-    process: Any, talked: str, home: Path
-) -> None:
-    """Reading needs no leave to write; writing is refused in one sentence."""
+def as_others(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line without the right of root to write everywhere."""
+    command = [sys.executable, "-m", "holdfast", *map(str, arguments)]
     if os.geteuid() == 0:
-        pytest.skip("the owner of everything may write everywhere")
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may write everywhere, and there is no setpriv to give that up")
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+
+def test_a_store_in_a_folder_that_nobody_may_write_is_still_searched(
+    talked: str, home: Path, tmp_path: Path
+) -> None:
+    """Reading needs no leave to write; writing is refused in one sentence, and nothing changes."""
     folder = home / "holdfast" / "sessions"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     folder.chmod(0o500)
     try:
-        assert process("search", "module_7.py").code == 0
-        seen = process("sessions", "title", talked, "x")
+        found = as_others("search", "module_7.py")
+        refused = [
+            as_others("sessions", "title", talked, "x"),
+            as_others("import", tmp_path / "talk.json"),
+        ]
     finally:
         folder.chmod(0o700)
-    assert seen.code == 2
-    assert seen.err.count("\n") == 1
+    assert found.returncode == 0, found.stderr
+    for seen in refused:
+        assert (seen.returncode, seen.stdout) == (2, "")
+        assert seen.stderr.count("\n") == 1
+        assert "cannot be written" in seen.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from holdfast import check
 from holdfast.engine.oneshot import Compressed, compress
+from holdfast.pipeline.excerpts import excerpted
 from holdfast.pipeline.prune import excerpt, shrink_leaves, strip_thinking
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, media, result, talk, think, user
@@ -188,6 +189,19 @@ def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
     assert "characters left out" in text.text
     assert "hf-0123456789" in text.text
     assert excerpt(made, 0.1, "hf-0123456789") is made
+
+
+def test_an_excerpt_is_cut_between_words_and_of_data_between_fields() -> None:
+    """No piece of a name or number stands there that the output does not have."""
+    words = " ".join(f"word_{n}" for n in range(400))
+    whole = set(words.split())
+    shown = excerpted(words, 500).replace(excerpted(words, 500).split("\n")[1], "")
+    assert set(shown.split()) <= whole
+    rows = [{"flight_number": f"HAT{n:03}", "seat": "window", "note": "x" * 90} for n in range(9)]
+    told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 200)
+    assert told.startswith("flight_number: HAT000, HAT001")
+    assert "characters left out" in told
+    assert len(told) < 260
 
 
 def test_stripped_thinking_is_gone_whole() -> None:

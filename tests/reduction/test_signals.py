@@ -34,6 +34,7 @@ def test_every_shape_matches_its_examples_and_nothing_harmless(shape: Shape) -> 
         "\x1b[31merror\x1b[0m: it is broken",
         "✗ does the thing",
         "  ✕ returns null (3 ms)",
+        "src/a.ts:12:5 lint/style/useConst",
     ],
 )
 def test_errors_without_the_word_are_found_too(line: str) -> None:
@@ -209,3 +210,12 @@ def test_a_megabyte_of_any_sign_is_read_in_seconds(piece: str) -> None:
     signals.test_counts(text)
     signals.changed_files(text)
     assert time.process_time() - start < 6
+
+
+def test_what_pytest_says_of_a_failure_is_found_where_it_stands_alone() -> None:
+    """The line itself is looked at, and not the one before it."""
+    text = (
+        "test_a.py:3: in test_a\n    assert f() == 4\nE   assert 3 == 4\nE    +  where 3 = f()\nend"
+    )
+    assert signals.error_lines(text) == ("E   assert 3 == 4", "E    +  where 3 = f()")
+    assert signals.error_lines("start\nE   assert 3 == 4\nend") == ("E   assert 3 == 4",)

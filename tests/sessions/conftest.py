@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from holdfast import Compressor
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession, SessionInfo
 
@@ -33,10 +31,9 @@ def talk(start: int, count: int) -> list[Any]:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Store]:
-    """A store of its own."""
-    with open_store(tmp_path / "kept.db") as opened:
-        yield opened
+def kept(store: Store) -> Store:
+    """A store of its own, of each back-end."""
+    return store
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_an_original_is_kept_with_its_counts_once_and_goes_out_as_chat(
     store: Store, name: str
 ) -> None:
     """Sessions, messages, calls and results are those of the file; a second import adds nothing;
-    what goes out as OpenAI chat breaks a rule only where the file itself does.
+    what goes out as OpenAI chat passes `check`, mended only where the file itself is broken.
     """
     path = native(name)
     first = taken(store, path)
@@ -70,8 +70,9 @@ def test_an_original_is_kept_with_its_counts_once_and_goes_out_as_chat(
         found = survey(kept.messages)
         messages += len(kept.messages)
         calls, results = calls + len(found.calls), results + len(found.results)
-        out = load(json.loads(export(store, one.session, "openai-chat").data))
-        assert broken(out) == broken_in_file(source)
+        made = export(store, one.session, "openai-chat")
+        assert broken(load(json.loads(made.data))) == set()
+        assert set(made.mended) == broken_in_file(source)
     assert [len(first), messages, calls, results] == COUNTS[name]
     again = taken(store, path)
     assert [(one.added, one.is_new) for one in again] == [(0, False)] * len(first)

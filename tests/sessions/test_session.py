@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from holdfast.policy import Policy
 from holdfast.sessions.current import SessionField, current_session
 from holdfast.sessions.hooks import Compacted, Hooks, Switched
 from holdfast.sessions.session import Session
-from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import Lease, NewSession, SessionInfo
 
@@ -34,12 +31,6 @@ def talk(start: int, count: int) -> list[Any]:
         answer = f"Answer {number}. " + "so on " * 90
         found += [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
     return found
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "s.db") as opened:
-        yield opened
 
 
 def begun(store: Store, **options: Any) -> Session:

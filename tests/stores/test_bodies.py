@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 import zstandard
@@ -81,6 +82,13 @@ def test_the_text_beside_its_body_costs_little() -> None:
     alone = len(pack(body, "").packed)
     assert len(pack(body, text).packed) < alone + 16
     assert len(pack(body, f"Title\n{text}").packed) < 1.05 * alone
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_in_the_place_of_a_body_are_read_or_told(content: bytes) -> None:
+    """What a damaged file holds never comes out as an error of another kind."""
+    with suppress(zstandard.ZstdError):
+        unpack(Parts(Packed(b"", 0, b"")), "", 1, 0, b"\0" + content)
 
 
 @pytest.mark.parametrize("damaged", [b"\1not a frame", b"\7x", b"\1"])

@@ -83,7 +83,9 @@ def import_sessions(paths: Sequence[str], dry_run: bool, as_json: bool, **option
     if not places:
         return say("no agent's folder was found on this machine; name a file or a folder", 1)
     with _store(options, dry_run=dry_run) as store, _progress() as tell:
-        taken = list(_told(take_all(store, _found(places), dry_run=dry_run), tell))
+        mode = settings_from(options).sessions_mode
+        rows = take_all(store, _found(places), mode=mode, dry_run=dry_run)
+        taken = list(_told(rows, tell))
         if store is not None and not dry_run:
             _complete(store, tell)
     done = _summed(taken, dry_run=dry_run)

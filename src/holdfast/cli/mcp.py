@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -55,6 +56,8 @@ def mcp(
         show = Redactor(RedactionPolicy(personal=hide_personal))
         server = make_server(Offer(store, show), _version())
         if address is None:
+            if sys.stdin.isatty():
+                click.echo("holdfast: waiting for an agent on standard input", err=True)
             serve_stdio(server)
             return 0
         try:

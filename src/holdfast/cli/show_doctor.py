@@ -54,7 +54,7 @@ def _store(console: Console, state: StoreState) -> None:
     if health is not None:
         share = health.stored_bytes / health.text_bytes if health.text_bytes else 0.0
         rows |= {
-            "file": health.where,
+            "at": health.where,
             "database": f"{health.backend} {health.version}, schema {health.schema}",
             "holds": f"{counted(health.sessions, 'session')}, "
                      f"{counted(health.messages, 'message')}",

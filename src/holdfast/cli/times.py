@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +11,7 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 _DAY = "%Y-%m-%d"
+_DAY_SECONDS = 86_400
 _FORMATS = [_DAY, "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
 
 
@@ -28,7 +29,7 @@ def span_options(command: F) -> F:
 
 def since_of(given: datetime | None) -> float | None:
     """Return the moment in seconds since 1970."""
-    return None if given is None else given.timestamp()
+    return None if given is None else _seconds(given)
 
 
 def until_of(given: datetime | None) -> float | None:
@@ -36,7 +37,14 @@ def until_of(given: datetime | None) -> float | None:
     if given is None:
         return None
     is_day = given == given.replace(hour=0, minute=0, second=0)
-    return (given + timedelta(days=1) if is_day else given).timestamp()
+    return _seconds(given) + (_DAY_SECONDS if is_day else 0)
+
+
+def _seconds(given: datetime) -> float:
+    try:
+        return given.timestamp()
+    except (OverflowError, OSError, ValueError):  # a year that the system's clock cannot say
+        return given.replace(tzinfo=UTC).timestamp()
 
 
 def shown(seconds: float | None) -> str:

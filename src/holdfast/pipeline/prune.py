@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.digests import arguments_of, digest_of
+from holdfast.pipeline.excerpts import excerpted
 from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of
 from holdfast.pipeline.media import media_placeholder
 from holdfast.pipeline.tools import family_of
@@ -138,8 +139,8 @@ def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: 
 def excerpt(message: Message, share: float, reference: str) -> Message:
     """Return the message with its tool results cut to about `share` of their length.
 
-    The start and the end of each stay, and what is left out is counted; the last resort where the
-    newest messages alone are too large.
+    The start and the end of each stay, or of data the fields that are likely needed again, and what
+    is left out is counted; the last resort where the newest messages alone are too large.
     """
     parts = tuple(_squeezed(part, share, reference, message) for part in message.parts)
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
@@ -161,15 +162,10 @@ def _squeezed(part: Part, share: float, reference: str, message: Message) -> Par
 def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
     text = _text_of(result)
     keep = int(len(text) * share)
-    left_out = len(text) - keep
-    if left_out < _LEAST_CUT_CHARS or origin_of(text) != "real":
+    if len(text) - keep < _LEAST_CUT_CHARS or origin_of(text) != "real":
         return result
-    head, tail = keep * 2 // 3, keep - keep * 2 // 3
-    cut = f"\n[… {left_out:,} characters left out …]\n"
-    shown = f"{text[:head]}{cut}{text[len(text) - tail :]}"
-    return _with_text(
-        result, digest_text(f"excerpt of {len(text):,} characters\n{shown}", reference)
-    )
+    shown = f"excerpt of {len(text):,} characters\n{excerpted(text, keep)}"
+    return _with_text(result, digest_text(shown, reference))
 
 
 def strip_thinking(message: Message) -> Message:

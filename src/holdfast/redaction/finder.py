@@ -26,7 +26,7 @@ from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
-from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try
+from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try, is_within_word
 from holdfast.redaction.view import SIGNS
 
 
@@ -88,6 +88,14 @@ class Finder:
         return [*self._anchored.values(), *([] for _ in SIGNS)]
 
     @cached_property
+    def _words(self) -> list[bool]:
+        """For each literal, whether all of its tries want it at the start of a word."""
+        return [
+            all(isinstance(one, RuleTry) and one.starts_word for one in tries)
+            for tries in self._tries
+        ]
+
+    @cached_property
     def _automaton(self) -> Automaton:
         return Automaton([*self._anchored, *SIGNS])
 
@@ -95,9 +103,9 @@ class Finder:
         found: list[Span] = []
         budget = Budget(data, 64)
         covered = 0
-        tries = self._tries
+        tries, words = self._tries, self._words
         for number, start, end in hits:
-            if start < covered:
+            if start < covered or (words[number] and is_within_word(data, start)):
                 continue
             for one in tries[number]:
                 tried = one(data, start, end, covered)

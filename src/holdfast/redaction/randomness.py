@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from math import log2
+
+AT_ONCE = 8
+"""A value is asked about several times in a row; it is kept no longer than that."""
 
 _DIGIT = re.compile(rb"[0-9]")
 _HEX = re.compile(rb"^[0-9a-f]+$|^[0-9A-F]+$")
 
 
+@lru_cache(maxsize=AT_ONCE)
 def looks_random(value: bytes) -> bool:
     """Whether letters and digits alternate as they do in keys, and not as in names and paths."""
     body = value.strip(b"=")[:256]
@@ -27,6 +32,7 @@ def looks_random(value: bytes) -> bool:
     return size >= 16 and switches >= size * 0.38 and kinds.count(2) >= 4 and kinds.count(3) >= 4
 
 
+@lru_cache(maxsize=AT_ONCE)
 def is_unspeakable(value: bytes) -> bool:
     """Whether the letters of a value have runs of consonants that no word has."""
     if len(value) < 8 or not value.isalnum() or _is_identifier(value):

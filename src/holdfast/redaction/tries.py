@@ -45,6 +45,7 @@ class RuleTry:
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate]
+        self.starts_word = not rule.inside_word and not rule.before
         self._not_after = (
             re.compile(f"(?i)(?:{rule.not_after})$".encode()) if rule.not_after else None
         )
@@ -62,12 +63,11 @@ class RuleTry:
 
     def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Try the rule; a token that is broken in two gives two spans."""
-        rule = self.rule
         if self._literal and data[start:end] != self._literal:
             return None
-        if rule.before:
+        if self.rule.before:
             return Tried(self._around(data, start, end, covered), 0)
-        if not rule.inside_word and start and not starts_word(data, start):
+        if self.starts_word and start and not starts_word(data, start):
             return None
         found = self.pattern.at(data, start, start + REACH)
         read = 0
@@ -180,10 +180,22 @@ def _goes_on(data: bytes, at: int) -> bool:
 def starts_word(data: bytes, at: int) -> bool:
     r"""Whether nothing that belongs to a word stands before `at`; `\n`, `\u0022`, `%3D` do not."""
     before = data[at - 1]
-    if not (before == 95 or chr(before).isalnum()) or before > 127:
+    if not _IN_WORD[before]:
         return True
     if at >= 2 and data[at - 2] == 92:
         return before in b"nrtbf"
-    if at >= 3 and data[at - 3] == 37:
-        return True
-    return at >= 6 and data[at - 6 : at - 4] == b"\\u"
+    return (at >= 3 and data[at - 3] == 37) or (at >= 6 and data[at - 6 : at - 4] == b"\\u")
+
+
+def is_within_word(data: bytes, at: int) -> bool:
+    """Whether a word goes on at `at`, as far as one look tells: most literals are met so."""
+    return (
+        at > 5
+        and _IN_WORD[data[at - 1]] == 1
+        and data[at - 2] != 92
+        and data[at - 3] != 37
+        and data[at - 6] != 92
+    )
+
+
+_IN_WORD = bytes(c < 128 and (c == 95 or chr(c).isalnum()) for c in range(256))

@@ -30,7 +30,7 @@ _ERROR = re.compile(
     r"(?:(?:[\w$]{1,60}\.){0,8}[A-Z]\w{0,60}Error|Error|[Ff]atal error|[Ss]yntax error)"
     r"(?:\[\w{1,12}\]|: |:$|!|$| \[\w{1,40}\]: | (?:from|in|while|when|executing|running|calling"
     r"|response|reading|writing|opening|loading|parsing|occurred|fetching|code|near|\d))"
-    r"|^error(?:\[\w{1,12}\])?: "
+    r"|^error(?:\[\w{1,12}\]|  ?[A-Z]{1,6}\d{1,6})?: |^\s{0,8}error {2,8}\S"
     r"|^[Ee]rror (?!handling|logging|reporting|checking|wrapping)[a-z]{2,20}ing \S"
     r"|[:)\]-] (?:fatal )?error(?:\[[\w-]{1,40}\]| [A-Z]{1,5}\d{1,6})?: "
     r"|(?:^|[\s:(])(?<!except )(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}Error: \S"
@@ -47,6 +47,7 @@ _FAIL = re.compile(
 )
 _FAILED = re.compile(
     r"(?:^|[\s\]:>*•-] ?)[Ff]ailed (?:to|with|because|after) "
+    r"|^\s{0,8}[Ff]ailed(?:: +(?!0\b)\S| [1-9]| \S{0,200}[/.]\w)"
     r"|\b(?i:build|compilation|command|job|task|tests?|checks?|process|step|install(?:ation)?"
     r"|request|lint|authentication|connection|validation|verification|push|merge|deploy\w{0,6}"
     r"|assertion)(?: [^\s\"']{1,80}){0,8} failed\b"
@@ -55,10 +56,10 @@ _FAILED = re.compile(
 )
 _EXCEPTION = re.compile(
     r"(?:^|[\s:])(?:[\w$]{1,60}\.){0,10}\w{0,60}Exception(?:: \S|:?$| in thread )"
-    r"|^Caused by: |(?:Uncaught|Unhandled) .{0,60}xception"
+    r"|^Caused by: |(?:Uncaught|Unhandled) .{0,60}xception|^\s{0,8}exception: \S"
 )
 _DIAGNOSTIC = re.compile(
-    r"^\s*(?:vet: )?[^\s:\"'()]{1,200}\.\w{1,8}:\d{1,7}:\d{1,5}: "
+    r"^\s*(?:vet: )?[^\s:\"'()]{1,200}\.\w{1,8}:\d{1,7}:\d{1,5}:? "
     r"(?!warning|note|info|remark|hint)\S"
 )
 _NOT_FOUND = re.compile(
@@ -93,6 +94,8 @@ SHAPES: Final = (
             "Syntax error near line 3",
             "TypeError [ERR_INVALID_ARG_TYPE]: The \"path\" argument must be of type string",
             "error connecting to api.example.org",
+            "error TS5023: Unknown compiler option 'x'.",
+            "error  Unexpected token  no-undef",
             "FAILED tests/test_a.py::test_b - ValueError: bad",
         ),
         (
@@ -125,15 +128,17 @@ SHAPES: Final = (
         "ailed",
         _FAILED,
         ("Failed to compile.", "WARN failed to delete branch", "Build failed", "3 failed, 1 passed",
-         "assertion `left == right` failed", '{"conclusion":"failed"}'),
-        ('errors.New("failed to read")', "0 failed, 4 passed", "failed_count = 3"),
+         "assertion `left == right` failed", '{"conclusion":"failed"}', "Failed: 3 of 20 steps",
+         "failed tests/unit/test_a.py"),
+        ('errors.New("failed to read")', "0 failed, 4 passed", "failed_count = 3", "Failed: 0"),
         re.compile(r" (?:to|with|because|after) |\\?\"|[.,;:!)\x1b]|\s|\Z"),
     ),
     Shape(
         "xception",
         _EXCEPTION,
         ("java.lang.NullPointerException: x", 'Exception in thread "main" java.lang.Error',
-         "Caused by: java.io.IOException: closed", "System.InvalidOperationException: no"),
+         "Caused by: java.io.IOException: closed", "System.InvalidOperationException: no",
+         "exception: out of memory"),
         ("try { } catch (Exception e) {", "class A extends Exception {"),
     ),
     Shape(
@@ -159,6 +164,19 @@ SHAPES: Final = (
         ("zsh:1: command not found: timeout", "bash: foo: command not found"),
     ),
     Shape(
+        "ermission denied",
+        re.compile(r"(?:^\s*|[:\]] |[a-z] )[Pp]ermission denied"),
+        ("bash: ./x: Permission denied", "    permission denied while connecting",
+         "git@host: Permission denied (publickey)."),
+        ('errors.New("permission denied")',),
+    ),
+    Shape(
+        "ailure",
+        re.compile(r"^\s{0,8}(?:\[[^\]\n]{0,40}\] ?)?[Ff]ailure(?:: \S| (?:in|while|when|to) )"),
+        ("Failure: expected 3, got 4", "failure in step deploy"),
+        ("Failure modes are listed below", "0 failures"),
+    ),
+    Shape(
         "ERR_",
         re.compile(r"(?:^|[\s\[])ERR_[A-Z][A-Z_]{1,60}(?:[\s\]:]|$)(?!\s*=)"),
         ("\u2009ERR_PNPM_UNSUPPORTED_ENGINE\u2009 Unsupported environment", "  code: ERR_X_Y"),
@@ -176,8 +194,10 @@ SHAPES: Final = (
 END_SHAPES: Final = (
     Shape("not found", _NOT_FOUND, ("bash: foo: command not found", "Module not found: a"),
           ("a file that was not found in the index is skipped by the second pass (see below)",)),
-    Shape("ermission denied", _ANY, ("bash: ./x: Permission denied",)),
     Shape("onnection refused", _ANY, ("ssh: connect to host h port 22: Connection refused",)),
+    Shape("borted", re.compile(r"^\s{0,8}(?:\S{1,60}: )?[Aa]borted(?:[:!]| \(core|$)"),
+          ("Aborted (core dumped)", "Aborted!", "aborted: transaction rolled back"),
+          ("aborted runs are kept",)),
     Shape("imed out", _ANY, ("Command timed out after 120 s",)),
     Shape("egmentation fault", _ANY, ("Segmentation fault (core dumped)",)),
     Shape("Killed", re.compile(r"(?:^|\s)Killed\s*(?:$|:)"), ("Killed", "sh: line 1: 12 Killed"),
@@ -201,7 +221,7 @@ DETAIL_SIGN: Final = "\nE  "
 DETAIL: Final = re.compile(r"^E {2,}\S")
 """How pytest shows what was wrong."""
 
-DIAGNOSTIC_PLACE: Final = re.compile(r":\d{1,7}:\d{1,5}: ")
+DIAGNOSTIC_PLACE: Final = re.compile(r":(?<=[A-Za-z]:)\d{1,7}:\d{1,5}:? ")
 DIAGNOSTIC: Final = _DIAGNOSTIC
 """`path.go:12:5: message`, which needs no word for error."""
 

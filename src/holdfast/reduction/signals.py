@@ -71,7 +71,7 @@ def error_spans(text: str, most: int) -> list[tuple[int, int]]:
             _collect(found, text, lines, shape.pattern, most)
     _collect(found, text, _diagnostics(text), DIAGNOSTIC, most)
     if DETAIL_SIGN in text:
-        _collect(found, text, places(text, DETAIL_SIGN), DETAIL, most)
+        _collect(found, text, _details(text), DETAIL, most)
     if not text.isascii():
         for glyph in GLYPHS:
             _collect(found, text, places(text, glyph), GLYPH, most)
@@ -137,6 +137,7 @@ _SIGNS = Signs([shape.sign for shape in (*SHAPES, *END_SHAPES)])
 _JSON_HEADS = frozenset('{["')
 _STATUS_CHARS = 400
 _HEAD_CHARS = 1_024
+_TRIES = 20_000
 _END_CHARS = 2_048
 _NUMBER = r"\\?[\"']?\W{0,3}?(-?\d{1,10})\b"
 _EXIT = re.compile(rf"xit(?:(?:ed)?(?: with)?[ _-]?(?:code|status)|ed with|Code){_NUMBER}")
@@ -183,6 +184,17 @@ def _diagnostics(text: str) -> Iterator[tuple[int, int]]:
         first, last = line_at(text, found.start())
         yield first, last
         found = DIAGNOSTIC_PLACE.search(text, max(last, found.end()))
+
+
+def _details(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines that begin as those of pytest do; the sign holds the line break before."""
+    at = text.find(DETAIL_SIGN)
+    for _ in range(_TRIES):
+        if at < 0:
+            return
+        first, last = line_at(text, at + 1)
+        yield first, last
+        at = text.find(DETAIL_SIGN, max(last, at + 1))
 
 
 def _ends(text: str) -> tuple[tuple[int, int], ...]:

@@ -10,9 +10,13 @@ from msgspec.structs import replace
 
 from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.load import dump as dump_value
 from holdfast.dialects.loss import Loss
+from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.saved import unpack_view
+from holdfast.errors import CannotRepair
 from holdfast.pipeline.frame import recognise
 from holdfast.sessions.markdown import as_markdown
 from holdfast.sessions.rows import decoded
@@ -24,18 +28,21 @@ What: TypeAlias = Literal["log", "view"]
 
 
 class Exported(Struct, frozen=True):
-    """A session as text, and what the form could not hold."""
+    """A session as text, what the form could not hold, and what had to be mended."""
 
     data: bytes
     messages: int
     losses: tuple[Loss, ...] = ()
+    mended: tuple[str, ...] = ()
+    """Rules of the provider that the session itself broke, and the file does not."""
 
 
 def export(
     store: Store, info: SessionInfo, form: str, *, what: What = "log", generated: bool = True
 ) -> Exported:
-    """Return a session as `jsonl` (a message a line, in its own dialect), `markdown`, or in a
-    dialect; without `generated` what a compaction wrote is left out.
+    """Return a session as `jsonl` (a message a line, in its own dialect, as it is), `markdown`, or
+    in a dialect, mended so that its provider takes it as far as that invents nothing; without
+    `generated` what a compaction wrote is left out.
     """
     transcript = transcript_of(store, info, what=what)
     if not generated:
@@ -49,7 +56,20 @@ def export(
         lines = [dump(encode(one)) + b"\n" for one in transcript.messages]
         return Exported(b"".join(lines), len(lines))
     made = convert_transcript(transcript, dialect_named(form).name)
-    return Exported(dump(made.messages) + b"\n", len(made.transcript.messages), made.losses)
+    sound, mended = _mended(made.transcript)
+    value = made.messages if sound is made.transcript else dump_value(sound)
+    return Exported(dump(value) + b"\n", len(sound.messages), made.losses, mended)
+
+
+def _mended(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:
+    """Return what the provider takes, and the rules that were broken; as it is where a repair
+    would have to invent something.
+    """
+    try:
+        sound, actions = repair_transcript(transcript, profile_for(transcript.dialect, None))
+    except CannotRepair:
+        return transcript, ()
+    return sound, tuple(dict.fromkeys(action.rule for action in actions))
 
 
 def transcript_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -17,6 +18,8 @@ from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo
 from holdfast.transcript import Transcript
+
+Mode: TypeAlias = Literal["in-place", "rotate"]
 
 _NAMES_ITS_SESSIONS: frozenset[Agent] = frozenset(
     ("claude-code", "codex", "opencode", "pi", "hermes", "openhands")
@@ -54,11 +57,16 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 def take_all(
-    store: Store | None, found: Iterable[ImportedSession | NotReadable], *, dry_run: bool = False
+    store: Store | None,
+    found: Iterable[ImportedSession | NotReadable],
+    *,
+    mode: Mode = "in-place",
+    dry_run: bool = False,
 ) -> Iterator[Taken]:
     """Take sessions in the order in which they come; each is durable when it is yielded.
 
-    A dry run says the same and changes nothing; None is then a store that is not there yet.
+    `mode` is how later compactions of new ones are kept. A dry run says the same and changes
+    nothing; None is then a store that is not there yet.
     """
     for one in _parents_first(store, found):
         if isinstance(one, NotReadable):
@@ -66,13 +74,13 @@ def take_all(
         elif store is None or dry_run:
             yield looked_at(store, one)
         else:
-            yield take(store, one)
+            yield take(store, one, mode=mode)
 
 
-def take(store: Store, found: ImportedSession) -> Taken:
+def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Taken:
     """Take one session, whole or not at all; of one that is there only what is new is added."""
     name, there, rows, known = _compared(store, found)
-    info = there or _created(store, found, name)
+    info = there or _created(store, found, name, mode)
     if rows:
         store.append(info.id, rows)
         info = store.session(info.id)
@@ -193,11 +201,11 @@ def _rows(found: ImportedSession, keys: Iterable[str]) -> Iterator[NewMessage]:
         yield new_message(message, tokens, time=time, key=key, generated=at in summaries)
 
 
-def _created(store: Store, found: ImportedSession, name: str) -> SessionInfo:
+def _created(store: Store, found: ImportedSession, name: str, mode: Mode) -> SessionInfo:
     new = NewSession(
         dialect=found.transcript.dialect, title=found.title, model=found.model,
         source=found.agent, source_id=name, cwd=found.cwd, started=found.started,
-        frame=_frame(found.transcript),
+        frame=_frame(found.transcript), mode=mode,
         kind="subagent" if _is_subagent(found) else "main",
     )  # fmt: skip
     lineage = found.lineage

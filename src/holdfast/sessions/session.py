@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.conversation import Step, first_int, prompt_tokens_of
+from holdfast.engine.conversation import Step
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, LeaseLost
 from holdfast.pipeline.media import without_older_media
@@ -24,6 +24,7 @@ from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
 from holdfast.sessions.rows import new_message, payloads
 from holdfast.sessions.too_long import refusal_of
+from holdfast.sessions.usage import turn_usage
 from holdfast.stores.store import Store
 from holdfast.stores.values import (
     Descent,
@@ -33,7 +34,6 @@ from holdfast.stores.values import (
     NewView,
     Pin,
     SessionInfo,
-    TurnUsage,
 )
 from holdfast.transcript import Kept, View
 
@@ -159,15 +159,9 @@ class Session:
         """Take what the provider reported for the last request; it corrects the estimates."""
         self._fresh()
         self._engine.update_from_response(usage)
-        row = TurnUsage(
-            position=self._engine.length, model=self._info.model,
-            input_tokens=prompt_tokens_of(usage),
-            output_tokens=first_int(
-                usage, "completion_tokens", "output_tokens", "candidatesTokenCount"
-            ),
-            cache_read_tokens=_cached(usage),
-            cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
-            cost=cost, view=self._info.view,
+        row = turn_usage(
+            usage, position=self._engine.length, model=self._info.model, cost=cost,
+            view=self._info.view,
         )  # fmt: skip
         self._store.add_usage(self.id, row)
 
@@ -492,16 +486,6 @@ class Session:
         between = _Between(self.id, self._info.view, Raw(self._engine.snapshot()))
         self._store.save_state(self.id, msgspec.json.encode(between))
         self._known_state = self._engine.state
-
-
-def _cached(usage: Mapping[str, Any]) -> int:
-    """Return how many tokens of a prompt the provider had in its cache."""
-    found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount")
-    for name in ("prompt_tokens_details", "input_tokens_details"):
-        inner = usage.get(name)
-        if isinstance(inner, Mapping):
-            found = found or first_int(cast("Mapping[str, Any]", inner), "cached_tokens")
-    return found
 
 
 def _kept_positions(view: View) -> set[int]:

@@ -47,8 +47,18 @@ def pack(body: bytes, text: str) -> Packed:
 def unpack(
     tx: Statements, tenant: str, key: BodyKey, parts: int, packed: bytes
 ) -> tuple[bytes, bytes]:
-    """Return a body and its text, in UTF-8, from a row of `bodies`."""
+    """Return a body and its text, in UTF-8, from a row of `bodies`.
+
+    Raises `zstandard.ZstdError` where it is damaged.
+    """
     content = content_of(tx, tenant, key, parts, packed)
+    try:
+        return _parted(content)
+    except (IndexError, msgspec.DecodeError) as error:
+        raise zstandard.ZstdError("not what was packed") from error
+
+
+def _parted(content: bytes) -> tuple[bytes, bytes]:
     head, start = _from_varint(content, 0)
     stop = start + (head >> 1)
     body = content[start:stop]

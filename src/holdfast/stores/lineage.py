@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 
-from holdfast.errors import AmbiguousSession, Conflict, UnknownSession
+from holdfast.errors import AmbiguousSession, Conflict, InvalidSetting, UnknownSession
 from holdfast.stores.bodies import pack
 from holdfast.stores.database import BodyKey, Row, Statements, Value
 from holdfast.stores.log import clip, pieces, tokens_of
@@ -137,9 +137,9 @@ def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, af
     """Return sessions that were in use between `since` and `until`, the last used first."""
     conditions, values = _conditions(space, wanted)
     if after:
-        updated, _, last_id = after.partition(" ")
+        updated, last_id = _mark(after)
         conditions.append("(s.updated < ? OR (s.updated = ? AND s.id < ?))")
-        values += (float.fromhex(updated), float.fromhex(updated), last_id)
+        values += (updated, updated, last_id)
     rows = tx.rows(
         f"{SELECT} WHERE {' AND '.join(conditions)} ORDER BY s.updated DESC, s.id DESC LIMIT ?",
         (*values, most + 1),
@@ -148,6 +148,15 @@ def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, af
     last = sessions[-1] if sessions else None
     more = f"{last.updated.hex()} {last.id}" if last and len(rows) > most else ""
     return Page(sessions, more)
+
+
+def _mark(after: str) -> tuple[float, str]:
+    """Return the time and id that a page ended with."""
+    updated, _, last_id = after.partition(" ")
+    try:
+        return float.fromhex(updated), plain(last_id)
+    except (ValueError, OverflowError):
+        raise InvalidSetting("after", after, "the mark that the page before ended with") from None
 
 
 def lineage(space: Space, tx: Statements, session_id: str) -> tuple[SessionInfo, ...]:

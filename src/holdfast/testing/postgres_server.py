@@ -45,13 +45,15 @@ def postgres_server() -> Generator[PostgresServer]:
         shutil.chown(folder, account)
         folder.chmod(0o755)
         binaries = _reachable(binaries, folder, account)
-    # the end of the pipe closes with this process, however it ends
+    # the end of the pipe closes with this process, however it ends; what ends the group of this
+    # process, as Ctrl-C does, must not end the watch
     watch = subprocess.Popen(
         ["sh", "-c", _WATCH, str(binaries), str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         user=account,
+        start_new_session=True,
     )
     server = PostgresServer(binaries, folder, account)
     try:

@@ -109,3 +109,11 @@ def test_emphasis_and_list_marks_stay_outside() -> None:
     """Bullets and numbers before a rule are not part of it, the words in bold are."""
     assert constraints("1. **Never** log secrets.") == ("**Never** log secrets.",)
     assert constraints("  * Only flag real bugs") == ("Only flag real bugs",)
+
+
+def test_a_short_line_knows_the_sentence_that_states_its_rule() -> None:
+    """Where there is no room for the line, that sentence stands for it."""
+    [rule] = weighed_constraints("I am willing to pay up to $100. Is there another option?")
+    assert rule.core == "I am willing to pay up to $100."
+    [rule] = weighed_constraints("Never push to main.")
+    assert rule.core == ""

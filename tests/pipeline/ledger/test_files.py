@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.pipeline.effects import Effect
-from holdfast.pipeline.ledger import Fact, FileState, Ledger, update
+from holdfast.pipeline.ledger import Around, Fact, FileState, Ledger, summarise, update
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import ToolCall
 
@@ -186,3 +186,21 @@ def test_what_exists_is_what_a_simple_model_says(done: list[tuple[str, str, str]
             gone[path] = action == "delete"
     files = update(Ledger(), rows).files
     assert {path: state.deleted for path, state in files.items()} == gone
+
+
+def test_a_path_that_was_put_together_is_told_as_its_call_names_it(ledger_of: LedgerOf) -> None:
+    """Its folder stands beside it; one call that has the whole path is enough to show that."""
+    made = [user("Go."), assistant(call("bash", command="cd sub && touch deep/a.py")), result("ok")]
+    told = summarise(ledger_of(*made), Around(4_000)).sections["files"]
+    assert [entry.text for entry in told] == ["deep/a.py: created (sub/)"]
+    made += [assistant(call("Edit", file_path="sub/deep/a.py", old_string="x")), result("ok")]
+    told = summarise(ledger_of(*made), Around(4_000)).sections["files"]
+    assert [entry.text for entry in told] == ["sub/deep/a.py: created, changed"]
+
+
+def test_a_name_that_was_put_together_from_pieces_is_not_quoted(ledger_of: LedgerOf) -> None:
+    """The command tells it; a name that stands in it as a whole is one of its files."""
+    loop = "for f in one two; do touch docs/$f.md; done; touch docs/three.md"
+    ledger = ledger_of(user("Go."), assistant(call("bash", command=loop)), result("ok"))
+    assert list(ledger.files) == ["docs/three.md"]
+    assert [fact.text for fact in ledger.commands] == [f"`{loop}`"]

@@ -42,12 +42,27 @@ def test_lines_stand_in_the_text_in_their_order(text: str, most: int) -> None:
 
 @given(text=TEXTS, most=st.integers(1, 12))
 def test_no_line_is_left_out_for_one_that_holds_less(text: str, most: int) -> None:
-    """Whatever is left out is worth at most what the least of those that stay is worth."""
+    """What is left out names nothing new, or is worth at most what the last of the others is."""
     found, everything = lines_of(text, most), lines_of(text, 10_000)
     assert len(found) == min(most, len(everything))
     kept = {line.text for line in found}
-    left = [line.worth for line in everything if line.text not in kept]
-    assert max(left, default=0.0) <= min((line.worth for line in found), default=1.0)
+    known = {term for line in found for term in line.terms}
+    least = min((line.worth for line in found), default=1.0)
+    for line in everything:
+        assert line.text in kept or known.issuperset(line.terms) or line.worth <= least
+
+
+def test_lines_that_say_something_new_stand_before_those_that_repeat() -> None:
+    """Of many lines that name the same things one stays, and there is room for another name."""
+    text = "".join(f"alpha_one beta_two gamma_six {'x' * n}\n" for n in range(40))
+    found = [line.text for line in lines_of(f"{text}the rest of it stands in delta_four\n", 2)]
+    assert found == ["alpha_one beta_two gamma_six", "the rest of it stands in delta_four"]
+
+
+def test_of_many_lines_only_those_with_a_new_name_stay() -> None:
+    """Beyond a few lines each one that stays names something that no better one does."""
+    text = "".join(f"item_{n % 30} and item_{(n + 1) % 30} {'x' * n}\n" for n in range(200))
+    assert len(lines_of(text, 64)) <= 30
 
 
 def test_the_best_line_stays_where_many_before_it_are_alike() -> None:

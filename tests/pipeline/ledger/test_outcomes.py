@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.pipeline.ledger import Fact, Ledger
-from holdfast.testing import assistant, call, result, user
+from holdfast.pipeline.ledger import Fact, Ledger, facts_of
+from holdfast.pipeline.prune import answered_calls
+from holdfast.testing import assistant, call, result, talk, user
 from holdfast.transcript import ToolCall
 
 LedgerOf = Callable[..., Ledger]
@@ -292,3 +293,24 @@ def test_a_mask_or_a_folder_is_no_file(command: str, ledger_of: LedgerOf) -> Non
     """Which files it means is not written anywhere."""
     ledger = ledger_of(*run((command, "")))
     assert not [path for path, state in ledger.files.items() if state.is_touched]
+
+
+def test_a_failure_that_a_successful_command_tells_of_is_no_blocker(ledger_of: LedgerOf) -> None:
+    """It stands among the lines, with more weight than they have; a passed test run tells none."""
+    output = "starting\nError: cannot reach queue_a\ngoes on\nexit code 0"
+    ledger = ledger_of(*run(("make deploy", output)))
+    assert ledger.errors == {}
+    assert [fact.worth > 0 for fact in ledger.lines.values() if "queue_a" in fact.text] == [True]
+    passed = "Error: cannot reach queue_a\n== 3 passed in 0.1s ==\nexit code 0"
+    ledger = ledger_of(*run(("pytest", passed)))
+    assert not any(fact.worth for fact in ledger.lines.values())
+
+
+def test_an_old_look_that_found_nothing_is_told_without_reading_lines() -> None:
+    """Where no flag says that it failed, the first words do."""
+    told = "<tool_use_error>File does not exist.</tool_use_error>"
+    look = assistant(call("Read", file_path="a.py"))
+    messages = talk(user("Look."), look, result(told)).messages
+    calls = answered_calls(messages)[2]
+    found = [fact.text for fact in facts_of(messages[2], calls, lines=False)]
+    assert told in found

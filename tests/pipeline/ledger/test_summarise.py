@@ -360,3 +360,33 @@ def test_the_cost_of_a_character_is_measured_on_the_ledger(ledger_of: LedgerOf) 
     chinese = ledger_of(user("请检查这个文件并修复它。" * 20))
     assert tokens_per_char(chinese, COUNTER) > tokens_per_char(english, COUNTER) >= 0.1
     assert tokens_per_char(Ledger(), COUNTER) > 0
+
+
+def failures(count: int, lines: int) -> list[Message | ToolResult]:
+    """Commands that failed, each with some lines about it."""
+    made: list[Message | ToolResult] = [user("Try all.")]
+    for number in range(count):
+        told = "".join(f"Error: part {part} of step_{number} broke\n" for part in range(lines))
+        made += [assistant(call("bash", command=f"make step_{number}")),
+                 result(f"{told}exit code 2")]  # fmt: skip
+    return made
+
+
+def test_every_open_failure_is_named_before_one_is_told_in_full(ledger_of: LedgerOf) -> None:
+    """Where not all lines of all failures have room, each still has its first."""
+    ledger = ledger_of(*failures(12, 8))
+    blocked = summarise(ledger, Around(6_000)).sections["blocked"]
+    told = "\n".join(entry.text for entry in blocked)
+    assert all(f"part 0 of step_{number} broke" in told for number in range(12))
+    assert sum(len(entry.text) for entry in blocked) <= 6_000 * 0.2
+
+
+def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: LedgerOf) -> None:
+    """What one of them printed stays where another one ran after it."""
+    folder = "/srv/projects/" + "deep/" * 18
+    made: list[Message | ToolResult] = [user("Look.")]
+    for name, output in (("one.py", "alpha_value = 31"), ("two.py", "omega_value = 32")):
+        made += [assistant(call("bash", command=f"python {folder}{name}")), result(output)]
+    text = render_summary(summarise(ledger_of(*made), Around(4_000)), COUNTER, 4_000)
+    assert "alpha_value" in text
+    assert "omega_value" in text

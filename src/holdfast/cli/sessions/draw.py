@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -36,7 +37,7 @@ def show_page(page: Page) -> None:
         ])  # fmt: skip
     _print_columns(console, rows)
     if page.next:
-        print_line(console, Text(f"\nmore: --after {page.next}", "dim"))
+        print_line(console, Text(f"\nmore: --after {shlex.quote(page.next)}", "dim"))
 
 
 def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:

@@ -24,7 +24,7 @@ def show_session(told: Told, most: int) -> None:
     """Print a session; of its requests the newest `most`."""
     console, info = console_for(), told.info
     print_line(console, line_of(info))
-    grid = _grid("left", "left")
+    grid = _grid("left", "left", folds=True)
     for name, value in (
         ("from", f"{info.source} {info.source_id}".strip()), ("model", info.model),
         ("goal", info.goal), ("folder", info.cwd),
@@ -108,8 +108,9 @@ def _named(counts: Mapping[str, int]) -> str:
     return ", ".join(shown_names) + (f" and {more} more" if more > 0 else "")
 
 
-def _grid(*columns: str) -> Table:
+def _grid(*columns: str, folds: bool = False) -> Table:
     grid = Table.grid(padding=(0, 2))
     for justify in columns:
-        grid.add_column(justify="right" if justify == "right" else "left", overflow="fold")
+        side = "right" if justify == "right" else "left"
+        grid.add_column(justify=side, overflow="fold", no_wrap=not folds)
     return grid

@@ -36,9 +36,10 @@ def command(
 ) -> int:
     """Write a session to a file.
 
-    Messages that nobody changed are written byte for byte as they came. What a dialect cannot
-    hold is said on standard error; it is still in the store. With --json that is one object, on
-    standard error where the session goes to standard output.
+    As jsonl messages are written byte for byte as they came. In a dialect the session is mended so
+    that its provider takes it, as far as that invents nothing. What was mended, and what the
+    dialect cannot hold, is said on standard error; the store keeps all as it was. With --json that
+    is one object, on standard error where the session goes to standard output.
 
     \b
     holdfast sessions export 20260131-1200 -o session.jsonl
@@ -59,11 +60,13 @@ def _tell(info: SessionInfo, to: str, output: str, made: Exported, *, as_json: b
     if as_json:
         losses = [to_builtins(loss) for loss in made.losses]
         row = {"session": info.id, "to": to, "output": output, "messages": made.messages,
-               "losses": losses}  # fmt: skip
+               "losses": losses, "mended": made.mended}  # fmt: skip
         click.echo(dump(row), err=to_stderr)
         return
     if not to_stderr:
         click.echo(f"{info.id}: {made.messages:,} messages written to {label(output)}")
+    if made.mended:
+        click.echo(f"holdfast: mended: {', '.join(made.mended)}", err=True)
     for loss in made.losses[:_SHOWN_LOSSES]:
         click.echo(f"holdfast: left out of message {loss.index}: {loss.what}", err=True)
     if len(made.losses) > _SHOWN_LOSSES:

@@ -7,10 +7,14 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
+from holdfast.caching.prices import Prices
+from holdfast.catalog.prices import prices_of
 from holdfast.cli.inputs import json_option
 from holdfast.cli.sessions.rows import print_row, row_of, session_argument
 from holdfast.cli.sessions.turns import Step, Totals, Turn, steps_of, totals_of, turns_of
 from holdfast.cli.store import opened, store_options
+from holdfast.errors import MissingExtra
+from holdfast.sessions.usage import usage_in
 from holdfast.stores.store import Store
 from holdfast.stores.values import Pin, SessionInfo
 
@@ -40,7 +44,8 @@ def command(session: str, most: int, as_json: bool, **options: Any) -> int:
     """Show a session: what it is, its compactions, cache misses and cost.
 
     A request misses the cache where it reads less from it than the one before; the picture sets
-    the compactions beside the misses. What was said is printed by `holdfast sessions read`.
+    the compactions beside the misses. Of an imported session it is what the agent wrote down. What
+    was said is printed by `holdfast sessions read`.
 
     \b
     holdfast sessions show 20260131-1200
@@ -60,17 +65,26 @@ def _told(store: Store, info: SessionInfo) -> Told:
     roles: dict[str, int] = {}
     tools: dict[str, int] = {}
     generated = 0
-    for row in store.read(info.id):
+    rows = store.read(info.id)
+    for row in rows:
         roles[row.role] = roles.get(row.role, 0) + 1
         generated += row.generated
         for tool in row.tools:
             tools[tool] = tools.get(tool, 0) + 1
-    turns = turns_of(store.usage(info.id))
+    turns = turns_of(store.usage(info.id) or usage_in(rows), _prices)
     return Told(
         info=info, roles=roles, tools=dict(sorted(tools.items(), key=lambda one: -one[1])),
         generated=generated, pins=store.pins(info.id),
         steps=steps_of(store.views(info.id), info.view), turns=turns, totals=totals_of(turns),
     )  # fmt: skip
+
+
+def _prices(model: str) -> Prices | None:
+    """Return what a model costs, None where that is not known here."""
+    try:
+        return prices_of(model)
+    except MissingExtra:
+        return None
 
 
 def _row(told: Told) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from holdfast.caching.prices import Prices
 from holdfast.report import Report
 from holdfast.stores.values import StoredView, TurnUsage
 
@@ -23,6 +25,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     cache_read_tokens: int
     cache_write_tokens: int
     cost: float | None
+    """In dollars: as it was reported, else by the prices of the model where they are known."""
     view: int
     compacted: bool
     """Whether another view was sent than the time before."""
@@ -62,8 +65,13 @@ class Totals(Struct, frozen=True, kw_only=True):
     """None where no request says what it cost."""
 
 
-def turns_of(usage: Sequence[TurnUsage]) -> list[Turn]:
+PricesOf: TypeAlias = Callable[[str], Prices | None]
+
+
+def turns_of(usage: Sequence[TurnUsage], prices_of: PricesOf) -> list[Turn]:
     """Return the requests in order."""
+    known: dict[str, Prices | None] = {one.model: None for one in usage if one.cost is None}
+    known = {model: prices_of(model) for model in known}
     found: list[Turn] = []
     for at, one in enumerate(usage):
         before = usage[at - 1] if at else None
@@ -71,11 +79,24 @@ def turns_of(usage: Sequence[TurnUsage]) -> list[Turn]:
             position=one.position, time=one.time, model=one.model,
             input_tokens=one.input_tokens, output_tokens=one.output_tokens,
             cache_read_tokens=one.cache_read_tokens, cache_write_tokens=one.cache_write_tokens,
-            cost=one.cost, view=one.view,
+            cost=_cost(one, known.get(one.model)), view=one.view,
             compacted=before is not None and one.view != before.view,
             cache_miss=before is not None and one.cache_read_tokens < before.cache_read_tokens,
         ))  # fmt: skip
     return found
+
+
+def _cost(one: TurnUsage, prices: Prices | None) -> float | None:
+    if one.cost is not None or prices is None:
+        return one.cost
+    here = prices.at(one.input_tokens)
+    plain = max(one.input_tokens - one.cache_read_tokens - one.cache_write_tokens, 0)
+    return (
+        one.cache_read_tokens * here.cache_read
+        + one.cache_write_tokens * here.cache_write_5m
+        + plain * here.input
+        + one.output_tokens * here.output
+    ) / 1e6
 
 
 def totals_of(turns: Sequence[Turn]) -> Totals:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.cues import CueTable, cue_table, fields_of, lines_with_cues
 from holdfast.pipeline.dialogue.language import language_once
@@ -28,6 +29,8 @@ class Constraint(Struct, frozen=True, gc=False):
     strength: int
     pasted: bool = False
     """It stands in code, in a log or in the middle of a long document."""
+    core: str = ""
+    """Of a line of several sentences the one that states the rule, "" where it is all of it."""
 
 
 def constraints(text: str) -> tuple[str, ...]:
@@ -68,7 +71,9 @@ def _weighed(text: str) -> Iterator[Constraint]:
         pasted = machine or in_document(index, len(lines))
         least = 3 if machine else 1
         if len(line) <= _WHOLE_LINE_CHARS:
-            yield _constraint(line, strength, least, pasted=pasted)
+            rule = _constraint(line, strength, least, pasted=pasted)
+            core = _core(table, line, language) if rule.strength else ""
+            yield replace(rule, core=core) if core and core != rule.text else rule
             continue
         for piece, words in sentences_with_words(line):
             strength = _strength(table, piece, words, language)
@@ -78,6 +83,15 @@ def _weighed(text: str) -> Iterator[Constraint]:
 def _constraint(piece: str, strength: int, least: int, *, pasted: bool) -> Constraint:
     shown = trimmed(piece) if strength >= least else ""
     return Constraint(shown, strength if len(shown) >= _LEAST_CHARS else 0, pasted)
+
+
+def _core(table: CueTable, line: str, language: Callable[[], str]) -> str:
+    """Return the sentence of a line that states most, "" where there is only one."""
+    pieces = list(sentences_with_words(line))
+    if len(pieces) < 2:
+        return ""
+    strengths = [_strength(table, piece, words, language) for piece, words in pieces]
+    return trimmed(pieces[strengths.index(max(strengths))][0])
 
 
 def _by_strength(rule: Constraint) -> int:

@@ -20,7 +20,7 @@ FactKind: TypeAlias = Literal[
 """What a fact tells.
 
 ask         what the user wrote, verbatim
-constraint  a sentence of the user's that states a rule or preference
+constraint  a line of the user's that states a rule or preference; `key` is its sentence alone
 question    a question of the agent's to the user
 decision    a sentence of the agent's that tells a choice or a finding
 said        what the agent wrote beside its calls
@@ -57,7 +57,8 @@ class Fact(Struct, frozen=True, gc=False):
     was: str = ""
     """The value that a slot had before, where the text says so; the id of a started process."""
     head: str = ""
-    """Where a line stands: the call or speaker."""
+    """Where a line stands: the call or speaker; of a file how the call names it, where that is
+    only the end of its path."""
     worth: float = 0.0
     """What it is worth beside its terms."""
 
@@ -127,6 +128,8 @@ class FileState(Struct, frozen=True, gc=False):
     """The lines that were seen or changed last."""
     last: str = ""
     at: int = -1
+    written: str = ""
+    """How its calls name it, where none has the whole path: the end of the path."""
 
     @property
     def is_touched(self) -> bool:

@@ -15,6 +15,8 @@ _MOST_READ_CHARS = 24_000
 _SHOWN_CHARS = 240
 _LEAST_CHARS = 8
 _MOST_TERMS = 12
+_FEW = 24
+"""So many lines of a text stand for themselves; others must name something new."""
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\||\t|:(?!\d))")
 """What tools put before the lines of a file."""
 _DEFINES = re.compile(
@@ -47,7 +49,7 @@ class Line(Struct, frozen=True, gc=False):
 
 
 def lines_of(text: str, most: int) -> list[Line]:
-    """Return the `most` lines that hold most, in the order of the text, each once."""
+    """Return at most `most` lines that hold most, in the order of the text, each once."""
     found: dict[str, Line] = {}
     for raw, runs in _pieces(_ends(text)):
         if raw[:1] in _STARTS and (number := _NUMBERED.match(raw)):
@@ -61,11 +63,27 @@ def lines_of(text: str, most: int) -> list[Line]:
         if terms := terms_in(runs, _MOST_TERMS):
             found[shown] = Line(shown, terms, _DEFINES(raw) is not None)
     lines = list(found.values())
-    if len(lines) <= most:
+    if len(lines) <= min(most, _FEW):
         return lines
+    return [lines[place] for place in sorted(_most_telling(lines, most))]
+
+
+def _most_telling(lines: list[Line], most: int) -> list[int]:
+    """Return the places of the lines that hold most: beyond a few only those with a new term."""
+    kept: list[int] = []
+    known: set[str] = set()
+    others: list[int] = []
     worths = [line.worth for line in lines]
-    best = sorted(range(len(lines)), key=worths.__getitem__, reverse=True)[:most]
-    return [lines[place] for place in sorted(best)]
+    for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
+        if len(kept) >= most:
+            break
+        terms = lines[place].terms
+        if known.issuperset(terms):
+            others.append(place)
+            continue
+        known.update(terms)
+        kept.append(place)
+    return kept + others[: max(min(most, _FEW) - len(kept), 0)]
 
 
 _STARTS = frozenset(" \t0123456789")

@@ -14,12 +14,14 @@ from holdfast.reduction.signs import Signs
 
 _MOST_ERRORS = 12
 _MOST_OF_A_LOOK = 3
+_MOST_MENTIONED = 6
 _HEAD_CHARS = 400
 _FRAME_CHARS = 1_000
 _WHOLE_CHARS = 300
 _FAILURES = Signs((
     "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
-    "Traceback", "ERR", "not ok ", "imed out", "borted",
+    "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
+    "✕", "❌", "\n×", "\n ×",
 ))  # fmt: skip
 _REJECTIONS = (
     "doesn't want to proceed", "tool use was rejected", "rejected by user", "user chose not to",
@@ -58,6 +60,8 @@ class Outcome(Struct, frozen=True):
     """The id under which it goes on in the background, "" where it does not."""
     errors: tuple[str, ...]
     """The lines that tell what went wrong."""
+    mentioned: tuple[str, ...] = ()
+    """Lines that look as if something went wrong, of a call that reports success."""
 
 
 def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> Outcome:
@@ -71,11 +75,16 @@ def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> 
     start = first.lower()
     refused = is_error or _is_refusal(start)
     looked = is_look(command) if command else family in _LOOKING
+    mentioned: tuple[str, ...] = ()
     if looked:
         errors = _of_look(output, first, is_known=refused or code not in (None, 0))
         failed = code != 0 if code is not None else refused or bool(errors)
+        if not failed and signals.has_diagnostics(first):
+            mentioned = (whole_words(first, signals.SHOWN_CHARS),)
     else:
         errors = _of_work(command, output, code, refused=refused)
+        if errors and code == 0 and not masks_failures(command):
+            errors, mentioned = (), errors[:_MOST_MENTIONED]
         failed = bool(code or errors) if code is not None else refused or bool(errors)
         if family not in _RUNNERS:
             failed = code != 0 if code is not None else refused
@@ -85,7 +94,7 @@ def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> 
     found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
     return Outcome(
         code, failed, first if refused and _is_rejection(start) else "", looked,
-        found[1] if found else "", errors,
+        found[1] if found else "", errors, mentioned,
     )  # fmt: skip
 
 
@@ -100,7 +109,8 @@ def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:
 
 
 def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
-    if code == 0 and not (command and masks_failures(command) and _has_sign(output)):
+    """Return the lines that look as if something went wrong, whatever the status says."""
+    if code == 0 and not command:
         return ()
     if not (code or refused or _has_sign(output)):
         return ()

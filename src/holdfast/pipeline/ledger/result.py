@@ -25,7 +25,7 @@ HEAD_CHARS = 90
 _COMMAND_CHARS = 240
 _TARGET_CHARS = 160
 _FIRST_LINE_CHARS = 120
-_MOST_LINES = 24
+_MOST_LINES = 64
 _MOST_ARGUMENT_LINES = 12
 _MOST_FIELDS = 40
 _MOST_FAILING = 12
@@ -44,16 +44,18 @@ _OUTCOMES = frozenset((
 ))  # fmt: skip
 _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
 _OUTCOME = 2.0
-_DONE = 6.0
-_CHANGED = 3.0
-_NOT_FOUND = 20.0
+_DONE = 8.0
+_CHANGED = 4.0
+_NOT_FOUND = 40.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
+_MENTIONED = 6.0
+"""What a line about a failure is worth where the command did its work all the same."""
 _DEED_COMMANDS = (
     "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
     "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
     "docker push", "kubectl apply", "terraform apply",
 )  # fmt: skip
-_RAN = 1.0
+_RAN = 4.0
 _LOOKED = 0.1
 _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
@@ -140,12 +142,13 @@ class _Result:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-        if end.looked and end.errors:
+        missing = end.errors if end.looked else ()
+        if missing or end.mentioned:
             # after the other lines: of one that stands in both the last counts
-            head = cut(key, HEAD_CHARS)
-            for line in end.errors:
+            head, worth = cut(key, HEAD_CHARS), _NOT_FOUND if missing else _MENTIONED
+            for line in missing or end.mentioned:
                 yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
-                           head=head, worth=_NOT_FOUND)  # fmt: skip
+                           head=head, worth=worth)  # fmt: skip
 
     def _todo(self) -> Iterator[Fact]:
         if state := todo_text(self.arguments):
@@ -195,12 +198,35 @@ class _Result:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
         if kind == "file" and effect.action != "read" and not _names_file(effect):
             return
+        if kind == "file" and self._is_pieced(effect):
+            return
         # which part of a command went wrong is not known: the others did what they say
         failed = self.end.failed and not by_command
         is_start = effect.action == "start"
         known = self._started() if is_start else ""
+        head = key if is_start else self._written(effect) if kind == "file" else ""
         yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
-                   effect=effect, was=known, head=key if is_start else "")  # fmt: skip
+                   effect=effect, was=known, head=head)  # fmt: skip
+
+    def _is_pieced(self, effect: Effect) -> bool:
+        """Return whether a name was put together from a variable or a brace.
+
+        Such a name stands nowhere, so it cannot be quoted; the command that made it can.
+        """
+        name = effect.path.rpartition("/")[2]
+        return ("$" in self.line or "{" in self.line) and name not in self.line
+
+    def _written(self, effect: Effect) -> str:
+        """Return the end of a path that stands in the call, "" where all of it does.
+
+        A folder such as the one that a tool was told to work in may stand there by itself.
+        """
+        given = self.call.arguments if self.call is not None else ""
+        name = effect.path
+        while name and name not in given:
+            name = name.partition("/")[2]
+        folder = effect.path[: -len(name) - 1] if name else ""
+        return "" if name == effect.path or ("/" in folder and folder in given) else name
 
     def _started(self) -> str:
         """Return the id of the process that goes on, "" where the result names none."""

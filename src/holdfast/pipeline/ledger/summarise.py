@@ -33,7 +33,8 @@ _RANKED_SHARE = 0.25
 _LEAST_CHARS = 240
 """Rules and open errors have so much room at least."""
 _ENTRY_CHARS = 16
-_KEY_CHARS = 70
+_ERROR_FORMS = ((24, 70), (5, 70), (3, 70), (2, 40), (1, 24))
+"""How many lines of each open failure are shown, and how much of its name: the first that fits."""
 _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
 _MUST = 100.0
@@ -193,19 +194,22 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for fact in ledger.constraints.values()
         if fact.source not in around.live_asks and fact.text not in quoted
     ]
-    rules = [Entry(fact.text, fact.source, _MUST + 30) for fact in stated]
-    errors = [
-        Entry(_error(key, facts, room * _ERRORS_SHARE / 2), facts[0].source, _MUST + 10)
-        for key, facts in ledger.errors.items()
+    for_rules = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
+    rules = [
+        Entry(fact.text if whole else fact.key or fact.text, fact.source, _MUST + 30)
+        for fact in stated
     ]
+    for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
+    errors = _errors(ledger, for_errors)
     files = [
         Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
         for path, state in ledger.files.items()
         if state.is_touched
     ]
     strengths = [fact.worth for fact in stated]
-    made.fill("constraints", rules, max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS), strengths)
-    made.fill("blocked", errors, max(room * _ERRORS_SHARE, _LEAST_CHARS))
+    made.fill("constraints", rules, for_rules, strengths)
+    made.fill("blocked", errors, for_errors)
     made.fill("files", files, room * _FILES_SHARE)
     made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
     commits = [Entry(f"git commit: {fact.text}", fact.source, _MUST + 4) for fact in ledger.commits]
@@ -218,8 +222,24 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         made.put("in_progress", text, last.source, _MUST + 25)
 
 
-def _error(key: str, facts: tuple[Fact, ...], room: float) -> str:
-    """Return a failure with as many of its lines as fit, so that one leaves room for others."""
+def _errors(ledger: Ledger, room: float) -> list[Entry]:
+    """Return the open failures: each with all its lines where there is room for that.
+
+    Otherwise every one has its first line before any has a second, and short names.
+    """
+    rows, found = list(ledger.errors.items()), list[Entry]()
+    for most, name_chars in _ERROR_FORMS:
+        found = [
+            Entry(_error(key, facts[:most], name_chars, room / 2), facts[0].source, _MUST + 10)
+            for key, facts in rows
+        ]
+        if sum(len(entry.text) + _ENTRY_CHARS for entry in found) <= room:
+            break
+    return found
+
+
+def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> str:
+    """Return a failure with as many of its lines as fit."""
     lines = [facts[0].text]
     room -= len(lines[0])
     for fact in facts[1:]:
@@ -227,7 +247,7 @@ def _error(key: str, facts: tuple[Fact, ...], room: float) -> str:
         if room < 0:
             break
         lines.append(fact.text)
-    name = f"`{cut(key, _KEY_CHARS)}`: " if key and not lines[0].startswith(key) else ""
+    name = f"`{cut(key, name_chars)}`: " if key and not lines[0].startswith(key) else ""
     return name + "\n".join(lines)
 
 
@@ -328,7 +348,8 @@ _SECTION_OF: dict[str, Section] = {
 
 def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate]:
     last = max((fact.at for fact in ledger.lines.values()), default=0) or 1
-    ran = {cut(fact.key, HEAD_CHARS): fact.at for fact in ledger.commands}
+    # of a command that is too long for a head it is not known which one ran again
+    ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
     for fact in ledger.lines.values():
         # what a command printed is out of date where it ran again
         if fact.source in live_asks or fact.at < ran.get(fact.head, -1):
@@ -370,9 +391,13 @@ def _worded(fact: Fact, phrases: Phrases) -> str:
 
 def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
     done: list[str] = []
+    beside = ""
     if state.renamed_from:
         done.append(f"{phrases.renamed_to} {path}")
         path = state.renamed_from
+    elif state.written and state.written != path:
+        # a path that no call has is not for quoting: the name as it stood, its folder beside it
+        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
     if state.created:
         done.append(phrases.created)
     edits = state.changed - state.created
@@ -382,4 +407,4 @@ def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
         done.append(phrases.changed)
     if state.deleted:
         done.append(phrases.deleted)
-    return f"{path}: {', '.join(done)}"
+    return f"{path}: {', '.join(done)}{beside}"

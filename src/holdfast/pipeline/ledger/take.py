@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from holdfast.pipeline.dialogue.constraints import weighed_constraints
+from holdfast.pipeline.dialogue.constraints import Constraint, weighed_constraints
 from holdfast.pipeline.dialogue.decisions import decisions
 from holdfast.pipeline.dialogue.identifiers import identifiers
 from holdfast.pipeline.dialogue.questions import questions
@@ -21,7 +21,7 @@ from holdfast.pipeline.ledger.lines import cut, lines_of, whole_words
 from holdfast.pipeline.ledger.result import facts_of_result
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.tools import family_of
-from holdfast.transcript import Message, Part, ToolCall, ToolResult, is_ask, texts
+from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
 _SHORT_ASK_CHARS = 1_500
@@ -36,6 +36,8 @@ _TOLD = 4.0
 """What the first line of a report that came as a message is worth."""
 _CLOSERS = " *_)\"'”`\n"
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
+_REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
+"""How the result of a look begins that found nothing, where no flag says so."""
 _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
@@ -69,7 +71,10 @@ def _calls(parts: Sequence[Part]) -> bool:
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     """Return whether a call only looked at something, and nothing went wrong."""
-    return call is not None and not result.is_error and family_of(call.name) in _LOOKING
+    if call is None or result.is_error or family_of(call.name) not in _LOOKING:
+        return False
+    first = result.parts[0] if result.parts else None
+    return not (isinstance(first, Text) and first.text.startswith(_REFUSALS))
 
 
 def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
@@ -92,7 +97,7 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(weighed_constraints(words) if rules else ()):
         if rule.strength >= least:
-            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
+            yield _rule(rule, source, at)
     if not lines:
         return
     for mention in identifiers(words, _MOST_SLOTS):
@@ -103,6 +108,10 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
+def _rule(rule: Constraint, source: str, at: int) -> Fact:
+    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
+
+
 def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
     """Yield what an agent passed on as a message: a report, or instructions that were asked for."""
     if skill := skill_told(text):
@@ -110,7 +119,7 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
         found = weighed_constraints(text) if rules else ()
         strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
-            yield Fact("constraint", rule.text, source, at, worth=float(rule.strength))
+            yield _rule(rule, source, at)
     elif lines and (report := report_told(text)):
         first = True
         for line in lines_of(report.text, _MOST_LINES):

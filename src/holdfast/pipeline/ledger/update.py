@@ -162,6 +162,7 @@ class _Book:
         seen = FileState(
             was.read, was.changed, was.created, False, was.renamed_from,
             effect.lines or was.lines, fact.source, fact.at,
+            "" if was.last and not was.written else fact.head,
         )  # fmt: skip
         match effect.action:
             case "read":

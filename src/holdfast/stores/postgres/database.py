@@ -18,7 +18,7 @@ from holdfast.stores.database import BodyKey, MessageRow, Packed, Statements, Ti
 from holdfast.stores.postgres import index, matching, upkeep
 from holdfast.stores.postgres.backup import backup
 from holdfast.stores.postgres.connections import Connections, connect
-from holdfast.stores.postgres.opening import Connection, make_ready, newest, settings
+from holdfast.stores.postgres.opening import Connection, has_trigrams, make_ready, newest, settings
 from holdfast.stores.postgres.statements import NotAlone, Open, reads, writes
 from holdfast.stores.postgres.trouble import is_contention, is_lost, shown, unavailable
 
@@ -208,7 +208,7 @@ class PostgresDatabase:
 
     def complete_index(self, most: int | None) -> int:
         """Make the index of substrings if there is none and the server can; it never lags."""
-        if self.read_only:
+        if self.read_only or self.read(has_trigrams):
             return 0
         return self._persist(upkeep.complete)
 

@@ -8,6 +8,7 @@ first, all of them if need be.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from holdfast.search.find import Postings, Row, find
 from holdfast.search.places import holds
@@ -15,10 +16,12 @@ from holdfast.search.values import Match, Term, Wanted
 from holdfast.stores.bodies import unpack
 from holdfast.stores.postgres.conditions import Conditions, having, is_decided, joined, passing
 from holdfast.stores.postgres.index import MORE
+from holdfast.stores.postgres.opening import has_trigrams
 from holdfast.stores.postgres.statements import Open
 
 _MOST_READ = 300
-"""Messages that are looked for where their text must be looked into."""
+"""Messages that are looked for by their text."""
+_NEAR = 5_000
 _PAGE = 2_000
 _BATCH = 100
 _SAMPLE = 20_000
@@ -41,6 +44,7 @@ class PostgresIndex:
         self._without = wanted.query.without
         self._texts: dict[int, str] = {}
         self._total: float | None = None
+        self._trigrams: bool | None = None
 
     def total(self) -> float:
         """Return how many messages the sessions have, what is shared counted once."""
@@ -55,19 +59,20 @@ class PostgresIndex:
     def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
         """Return what has all terms and nothing unwanted."""
         read = [term for term in (*terms, *self._without) if not is_decided(term)]
-        most = min(most, _MOST_READ) if read else most
+        by_text = any(term.kind != "word" for term in terms)
+        most = min(most, _MOST_READ) if read or by_text else most
         page = max(most, _PAGE) if read else most
         wanted = joined((self._passing, *self._decided(terms)))
         ids: list[int] = []
         last: int | None = None
         while len(ids) < most:
-            rows = self._some(wanted, page, last, oldest)
+            rows = self._some(wanted, page, last, oldest, by_text=by_text)
             for start in range(0, len(rows), _BATCH):
                 some = rows[start : start + _BATCH]
                 ids.extend(self._holding(some, terms, read_all=bool(read)))
                 if len(ids) >= most:
                     break
-            if len(rows) < page:
+            if len(rows) < (min(page, _MOST_READ) if by_text else page):
                 break
             last = rows[-1][0]
         return self._counted(ids[:most], most, oldest)
@@ -123,17 +128,41 @@ class PostgresIndex:
         return found
 
     def _some(
-        self, wanted: Conditions, most: int, last: int | None, oldest: bool
+        self, wanted: Conditions, most: int, last: int | None, oldest: bool, *, by_text: bool
     ) -> list[tuple[int, bool]]:
-        """Return ids in order from the `last` one on, and whether all words are in the index."""
+        """Return ids in order from the `last` one on, and whether all words are in the index.
+
+        How rare a text is, the server cannot tell beforehand. So where there is an index of
+        trigrams, first a few messages are gone through; if few of these have it, the text
+        is rare, and the index is asked for all that have it.
+        """
         sign, order = (">", "ASC") if oldest else ("<", "DESC")
         after = f" AND m.id {sign} ?" if last is not None else ""
-        found = self._tx.rows(
-            f"SELECT m.id, NOT m.words @@ '{MORE}' FROM {_TABLES} WHERE {wanted.sql}{after}"
-            f" ORDER BY m.id {order} LIMIT ?",
-            (*wanted.values, *([last] if last is not None else []), most),
+        start = (self._tenant, last) if last is not None else (self._tenant,)
+        every = f"messages AS m WHERE m.tenant = ?{after}"
+        if not by_text or not self._has_trigrams():
+            return self._passed(every, start, wanted, f"m.id {order}", most)
+        near = f"{every} ORDER BY m.id {order} LIMIT {_NEAR}"
+        found = self._passed(near, start, wanted, f"m.id {order}", most)
+        if len(found) >= _MOST_READ:
+            return found
+        return self._passed(every, start, wanted, f"m.id + 0 {order}", most)
+
+    def _passed(
+        self, given: str, values: Sequence[Any], wanted: Conditions, order: str, most: int
+    ) -> list[tuple[int, bool]]:
+        rows = self._tx.rows(
+            f"SELECT m.id, NOT m.words @@ '{MORE}' FROM (SELECT m.* FROM {given}) AS m"
+            " JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
+            f" WHERE {wanted.sql} ORDER BY {order} LIMIT ?",
+            (*values, *wanted.values, most),
         )
-        return [(row[0], row[1]) for row in found]
+        return [(row[0], row[1]) for row in rows]
+
+    def _has_trigrams(self) -> bool:
+        if self._trigrams is None:
+            self._trigrams = has_trigrams(self._tx)
+        return self._trigrams
 
     def _holding(
         self, rows: Sequence[tuple[int, bool]], terms: Sequence[Term], *, read_all: bool

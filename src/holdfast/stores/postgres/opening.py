@@ -10,6 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.errors import StoreUnavailable
+from holdfast.stores.database import Statements
 
 Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 
@@ -63,19 +64,19 @@ def newest() -> int:
     return max(_migrations())
 
 
-def has_trigrams(connection: Connection) -> bool:
+def has_trigrams(tx: Statements) -> bool:
     """Return whether substrings have an index."""
-    found = connection.execute(
-        "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid",
-        (f"{SCHEMA}.{_TRIGRAM_INDEX}",),
-    ).fetchone()
-    return found is not None
+    return (
+        tx.row(
+            "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(?) AND indisvalid",
+            (f"{SCHEMA}.{_TRIGRAM_INDEX}",),
+        )
+        is not None
+    )
 
 
 def add_trigrams(connection: Connection) -> bool:
     """Index substrings where the server has `pg_trgm`; return whether there is such an index."""
-    if has_trigrams(connection):
-        return True
     try:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
     except psycopg.Error:  # not installed there, or not allowed: substrings are looked for slowly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.stores.database import Statements
-from holdfast.stores.postgres.opening import SCHEMA, Connection, add_trigrams, has_trigrams
+from holdfast.stores.postgres.opening import SCHEMA, Connection, add_trigrams
 
 _TABLES = ("sessions", "states", "segments", "bodies", "parts", "messages", "views", "refs",
            "pins", "turns", "leases")  # fmt: skip
@@ -48,7 +48,7 @@ def problems(tx: Statements) -> tuple[str, ...]:
 
 def complete(connection: Connection) -> int:
     """Make the index of substrings where there is none; return how many messages it took in."""
-    if has_trigrams(connection) or not add_trigrams(connection):
+    if not add_trigrams(connection):
         return 0
     found = connection.execute(f"SELECT count(*) FROM {SCHEMA}.messages").fetchone()
     return int(str(found[0])) if found else 0
