@@ -47,6 +47,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "url": "str",
         "fallback": "str",
         "fallback_when_complex": "bool",
+        "rides_prefix": "bool",
         "on_failure": "str",
         "timeout": "float",
         "context_length": "int",
@@ -99,6 +100,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     fallback_summarizer: str = "none"
     fallback_when_complex: bool = False
     """Whether the fallback is asked first where much was changed or is open."""
+    rides_prefix: bool = False
+    """Whether the summarizer is the main model, and is asked after the conversation itself, which
+    it has in its cache."""
     on_failure: Literal["auto", "ledger", "abort"] = "auto"
     summarizer_timeout: float = 120.0
     summarizer_context_length: int | None = None
@@ -330,6 +334,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         summarizer_url=_value(given, "summarizer.url", ""),
         fallback_summarizer=_value(given, "summarizer.fallback", "none"),
         fallback_when_complex=_value(given, "summarizer.fallback_when_complex", False),
+        rides_prefix=_value(given, "summarizer.rides_prefix", False),
         on_failure=_value(given, "summarizer.on_failure", "auto"),
         summarizer_timeout=float(_value(given, "summarizer.timeout", 120.0)),
         summarizer_context_length=_value(given, "summarizer.context_length", None),

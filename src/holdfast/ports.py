@@ -58,6 +58,11 @@ class CachedPrefix(Struct, frozen=True, kw_only=True):
     """As they went over the wire."""
     system: Any = None
     tools: Sequence[Any] = ()
+    thinking: Any = None
+    """How the main model thinks, as its requests say it: `thinking`, `reasoning` or
+    `reasoning_effort`."""
+    tool_choice: Any = None
+    prompt_cache_key: str = ""
 
 
 class SummaryRequest(Struct, frozen=True, kw_only=True):

@@ -125,7 +125,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """What had to be mended first, because the list broke its provider's rules."""
     notes: tuple[str, ...] = ()
     economics: dict[str, Any] | None = None
-    """Whether it pays, with the whole sum; None where prices are not known or nobody asked."""
+    """Whether it pays, with the whole sum; None where prices are not known or nobody asked. What
+    the provider's own compaction cost is under `native_call`."""
 
     @property
     def headline(self) -> str:

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import compress
+from holdfast.caching.prices import Prices
 from holdfast.dialects.check import check
 from holdfast.dialects.convert import convert
 from holdfast.dialects.load import load
@@ -609,3 +611,82 @@ def test_an_item_larger_than_what_it_stands_for_is_not_taken(provider: str) -> N
     report = compact(engine(Provider(provider, lambda _: NativeAnswer(items=items))))
     assert (report.summary_source.source, report.summary_source.failure) == ("ledger", "bad answer")
     assert report.tokens_after < report.tokens_before
+
+
+PRICES = Prices(input=3, output=15, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6)
+
+
+@pytest.mark.parametrize("is_usable", [True, False])
+def test_what_the_call_cost_is_in_the_report(is_usable: bool) -> None:
+    """By the usage that came with the answer, also where the answer could not be used."""
+
+    def answer(request: NativeRequest) -> NativeAnswer:
+        items = ({"role": "assistant", "content": [sealed(1, "anthropic")]},) if is_usable else ()
+        return NativeAnswer(
+            items=items, input_tokens=100_000, cache_read_tokens=90_000, cache_write_tokens=4_000,
+            output_tokens=2_000,
+        )  # fmt: skip
+
+    made = Compressor(
+        context_length=16_000, dialect="anthropic", policy=SMALL, prices=PRICES,
+        native=Provider("anthropic", answer),
+    )  # fmt: skip
+    made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
+    report = made.compact(force=True)
+    assert report.summary_source.source == ("native" if is_usable else "ledger")
+    assert report.economics is not None
+    call = report.economics["native_call"]
+    assert call["usd"] == pytest.approx(
+        (6_000 * 3 + 90_000 * 0.3 + 4_000 * 3.75 + 2_000 * 15) / 1e6
+    )
+
+
+def test_no_usage_and_no_prices_give_no_sum() -> None:
+    """Nothing is guessed."""
+    for prices in (PRICES, None):
+        made = Compressor(
+            context_length=16_000, dialect="anthropic", policy=SMALL, prices=prices,
+            native=Provider("anthropic"),
+        )  # fmt: skip
+        made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
+        report = made.compact(force=True)
+        assert report.summary_source.source == "native"
+        assert "native_call" not in (report.economics or {})
+
+
+def test_a_call_of_the_provider_is_weighed_before_it_is_paid_for() -> None:
+    """As one that reads from the cache and writes; the ledger alone costs nothing."""
+    calls: list[float] = []
+    for native in (None, Provider("anthropic")):
+        made = Compressor(
+            context_length=16_000, dialect="anthropic", policy=SMALL, prices=PRICES, native=native
+        )
+        made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
+        report = made.compact()
+        assert report.economics is not None
+        calls.append(report.economics["sum"]["summary_call"])
+    assert calls[0] == 0
+    assert calls[1] > 0
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_single_run_asks_the_provider_too(provider: str) -> None:
+    """With the system text and the tools of the body that was given."""
+    asked = Provider(provider)
+    items = written(provider, [Exchange(2, 2, 900)] * 8)
+    fields: dict[str, Any] = (
+        {"system": "s", "tools": [{"name": "f", "input_schema": {}}], "messages": items}
+        if provider == "anthropic"
+        else {"instructions": "s", "tools": [], "input": items}
+    )
+    made = compress(
+        {"model": "m", **fields}, context_length=16_000, provider=provider, policy=SMALL,
+        native=asked,
+    )  # fmt: skip
+    assert made.report.summary_source.source == "native"
+    (request,) = asked.requests
+    assert request.system == "s"
+    assert list(request.tools) == fields["tools"]
+    assert (
+        asked.answers[0].items[-1] in made.messages["messages" if "messages" in fields else "input"]
+    )

@@ -134,6 +134,27 @@ def bill(
     )
 
 
+def paid(
+    prices: Prices, prompt_tokens: int, output_tokens: int, *, read_tokens: int = 0,
+    written_tokens: int = 0, ttl: Ttl = "5m",
+) -> Bill:  # fmt: skip
+    """Return what one request cost by the usage that the provider reports: what was read from the
+    cache and written to it is a part of the prompt.
+    """
+    here = prices.at(prompt_tokens)
+    plain = max(prompt_tokens - read_tokens - written_tokens, 0)
+    return Bill(
+        read_tokens=read_tokens,
+        written_tokens=written_tokens,
+        plain_tokens=plain,
+        output_tokens=output_tokens,
+        read_usd=read_tokens * here.cache_read / 1e6,
+        written_usd=written_tokens * here.write(ttl) / 1e6,
+        plain_usd=plain * here.input / 1e6,
+        output_usd=output_tokens * here.output / 1e6,
+    )
+
+
 def prices_from(
     figures: Mapping[str, float], known: Prices | None = None, *,
     min_cached_tokens: int = 1_024, at_marks: bool = False,

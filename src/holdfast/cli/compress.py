@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -22,12 +23,13 @@ from holdfast.cli.inputs import (
 )
 from holdfast.cli.report import Found, Unreadable, compression_report, emit, found
 from holdfast.cli.settings import Window, settings_from, settings_options, window_for
-from holdfast.cli.summarizer import summarizer_options, writers_for
+from holdfast.cli.summarizer import check_native, native_for, summarizer_options, writers_for
 from holdfast.config import Settings
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.difference import source_position
+from holdfast.engine.native import Native
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import (
@@ -37,6 +39,7 @@ from holdfast.engine.originals import (
     joined,
     write_originals,
 )
+from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable
 from holdfast.report import Reference, Report
@@ -52,6 +55,11 @@ from holdfast.transcript import Transcript
 )
 @settings_options
 @summarizer_options
+@click.option(
+    "--native", metavar="WHO",
+    help="Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
+         "--summarizer-url where that is given.",
+)  # fmt: skip
 @click.option(
     "--keep-last", type=click.IntRange(min=1), metavar="N",
     help="Keep this many exchanges, from a user message on.",
@@ -83,11 +91,12 @@ def compress(file: str, **options: Any) -> int:
     fit by themselves are cut in the middle), older tool results as one-line digests, the rest
     folded into a summary. That is made without a model; with --summarizer a model writes its
     prose, checked against the transcript (a preview asks nobody and says in how many calls it
-    would be written). Each of these carries a
-    reference, and the originals are in OUT.originals.jsonl (for its owner alone), written before
-    OUT: `holdfast recall` gives one back, `holdfast undo` all. On standard output there are
-    references only with --originals. What breaks the provider's rules is mended first, or refused
-    with exit code 2. Where nothing can be saved, OUT is FILE, and the reason is said.
+    would be written). With --native its own provider is asked first, and the item that it gives
+    stands in the place of the summary, as it came. Each of these carries a reference, and the
+    originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
+    recall` gives one back, `holdfast undo` all. On standard output there are references only with
+    --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
+    Where nothing can be saved, OUT is FILE, and the reason is said.
 
     \b
     holdfast compress session.json -o small.json
@@ -97,7 +106,11 @@ def compress(file: str, **options: Any) -> int:
     asked = _Asked(file=file, options=options)
     _refuse_contradictions(asked)
     settings = settings_from(options)
-    asked = replace(asked, writers=writers_for(settings, is_preview=asked.preview))
+    asked = replace(
+        asked,
+        writers=writers_for(settings, is_preview=asked.preview),
+        native=native_for(options["native"], settings),
+    )
     for name in (asked.output, asked.originals, options["report_file"]):
         if name and not asked.preview:
             check_writable(name)
@@ -123,6 +136,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
     file: str
     options: dict[str, Any]
     writers: Writers | None = None
+    native: Native | None = None
 
     @property
     def output(self) -> str:
@@ -170,6 +184,11 @@ def _refuse_contradictions(asked: _Asked) -> None:
     refuse_contradiction(options["provider"], options["dialect"])
     if options["keep_last"] is not None and options["above"] is not None:
         raise click.UsageError("--keep-last and --above exclude each other", context)
+    for flag, said in (("focus", "--focus"), ("target_tokens", "--target-tokens")):
+        if options["native"] is not None and options[flag]:
+            raise click.UsageError(
+                f"--native and {said} exclude each other: only our own summaries have that", context
+            )
     if options["originals"] == STANDARD:
         raise click.UsageError("--originals must be a file", context)
     named = [asked.originals, options["report_file"], asked.output, asked.file]
@@ -212,6 +231,9 @@ def _run(
             "context_length", window.tokens,
             f"more than the output reservation of {settings.output_tokens}",
         )  # fmt: skip
+    if asked.native is not None:
+        check_native(asked.native, given.profiles[number].name, transcript, given.name)
+    check_rides(asked.writers, model=window.model, dialect=transcript.dialect)
     done = compress_once(
         value,
         model=window.model,
@@ -228,6 +250,7 @@ def _run(
         references=bool(asked.originals) or asked.preview,
         counter=exact_counter(window.model) if options["exact_tokens"] else None,
         summarizer=asked.writers,
+        native=None if asked.preview else asked.native,
     )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
@@ -239,9 +262,16 @@ def _run(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *([window.note] if window.note else ())),
+        notes=(*done.report.notes, *_said(asked, window)),
     )
     return Run(window, done, result, report)
+
+
+def _said(asked: _Asked, window: Window) -> Iterator[str]:
+    if asked.native is not None and asked.preview:
+        yield f"a preview asks nobody: {asked.native.compactor.name} would be asked to compact it"
+    if window.note:
+        yield window.note
 
 
 def _position(above: str, transcript: Transcript, given: Input, number: int) -> int:

@@ -8,8 +8,11 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
+from holdfast.cli.files import label
 from holdfast.config import Settings
+from holdfast.engine.native import Native, native_of, why_never
 from holdfast.engine.writers import Writers, writers_of
+from holdfast.transcript import Transcript
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +41,7 @@ def summarizer_options(command: F) -> F:
     return command
 
 
-def writers_for(settings: Settings, *, is_preview: bool) -> Writers | None:
+def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | None:
     """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
     found = writers_of(
         settings.summarizer,
@@ -47,10 +50,42 @@ def writers_for(settings: Settings, *, is_preview: bool) -> Writers | None:
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         fallback_when_complex=settings.fallback_when_complex,
+        rides_prefix=settings.rides_prefix,
         timeout=settings.summarizer_timeout,
         progress=_show,
     )
     return None if found is None else replace(found, is_preview=is_preview)
+
+
+def native_for(spec: str | None, settings: Settings) -> Native | None:
+    """Return the leave that `--native` gives, or raise what names the mistake.
+
+    The address of a summariser is also that of its own provider, and of no other.
+    """
+    if spec is None:
+        return None
+    kind, colon, model = spec.partition(":")
+    if kind == "openai":  # only one of its interfaces compacts
+        kind = "openai-responses"
+    who = settings.summarizer
+    is_same = who == "none" or _provider(who) == _provider(kind)
+    url = settings.summarizer_url if is_same else ""
+    return native_of(f"{kind}{colon}{model}", url=url, timeout=settings.summarizer_timeout)
+
+
+def check_native(native: Native, rules: str, transcript: Transcript, file: str) -> None:
+    """Raise why a conversation is not for the provider that would compact it."""
+    why = why_never(native, rules, transcript.messages)
+    if why:
+        raise click.UsageError(
+            f"--native: {native.compactor.name} cannot compact {label(file)}: {why}; leave "
+            "--native out, or convert the file first (holdfast convert)",
+            click.get_current_context(),
+        )
+
+
+def _provider(spec: str) -> str:
+    return spec.partition(":")[0].removesuffix("-responses")
 
 
 def _show(name: str, number: int, total: int) -> None:

@@ -14,6 +14,7 @@ from holdfast.engine.background import InTask, InThread
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.economy import Economy, as_told, economy_of, weighed
 from holdfast.engine.native import Broker, Native, awrite_through, write_through
+from holdfast.engine.riding import prefix_of
 from holdfast.engine.run import Made, Run, begin, end, made_of
 from holdfast.engine.writers import Writers
 from holdfast.engine.writing import Moment, moment_at
@@ -114,7 +115,10 @@ class Author:
         if economy is None:
             return None
         idle = self._clock() - self._used_at
-        return weighed(self._here, run, economy, self._writers, idle, due_at=due_at)
+        return weighed(
+            self._here, run, economy, self._writers, idle, due_at=due_at,
+            is_native=self._broker.native is not None,
+        )  # fmt: skip
 
     def _economy(self) -> Economy | None:
         model = self._here.settings.model
@@ -135,7 +139,9 @@ class Author:
             self._retry_from = 0
         if verdict is None:
             return report
-        self._here.last = replace(report, economics=as_told(verdict))
+        self._here.last = replace(
+            report, economics={**as_told(verdict), **(report.economics or {})}
+        )
         return self._here.last
 
     # In the background
@@ -231,8 +237,8 @@ class Author:
         if self._writers is None or not self._writers.rides_prefix:
             return None
         here = self._here
-        return CachedPrefix(
-            dialect=here.log.dialect, messages=tuple(here.seen), tools=here.settings.tools
+        return prefix_of(
+            here.log.dialect, here.seen, self._writers.main_request, tools=here.settings.tools
         )
 
     def _is_time(self) -> bool:

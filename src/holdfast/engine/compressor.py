@@ -93,7 +93,8 @@ class Compressor(ContextEngine):
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
         self._author = Author(
-            self._here, self._writers, native=native_of(native, tools=settings.tools),
+            self._here, self._writers,
+            native=native_of(native, tools=settings.tools, prices=prices),
             background=background, clock=clock, prices=prices, ttl=cache_ttl,
         )  # fmt: skip
 

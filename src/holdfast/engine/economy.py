@@ -38,19 +38,21 @@ def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
 
 def weighed(
     here: Conversation, run: Run, economy: Economy, writers: Writers | None, idle_seconds: float,
-    *, due_at: int | None = None,
+    *, due_at: int | None = None, is_native: bool = False,
 ) -> Verdict:  # fmt: skip
     """Return whether to go on with a run, before anything was paid for it.
 
     What it leaves is reckoned from the plan: head, islands, tail, and the room of the summary.
-    `due_at` is the size from which it may act, the threshold where it is not given.
+    `due_at` is the size from which it may act, the threshold where it is not given. Where the
+    provider itself compacts (`is_native`), it reads what it has in its cache.
     """
     work, budget, prices = run.todo.work, here.settings.budget, economy.prices
     now = run.decision.prompt_tokens
     is_cold = idle_seconds >= TTL_SECONDS[economy.ttl]
     cached = 0 if is_cold else min(here.cached_tokens(), now)
     turns = here.log.turns
-    by_model = writers is not None
+    by_model = is_native or writers is not None
+    rides = is_native or (writers is not None and writers.rides_prefix)
     situation = Situation(
         tokens_now=now,
         tokens_after=min(expected_after(run), now),
@@ -61,7 +63,7 @@ def weighed(
         threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
         hard_tokens=budget.hard_tokens,
         summary_input_tokens=now if by_model else 0,
-        summary_cached_tokens=cached if by_model and writers.rides_prefix else 0,
+        summary_cached_tokens=cached if rides else 0,
         summary_output_tokens=run.todo.choice.summary_tokens if by_model else 0,
         prices=prices,
         ttl=economy.ttl,

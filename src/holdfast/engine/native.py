@@ -14,7 +14,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.caching.prices import Prices, paid
 from holdfast.dialects.registry import dialect_named
+from holdfast.engine.economy import economy_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers
 from holdfast.engine.writing import Moment, Written, awrite, write
 from holdfast.errors import SummarizerFailed, UnknownName
@@ -50,6 +52,8 @@ class Native(Struct, frozen=True, kw_only=True):
     """The system text of the requests, where it stands outside the list."""
     tools: Sequence[Payload] = ()
     """The tools of the requests: the provider reads the conversation with them."""
+    prices: Prices | None = None
+    """Those of its model, where they are not to be looked up."""
 
 
 class Broker(Struct, frozen=True, kw_only=True):
@@ -71,7 +75,13 @@ class Broker(Struct, frozen=True, kw_only=True):
 
 
 def native_of(
-    given: Native | NativeCompactor | str | None, *, tools: Sequence[Payload] = ()
+    given: Native | NativeCompactor | str | None,
+    *,
+    url: str = "",
+    timeout: float = DEFAULT_TIMEOUT,
+    system: Any = None,
+    tools: Sequence[Payload] = (),
+    prices: Prices | None = None,
 ) -> Native | None:
     """Return the leave that the caller gave; names are looked up.
 
@@ -80,11 +90,21 @@ def native_of(
     """
     if given is None or isinstance(given, Native):
         return given
-    compactor = _named(given) if isinstance(given, str) else given
-    return Native(compactor=compactor, tools=tools)
+    compactor = _named(given, url) if isinstance(given, str) else given
+    return Native(compactor=compactor, timeout=timeout, system=system, tools=tools, prices=prices)
 
 
-def _named(spec: str) -> NativeCompactor:
+def why_never(native: Native, rules: str, log: Sequence[Message]) -> str:
+    """Return why a conversation cannot be compacted by this provider, "" where it can."""
+    wanted = native.compactor.dialect
+    if rules != wanted:
+        return f"it takes lists of {wanted!r}, and this one is for {rules!r}"
+    if wanted in _MUST_LEAD and system_stop(log):
+        return "its item must be the first of the list, which begins with a system message"
+    return ""
+
+
+def _named(spec: str, url: str) -> NativeCompactor:
     from holdfast.summarizers.native_anthropic import anthropic_native
     from holdfast.summarizers.native_openai import openai_native
 
@@ -92,7 +112,7 @@ def _named(spec: str) -> NativeCompactor:
     kind, _, model = spec.partition(":")
     if kind not in makers or not model.strip():
         raise UnknownName("native compaction", spec, [f"{name}:MODEL" for name in makers])
-    return makers[kind](model)
+    return makers[kind](model, url=url)
 
 
 # One run
@@ -165,15 +185,13 @@ def _ready(todo: Plan, native: Native | None, moment: Moment) -> _Ready | Writte
 
 
 def _why_not(work: Work, native: Native, moment: Moment) -> str:
-    wanted, breaker = native.compactor.dialect, work.state.native_breaker
-    if work.rules.name != wanted:
-        return f"it takes lists of {wanted!r}, and this one is for {work.rules.name!r}"
+    breaker = work.state.native_breaker
+    if never := why_never(native, work.rules.name, work.log):
+        return never
     if work.wish.focus:
         return "a focus was asked for, which only our own summaries have"
     if work.budget.target_tokens is not None:
         return "a size was asked for, which only our own summaries keep"
-    if wanted in _MUST_LEAD and system_stop(work.log):
-        return "its item must be the first of the list, which begins with a system message"
     if breaker.is_open(moment.now) and not moment.forced:
         seconds = round(breaker.until - moment.now)
         return f"it failed ({breaker.kind}) and is asked again in {seconds:,} s"
@@ -237,15 +255,33 @@ def _taken(ready: _Ready, given: NativeAnswer | SummarizerFailed, moment: Moment
     try:
         done = _outcome(ready, given)
     except SummarizerFailed as failure:
-        return _failed(ready, failure, moment)
+        return replace(_failed(ready, failure, moment), native_call=_call(ready.native, given))
     name = ready.native.compactor.name
     return Written(
         done=done,
         note=SummaryNote(source="native", name=name, confidence="low", calls=1),
         breaker=ready.todo.work.state.breaker,
         native_breaker=Breaker(),
+        native_call=_call(ready.native, given),
         notes=(given.note,) if given.note else (),
     )
+
+
+def _call(native: Native, answer: NativeAnswer) -> dict[str, Any] | None:
+    """Return what the call cost by the usage that came with it; None where that is not known."""
+    model = native.compactor.name.partition(":")[2]
+    economy = economy_of(model, native.prices, "5m")
+    if economy is None or not answer.input_tokens:
+        return None
+    cost = paid(
+        economy.prices, answer.input_tokens, answer.output_tokens,
+        read_tokens=answer.cache_read_tokens, written_tokens=answer.cache_write_tokens,
+    )  # fmt: skip
+    return {
+        "model": model, "prices": economy.prices.source, "input_tokens": answer.input_tokens,
+        "output_tokens": cost.output_tokens, "cache_read_tokens": cost.read_tokens,
+        "cache_write_tokens": cost.written_tokens, "usd": cost.usd,
+    }  # fmt: skip
 
 
 def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
@@ -294,8 +330,9 @@ def _joined(before: Written | None, written: Written) -> Written:
     if before is None:
         return written
     return replace(
-        written, notes=(*before.notes, *written.notes), native_breaker=before.native_breaker
-    )
+        written, notes=(*before.notes, *written.notes), native_breaker=before.native_breaker,
+        native_call=before.native_call,
+    )  # fmt: skip
 
 
 # Another provider

@@ -14,9 +14,11 @@ from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
+from holdfast.engine.native import Broker, Native, native_of, write_through
 from holdfast.engine.reporting import report_of
+from holdfast.engine.riding import prefix_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
-from holdfast.engine.writing import Moment, Written, moment_at, patched, told, write
+from holdfast.engine.writing import Moment, Written, moment_at, patched, told
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
 from holdfast.pipeline.failures import OnFailure
@@ -26,7 +28,7 @@ from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
-from holdfast.ports import Redact, Summarizer, TokenCounter
+from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
@@ -75,6 +77,7 @@ def compress(
     fallback_summarizer: Summarizer | str | None = None,
     on_failure: OnFailure = "auto",
     summarizer_timeout: float = DEFAULT_TIMEOUT,
+    native: Native | NativeCompactor | str | None = None,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
@@ -85,7 +88,8 @@ def compress(
     because the agent goes on with it.
 
     With a `summarizer` (`openai:gpt-5-mini`, or an object with its methods) a model writes the
-    prose, checked against the log; `on_failure` says what follows where it cannot.
+    prose, checked against the log; `on_failure` says what follows where it cannot. `native` is the
+    leave to have the provider of the conversation compact it first.
     """
     if keep_last is not None and keep_last < 1:
         raise InvalidSetting("keep_last", keep_last, "at least 1")
@@ -124,7 +128,9 @@ def compress(
         writers = writers_of(
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
-        written = None if writers is None else write(todo, writers, _moment(todo, force))
+        broker = Broker(native=_leave(native, given), writers=writers)
+        prefix = _prefix(given) if writers is not None and writers.rides_prefix else None
+        written = write_through(todo, broker, _moment(todo, force, prefix))
         done = _done(todo, written)
     report = replace(
         told(report_of(work, done, transcript), patched(written, done)),
@@ -134,15 +140,31 @@ def compress(
     return _compressed(messages, given, transcript, done, report)
 
 
-def _moment(todo: Plan, forced: bool) -> Moment:
+def _prefix(given: Transcript) -> CachedPrefix:
+    """Return what the main model has read: what was given, as it was given."""
+    messages = [message.wire for message in given.messages]
+    return prefix_of(given.dialect, messages, given.frame.body or {})
+
+
+def _leave(leave: Native | NativeCompactor | str | None, given: Transcript) -> Native | None:
+    """Return the leave with the system text and the tools of the request, where it has its own."""
+    request = prefix_of(given.dialect, (), given.frame.body or {})
+    if isinstance(leave, Native) and leave.system is None and not leave.tools:
+        return replace(leave, system=request.system, tools=request.tools)
+    return native_of(leave, system=request.system, tools=request.tools)
+
+
+def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> Moment:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
-    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced)
+    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
 def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:
     if written is not None and written.stops:
         return Unchanged(written.stops, written.detail, todo.tokens_before)
+    if written is not None and written.done is not None:
+        return written.done
     return finish(todo, None if written is None else written.checked)
 
 

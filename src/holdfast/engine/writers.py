@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -29,7 +29,11 @@ class Writers(Struct, frozen=True, kw_only=True):
     other_when_complex: bool = False
     """Whether the other one is asked first where the ledger shows much that is open or changed."""
     rides_prefix: bool = False
-    """Whether the summariser is the main model, and is asked after what it has in its cache."""
+    """Whether the summariser is the main model, and is asked after what it has in its cache. Then
+    the conversation is sent as it is, as the main requests are: not redacted."""
+    main_request: Mapping[str, Any] = {}
+    """The fields of the main requests, where it rides their prefix: `system` or `instructions`,
+    `thinking` or `reasoning`, `tools`, `tool_choice`, `prompt_cache_key`."""
     progress: Progress | None = None
     is_preview: bool = False
     """Whether nobody is asked: the report then says who would be, and in how many calls."""
@@ -44,6 +48,7 @@ def writers_of(
     on_failure: OnFailure = "auto",
     timeout: float = DEFAULT_TIMEOUT,
     fallback_when_complex: bool = False,
+    rides_prefix: bool = False,
     progress: Progress | None = None,
 ) -> Writers | None:
     """Return who writes, None where the ledger alone does; names are looked up.
@@ -64,7 +69,7 @@ def writers_of(
         return None
     return Writers(
         main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress,
-        other_when_complex=fallback_when_complex,
+        other_when_complex=fallback_when_complex, rides_prefix=rides_prefix,
     )  # fmt: skip
 
 

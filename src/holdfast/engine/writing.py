@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,6 +56,8 @@ class Written(Struct, frozen=True, kw_only=True):
     """The next view where it is made already, as by a provider's own compaction."""
     native_breaker: Breaker | None = None
     """The pause of the provider's own compaction, where it was asked."""
+    native_call: dict[str, Any] | None = None
+    """What the provider's own compaction cost, where its price is known."""
     stops: Reason = ""
     detail: str = ""
     notes: tuple[str, ...] = ()
@@ -74,7 +76,12 @@ def told(report: Report, written: Written | None) -> Report:
     if written is None:
         return report
     note = written.note if report.folded or written.stops else report.summary_source
-    return replace(report, summary_source=note, notes=(*report.notes, *written.notes))
+    economics = report.economics
+    if written.native_call is not None:
+        economics = {**(economics or {}), "native_call": written.native_call}
+    return replace(
+        report, summary_source=note, notes=(*report.notes, *written.notes), economics=economics
+    )
 
 
 def patched(written: Written | None, done: Outcome | Unchanged) -> Written | None:
@@ -258,7 +265,9 @@ def _asked(
 def _begun(todo: Plan, writer: Summarizer, writers: Writers, moment: Moment) -> Asking:
     return begin(
         todo, now=moment.date, summarizer_window=writer.context_length,
-        most_calls=writers.most_calls, prefix=moment.prefix,
+        most_calls=writers.most_calls,
+        # another model has nothing of this conversation in its cache
+        prefix=moment.prefix if writer is writers.main else None,
     )  # fmt: skip
 
 

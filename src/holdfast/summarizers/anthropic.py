@@ -20,7 +20,13 @@ from holdfast.summarizers.draft import (
 )
 from holdfast.summarizers.failures import Reported
 from holdfast.summarizers.openai_chat import CONNECT_SECONDS
-from holdfast.summarizers.question import appended_text, is_strict, prefix_in, schema_in
+from holdfast.summarizers.question import (
+    appended_text,
+    choice_in,
+    is_strict,
+    prefix_in,
+    schema_in,
+)
 from holdfast.summarizers.threads import in_thread
 
 KEY = "ANTHROPIC_API_KEY"
@@ -92,12 +98,17 @@ def messages_body(request: SummaryRequest, model: str, without: frozenset[str]) 
         body["system"] = request.instructions
         body["messages"] = [{"role": "user", "content": request.prompt}]
     else:
-        # no tool_choice: another one than the main request's would cost the cached messages
+        # another tool_choice or thinking than the main request's would cost the cached messages
         body["messages"] = [*prefix.messages, {"role": "user", "content": appended_text(request)}]
         if prefix.system is not None:
             body["system"] = prefix.system
         if prefix.tools:
             body["tools"] = list(prefix.tools)
+            if (choice := choice_in(prefix)) is not None:
+                body["tool_choice"] = choice
+        if prefix.thinking is not None:
+            body["thinking"] = prefix.thinking
+            body["max_tokens"] += number(mapping(prefix.thinking).get("budget_tokens"))
     if schema is not None and is_strict(schema) and "output_config" not in without:
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return body

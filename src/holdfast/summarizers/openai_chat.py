@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import SummarizerFailed
-from holdfast.ports import SummaryAnswer, SummaryRequest
+from holdfast.ports import CachedPrefix, SummaryAnswer, SummaryRequest
 from holdfast.summarizers.asking import Asked, checked_url, demand, imported
 from holdfast.summarizers.draft import (
     Draft,
@@ -21,6 +21,7 @@ from holdfast.summarizers.draft import (
 from holdfast.summarizers.failures import Reported
 from holdfast.summarizers.question import (
     appended_text,
+    choice_in,
     is_strict,
     prefix_in,
     schema_in,
@@ -35,6 +36,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
     "max_completion_tokens": ("max_completion_tokens",),
     "tool_choice": ("tool_choice",),
+    "prompt_cache_key": ("prompt_cache_key",),
 }
 """What not every server takes, and the words by which a 400 is known to be about it."""
 
@@ -104,11 +106,23 @@ def chat_body(request: SummaryRequest, model: str, without: frozenset[str]) -> d
     if schema is not None and "response_format" not in without:
         form = {"name": "summary", "schema": schema, "strict": is_strict(schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
-    if prefix is not None and prefix.tools:
-        body["tools"] = list(prefix.tools)
-        if "tool_choice" not in without:
-            body["tool_choice"] = "none"
+    if prefix is not None:
+        body |= _beside(prefix, without)
     return body
+
+
+def _beside(prefix: CachedPrefix, without: frozenset[str]) -> dict[str, Any]:
+    """Return the fields of the main request that stand beside its messages."""
+    found: dict[str, Any] = {
+        "reasoning_effort": prefix.thinking,
+        "prompt_cache_key": prefix.prompt_cache_key or None,
+    }
+    if prefix.tools:
+        found["tools"] = list(prefix.tools)
+        found["tool_choice"] = choice_in(prefix) or "none"
+    return {
+        name: value for name, value in found.items() if value is not None and name not in without
+    }
 
 
 def _messages(request: SummaryRequest) -> list[Any]:

@@ -19,11 +19,18 @@ from holdfast.summarizers.draft import (
 )
 from holdfast.summarizers.failures import Reported
 from holdfast.summarizers.openai_chat import KEY, openai_client
-from holdfast.summarizers.question import appended_text, is_strict, prefix_in, schema_in
+from holdfast.summarizers.question import (
+    appended_text,
+    choice_in,
+    is_strict,
+    prefix_in,
+    schema_in,
+)
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "text.format": ("text.format", "json_schema", "structured output"),
     "tool_choice": ("tool_choice",),
+    "prompt_cache_key": ("prompt_cache_key",),
 }
 """What not every server takes, and the words by which a 400 is known to be about it."""
 
@@ -79,7 +86,11 @@ def responses_body(request: SummaryRequest, model: str, without: frozenset[str])
         if prefix.tools:
             body["tools"] = list(prefix.tools)
             if "tool_choice" not in without:
-                body["tool_choice"] = "none"
+                body["tool_choice"] = choice_in(prefix) or "none"
+        if prefix.thinking is not None:
+            body["reasoning"] = prefix.thinking
+        if prefix.prompt_cache_key and "prompt_cache_key" not in without:
+            body["prompt_cache_key"] = prefix.prompt_cache_key
     if schema is not None and "text.format" not in without:
         form = {"name": "summary", "schema": schema, "strict": is_strict(schema)}
         body["text"] = {"format": {"type": "json_schema", **form}}

@@ -11,6 +11,8 @@ from typing import Any
 from holdfast.errors import WrongDialect
 from holdfast.ports import CachedPrefix, SummaryRequest
 
+_FREE = ("auto", "none")
+
 
 def prefix_in(request: SummaryRequest, dialect: str, api: str) -> CachedPrefix | None:
     """Return the prefix to ride on; raise `WrongDialect` where it is another API's."""
@@ -23,6 +25,19 @@ def prefix_in(request: SummaryRequest, dialect: str, api: str) -> CachedPrefix |
 def appended_text(request: SummaryRequest) -> str:
     """Return the one user text that goes after a prefix."""
     return f"{request.instructions}\n\n{request.prompt}"
+
+
+def choice_in(prefix: CachedPrefix) -> Any:
+    """Return the tool choice of the main request where it leaves the model free to write, else
+    None: who must call a tool writes no summary.
+    """
+    choice = prefix.tool_choice
+    if not isinstance(choice, Mapping):
+        return choice if choice in _FREE else None
+    kind, held = choice.get("type"), choice.get("allowed_tools")
+    if kind == "allowed_tools":
+        kind = (held if isinstance(held, Mapping) else choice).get("mode")
+    return choice if kind in _FREE else None
 
 
 def schema_in(request: SummaryRequest) -> Mapping[str, Any] | None:

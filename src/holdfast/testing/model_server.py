@@ -172,12 +172,14 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Record the request and carry out the reply."""
         asked = Request(scope, receive)
+        raw = b""
         try:
+            raw = await asked.body()
             body = await asked.json()
         except (ValueError, ClientDisconnect):
             body = None
         request = ModelRequest(
-            api=self._api, path=scope["path"], headers=dict(asked.headers), body=body
+            api=self._api, path=scope["path"], headers=dict(asked.headers), body=body, raw=raw
         )
         reply = self._server.reply_to(request)
         doing = asyncio.ensure_future(self._carry_out(reply, request, scope, send))

@@ -19,6 +19,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     """Names in lower case."""
     body: Any
+    raw: bytes = b""
+    """The body as it came."""
     left: Event = field(default_factory=Event)
     """Set when the client went away before its answer was complete."""
 

@@ -184,7 +184,7 @@ def test_an_invented_file_is_no_relevant_file(planned: Planned) -> None:
 
 def test_ids_that_no_message_has_are_left_out(planned: Planned) -> None:
     """A source is a place that somebody can look up."""
-    rows = [("It runs.", "m3"), ("It stands.", "m77"), ("It was.", "earlier m2")]
+    rows = [("The handler runs.", "m3"), ("It stands.", "m77"), ("It was.", "earlier m2")]
     made = checked(planned, state=rows)
     assert told(made, "state") == [rows[0], ("It stands.", ""), rows[2]]
 

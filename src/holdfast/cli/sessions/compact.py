@@ -16,6 +16,7 @@ from holdfast.cli.store import opened, place_options
 from holdfast.cli.summarizer import summarizer_options, writers_for
 from holdfast.config import Settings
 from holdfast.engine.compressor import Compressor
+from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
 from holdfast.report import Report
 from holdfast.sessions.session import Session
@@ -50,6 +51,7 @@ def command(session: str, as_json: bool, **options: Any) -> int:
     with opened(options, "write") as store:
         was = store.newest_leaf(store.find(session).id)
         window = window_of(settings, settings.model or was.model)
+        check_rides(writers, model=window.model, dialect=was.dialect)
         kept = Session(store, was, engine=lambda info: _engine(info, settings, window, writers))
         report = kept.compact(
             force=not options["if_due"], focus=options["focus"], keep_last=options["keep_last"]

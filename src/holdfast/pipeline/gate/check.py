@@ -6,7 +6,10 @@
 | constraints              | the user wrote it                     | the entry is gone  |
 | files                    | every path in it was there            | the entry is gone  |
 | any: path, url, command  | it was there                          | the sentence goes  |
-| any: identifier, number  | it was there                          | it is marked       |
+| any: identifier          | it was there                          | it is marked       |
+| any: number              | the message that is cited has it      | it is marked       |
+|   without a source       | beside another word of its sentence   | it is marked       |
+| any: source              | it shares a word with its sentence    | the source is gone |
 | any: order to the reader | never, but in the sections above      | the sentence goes  |
 | any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
 | other: the user's words  | never: an ask is not a fact           | the sentence goes  |
@@ -19,7 +22,6 @@ that names nothing can be held against nothing; it stays, and is counted apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -31,8 +33,9 @@ from holdfast.pipeline.dialogue.sentences import sentences
 from holdfast.pipeline.gate.asks import Quoted, Quotes
 from holdfast.pipeline.gate.evidence import MARKS, Evidence, hidden_in, holds
 from holdfast.pipeline.gate.language import wrong_language
-from holdfast.pipeline.gate.names import NameKind, names_in, words_in
+from holdfast.pipeline.gate.names import Name, NameKind, names_in, words_in
 from holdfast.pipeline.gate.phrases import CLAIMS, NOTHING, ORDERS
+from holdfast.pipeline.gate.places import Terms, is_about, is_counted, is_placed, terms_in
 from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
@@ -42,6 +45,8 @@ _BARE = 2
 _LEAST_QUOTED = 3
 """Words from which on a sentence is somebody's."""
 _ACTED_ON: frozenset[NameKind] = frozenset({"path", "url", "command"})
+_EARLIER = "earlier "
+"""How the source of an entry begins that stands in no message of this log."""
 _ENTRY_CHARS = 2_400
 """What is longer is no entry; the rest of it is left out."""
 
@@ -108,7 +113,7 @@ class _Gate:
         """Return what is left of an entry, None where nothing is."""
         text = _unmarked(entry.text[:_ENTRY_CHARS])
         source = self._evidence.labels.get(entry.source, "")
-        if entry.source.startswith("earlier "):
+        if entry.source.startswith(_EARLIER):
             source = entry.source
         if section in _BY_USER or section == "constraints":
             return self._by_user(section, replace(entry, text=text, source=source))
@@ -118,8 +123,10 @@ class _Gate:
         if _tells_nothing(section, text):
             self.counts["dropped"] += 1
             return None
-        kept = [line for row in text.split("\n") if (line := self._line(row))]
-        words = self._evidence.redact("\n".join(kept))
+        lines = [line for row in text.split("\n") if (line := self._line(row, source))]
+        words = self._evidence.redact("\n".join(" ".join(one for one, _ in row) for row in lines))
+        if not source.startswith(_EARLIER) and not any(cites for row in lines for _, cites in row):
+            source = ""
         return replace(entry, text=words, source=source) if words.strip() else None
 
     def _by_user(self, section: Section, entry: Entry) -> Entry | None:
@@ -146,24 +153,23 @@ class _Gate:
         name = words_in(text.partition(":")[0])
         return bool(name) and self._evidence.words.issuperset(name)
 
-    def _line(self, line: str) -> str:
-        return " ".join(kept for one in self._pieces(line) if (kept := self._sentence(one)))
+    def _line(self, line: str, source: str) -> list[tuple[str, bool]]:
+        """Return the sentences that may stand, each with whether the source is about it."""
+        return [kept for one in sentences(line) if (kept := self._sentence(one.strip(), source))]
 
-    def _pieces(self, line: str) -> Iterator[str]:
-        for one in sentences(line):
-            piece = one.strip()
-            if piece:
-                yield piece
-
-    def _sentence(self, text: str) -> str:
-        """Return a sentence as it may stand, "" where it may not."""
-        verdict = self._verdict(text)
+    def _sentence(self, text: str, source: str) -> tuple[str, bool] | None:
+        if not text:
+            return None
+        places, terms = self._evidence.places, terms_in(text.casefold())
+        label = source if source in places.by_label and is_about(places, terms, source) else ""
+        verdict = self._verdict(text, terms, label)
         self.counts[verdict] += 1
         if verdict == "dropped":
-            return ""
-        return f"{text} ({self._phrases.not_verified})" if verdict == "unverified" else text
+            return None
+        mark = f" ({self._phrases.not_verified})" if verdict == "unverified" else ""
+        return text + mark, bool(label)
 
-    def _verdict(self, text: str) -> Verdict:
+    def _verdict(self, text: str, terms: Terms, label: str) -> Verdict:
         evidence = self._evidence
         if hidden_in(evidence, text):
             return "dropped"
@@ -174,12 +180,18 @@ class _Gate:
         if len(text.split()) >= _LEAST_QUOTED and self._quotes.has(text):
             return "dropped"  # what the user asked for is told as a fact
         names = names_in(text)
-        unknown = [name for name in names if not holds(evidence, name)]
+        unknown = [name for name in names if not self._holds(name, terms, label)]
         if any(name.kind in _ACTED_ON for name in unknown):
             return "dropped"
         if unknown:
             return "unverified"
         return "verified" if names else "unchecked"
+
+    def _holds(self, name: Name, terms: Terms, label: str) -> bool:
+        if not holds(self._evidence, name):
+            return False
+        text = name.text.casefold()
+        return not is_counted(text) or is_placed(self._evidence.places, text, terms, label)
 
 
 def _tells_nothing(section: Section, text: str) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from holdfast.pipeline.dialogue.language import Language, language_of
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.gate.names import RUNS, Name, bare, words_in
+from holdfast.pipeline.gate.places import Places, PlacesBuilder, numbers_in
 from holdfast.pipeline.ledger.injected import own_words
 from holdfast.pipeline.summary import Summary
 from holdfast.ports import Redact
@@ -50,6 +51,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     words: frozenset[str]
     blob: str
     """The different runs, a line each: names are also found inside longer ones."""
+    places: Places
     hidden: frozenset[str]
     """What stands only in secrets."""
     languages: frozenset[Language]
@@ -70,16 +72,21 @@ def evidence_of(plan: Plan, *, now: str = "", name: str = "summarizer") -> Evide
     """
     work = plan.work
     gathered = _Gathered(work.redact)
-    for message in work.log:
-        gathered.message(message)
-    for text in (now, work.wish.focus, *plan.told.files, *_carried(plan)):
+    for at, message in enumerate(work.log):
+        gathered.message(message, at)
+    carried = tuple(_carried(plan))
+    for at, text in enumerate(carried, len(work.log)):
+        gathered.known(text, at)
+    for text in (now, work.wish.focus, *plan.told.files):
         gathered.known(text)
     asks = _asks(plan)
+    places = _places(plan, gathered, len(carried), f"{now} {work.wish.focus}")
     blob = "\n".join(gathered.runs)
     last = "\n".join(ask.fact.text[:400] for ask in plan.told.asks[-4:])
     return Evidence(
         asks=asks, labels=_labels(work.log), runs=frozenset(gathered.runs),
         words=frozenset(words_in(blob)), blob=f"\n{blob}\n", hidden=gathered.only_hidden(),
+        places=places,
         languages=languages_of(plan), language=language_of(last), redact=work.redact, name=name,
     )  # fmt: skip
 
@@ -134,28 +141,31 @@ class _Gathered:
 
     def __init__(self, redact: Redact) -> None:
         self.runs: dict[str, None] = {}
+        self.places = PlacesBuilder()
         self._hidden: set[str] = set()
         self._redact = redact
 
-    def message(self, message: Message) -> None:
+    def message(self, message: Message, at: int) -> None:
         """Add what a real message shows; what only its secrets show is kept apart."""
         if message.is_generated:
             return
         for text in _texts(message):
             clean = self._redact(text)
-            self.known(clean)
+            self.known(clean, at)
             if clean is not text and clean != text:
                 self._hidden.update(_pieces(text))
 
-    def known(self, text: str) -> None:
-        """Add a text."""
+    def known(self, text: str, at: int | None = None) -> None:
+        """Add a text; `at` is the place at which it stands."""
         small = text.casefold()
-        self._take(small)
+        self._take(small, at)
         if "\\" in small:
             # JSON in text: a line break is no part of the name behind it
-            self._take(small.replace("\\n", " ").replace("\\t", " ").replace('\\"', " "))
+            self._take(small.replace("\\n", " ").replace("\\t", " ").replace('\\"', " "), at)
 
-    def _take(self, text: str) -> None:
+    def _take(self, text: str, at: int | None) -> None:
+        if at is not None:
+            self.places.add(text, at)
         for run in RUNS.findall(text):
             if len(run) <= _LONGEST_RUN_CHARS:
                 self.runs[bare(run)] = None
@@ -217,6 +227,17 @@ def _labels(log: Sequence[Message]) -> dict[str, str]:
     found = {f"m{message.position}": message.label for message in log}
     found.update({message.label: message.label for message in log})
     return found
+
+
+def _places(plan: Plan, gathered: _Gathered, carried: int, given: str) -> Places:
+    partition, log = plan.choice.partition, plan.work.log
+    folds = partition.folds() if partition else [(0, len(log))]
+    return Places(
+        by_term=gathered.places.by_term,
+        by_label={message.label: at for at, message in enumerate(log)},
+        folded=(*folds, (len(log), len(log) + carried)),
+        given=numbers_in(given),
+    )
 
 
 def _carried(plan: Plan) -> Iterator[str]:

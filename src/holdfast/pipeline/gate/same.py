@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ _STEM_CHARS = 6
 _ENDINGS = ("ing", "ed", "es", "s")
 """`fixing`, `fixed` and `fixes` are one word, near enough."""
 _LEAST_WORD_CHARS = 3
+_LONGEST_WORD_CHARS = 200
 _SMALL = frozenset(
     word for vocabulary in VOCABULARIES for word in phrases_in(vocabulary.stops or "")
 )
@@ -54,10 +55,27 @@ def likeness(text: str) -> Likeness:
 def _pieces(text: str) -> Iterator[str]:
     for run in dict.fromkeys(_WORDS.findall(text)):
         if run[0] >= "\u3040":
-            # no blanks between words: pairs of signs instead
-            yield from (run[at : at + 2] for at in range(max(len(run) - 1, 1)))
+            yield from _pairs(run)
         elif len(run) >= _LEAST_WORD_CHARS and run not in _SMALL:
             yield _stem(run)
+
+
+def terms_of(words: Iterable[str]) -> Iterator[str]:
+    """Yield what words in small letters are looked up by: shortened, but names and numbers whole.
+
+    Small words are left out, and so are those too long for one.
+    """
+    for word in words:
+        if word.isascii() and not word.isalpha():
+            if _LEAST_WORD_CHARS <= len(word) <= _LONGEST_WORD_CHARS and not word.isdecimal():
+                yield word
+        else:
+            yield from _pieces(word[:_LONGEST_WORD_CHARS])
+
+
+def _pairs(run: str) -> Iterator[str]:
+    """Yield pairs of signs, where there are no blanks between words."""
+    return (run[at : at + 2] for at in range(max(len(run) - 1, 1)))
 
 
 def _stem(word: str) -> str:
