@@ -144,6 +144,25 @@ def test_a_number_of_an_unrelated_message_is_never_verified(
     assert check(related, evidence_of(planned(log), now="")).verified == 1
 
 
+PIECES = st.sampled_from((
+    "The lifetime is 3600.", "The port is 3600.", "It listens on 8443.", "See src/session.py.",
+    "Wrote src/ghost.py.", "The cache is 4096ms.", "So it was.", "Version 1.12.",
+))  # fmt: skip
+ENTRIES = st.builds(
+    Entry,
+    st.lists(PIECES, min_size=1, max_size=3).map(" ".join),
+    st.sampled_from(("", "m2", "m3", "m5", "m7", "m99", "earlier m2")),
+)
+
+
+@given(rows=st.lists(ENTRIES, min_size=1, max_size=4))
+def test_checking_twice_is_checking_once(planned: Planned, rows: list[Entry]) -> None:
+    """Also where a source is taken off, or held by a sentence that is dropped."""
+    evidence = evidence_of(planned(LOG, keep_last=2))
+    first = check(Summary({"decisions": (*rows, Entry("So it was."))}), evidence)
+    assert check(first.summary, evidence).summary == first.summary
+
+
 @pytest.mark.parametrize("piece", ["a", "1", "1.", "1:2-", "漢", "12 ", "a1 ", "é", "\ud800", "_"])
 def test_the_index_is_linear_in_the_log(piece: str) -> None:
     """Endless words and numbers too."""
