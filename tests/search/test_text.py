@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.search import text as text_module
 from holdfast.search.text import MOST_CHARS, bounded, clean, searchable
 from holdfast.testing import logs
 from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -105,3 +106,14 @@ def test_it_is_linear(piece: str) -> None:
     start = time.process_time()
     of(Text(piece * (5_000_000 // len(piece))))
     assert time.process_time() - start < 3
+
+
+@given(
+    st.text() | st.text("aZ09+/-_=", min_size=190, max_size=230) | st.text("a\x00\t\n\x7f\ud800é")
+)
+def test_the_quick_looks_agree_with_the_patterns(text: str) -> None:
+    """What is passed over holds nothing that the pattern would have found."""
+    long = text + "aB3/" * 49 + text
+    for one in (text, long):
+        assert text_module._holds_control(one) == bool(text_module._CONTROL.search(one))
+        assert text_module._holds_run(one) == bool(text_module._BASE64.search(one))
