@@ -107,3 +107,28 @@ def test_an_empty_session_goes_out_empty(kept: Store, begin: Callable[..., Sessi
     assert export(kept, info, "jsonl").data == b""
     assert json.loads(export(kept, info, "openai-chat").data) == []
     assert export(kept, info, "markdown").messages == 0
+
+
+def test_a_view_without_what_was_generated_keeps_what_stands_for_something_said(
+    kept: Store, begin: Callable[..., Session]
+) -> None:
+    """The summary goes, also one that was merged into a message; digests of results stay, so that
+    no call is left without its answer."""
+    long = [
+        one
+        for number in range(12)
+        for one in (
+            {"role": "user", "content": f"step {number} " + "word " * 60},
+            {"role": "assistant", "content": None, "tool_calls": [
+                {"id": f"c{number}", "type": "function",
+                 "function": {"name": "cat", "arguments": '{"path": "a"}'}}]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"line {number}\n" * 120},
+        )
+    ]  # fmt: skip
+    session = begin(*long, {"role": "assistant", "content": "done"})
+    assert session.compact(force=True).status == "compacted"
+    made = export(kept, session.info, "openai-chat", what="view", generated=False)
+    assert b"[holdfast summary" in export(kept, session.info, "jsonl", what="view").data
+    assert b"[holdfast summary" not in made.data
+    assert made.mended == ()
+    assert check(json.loads(made.data)) == []

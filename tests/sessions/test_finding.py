@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -184,3 +185,17 @@ def test_any_text_is_a_query(shared: Store, text: str, query: str) -> None:
     shared.append("s", [NewMessage(body=b'{"role":"user"}', role="user", text=text)])
     for hit in discover(shared, query, around=0):
         assert all(0 <= start <= stop <= len(hit.snippet) for start, stop in hit.spans)
+
+
+def test_the_newest_and_the_oldest_go_by_when_it_was_said(kept: Store) -> None:
+    """Not by when it was stored, and the same however many are asked for."""
+    for number, time in enumerate((300.0, 100.0, 200.0)):
+        info = kept.create(NewSession(dialect="openai-chat", title=f"t{number}", started=time))
+        body = json.dumps({"role": "user", "content": "pelican"}).encode()
+        rows = [NewMessage(body=body, role="user", text="pelican", time=time)] * 20
+        kept.append(info.id, rows)
+    for most in (1, 2, 3):
+        newest = [hit.time for hit in discover(kept, "pelican", sort="newest", most=most)]
+        oldest = [hit.time for hit in discover(kept, "pelican", sort="oldest", most=most)]
+        assert newest == [300.0, 200.0, 100.0][:most]
+        assert oldest == [100.0, 200.0, 300.0][:most]

@@ -255,3 +255,39 @@ def test_ids_that_no_database_can_hold_are_known_again(store: Store, tmp_path: P
     (first,) = taken(store, path)
     (second,) = taken(store, path)
     assert (first.added, second.added, second.known) == (1, 0, 1)
+
+
+def test_a_file_that_was_edited_is_another_session(store: Store, tmp_path: Path) -> None:
+    """What was taken before stays as it was; the edited one grows by itself from then on."""
+    path = tmp_path / "plain.json"
+    said = [{"role": "user", "content": text} for text in ("hi", "yo", "third")]
+    path.write_text(json.dumps(said))
+    taken(store, path)
+    path.write_text(json.dumps([{"role": "user", "content": "hi, edited"}, *said[1:]]))
+    (second,) = taken(store, path)
+    assert (second.is_new, second.added) == (True, 3)
+    more = {"role": "user", "content": "fourth"}
+    path.write_text(json.dumps([{"role": "user", "content": "hi, edited"}, *said[1:], more]))
+    (third,) = taken(store, path)
+    assert (third.is_new, third.added, third.known) == (False, 1, 3)
+    assert third.session is not None
+    assert second.session is not None
+    assert third.session.id == second.session.id
+
+
+def test_a_result_is_found_by_its_tool_and_is_the_tools(store: Store, tmp_path: Path) -> None:
+    """Also where the dialect hands results over as the user's and names the tool in the call."""
+    path = tmp_path / "talk.json"
+    call = {"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "needle in a.py"}
+    path.write_text(json.dumps([
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]))  # fmt: skip
+    (one,) = taken(store, path)
+    assert one.session is not None
+    rows = store.read(one.session.id)
+    assert [(row.role, row.tools) for row in rows] == [
+        ("user", ()), ("assistant", ("Grep",)), ("tool", ("Grep",)),
+    ]  # fmt: skip

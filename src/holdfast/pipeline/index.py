@@ -33,9 +33,8 @@ _CLEARLY_LESS = 8
 
 
 _LINES_OF_CHARS = 240_000
-"""So much at the end of a log is read line by line for a single run, at least half of it before
-the tail; of what is older only what was asked, done, and went wrong. Twice as much finds a
-hundredth more."""
+"""So much at the end of a log is read line by line for a single run; of what is older only what
+was asked, done, and went wrong. Twice as much finds a hundredth more."""
 _STRETCH = 500
 _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
@@ -172,10 +171,7 @@ class ScannedIndex:
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
-        return self._stretch(start, stop, _LINES_OF_CHARS)
-
-    def _stretch(self, start: int, stop: int, chars: int) -> list[Fact]:
-        lines_from = self._lines_from(start, stop, chars)
+        lines_from = self._lines_from(start, stop)
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
         return [*self._older(start, lines_from), *newer]
 
@@ -207,9 +203,7 @@ class ScannedIndex:
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
-        tail = sum(map(text_length, self._log[stop:]))
-        chars = max(_LINES_OF_CHARS - tail, _LINES_OF_CHARS // 2)
-        return update(known, self._stretch(known_to, stop, chars))
+        return update(known, self.facts(known_to, stop))
 
     def terms(self, at: int) -> Iterable[str]:
         """Return names, paths and numbers in one message."""
@@ -235,12 +229,12 @@ class ScannedIndex:
             found = self._facts[at] = self._readings.facts(self._log[at], calls)
         return found
 
-    def _lines_from(self, start: int, stop: int, chars: int) -> int:
+    def _lines_from(self, start: int, stop: int) -> int:
         """Return from where on every line is read."""
         read = 0
         for at in range(stop - 1, start - 1, -1):
             read += text_length(self._log[at])
-            if read > chars:
+            if read > _LINES_OF_CHARS:
                 return at + 1
         return start
 

@@ -14,6 +14,8 @@ from holdfast.search.values import Match, Term, Wanted
 
 NEWEST = 2_000
 """Of the messages that have all terms, how many are looked at."""
+SORTED = 20_000
+"""The same where they are to be listed by their time."""
 NEWEST_OF_ONE = 400
 """The same for a single term, where not all of them need be there."""
 _WEIGHED = 600
@@ -76,19 +78,22 @@ def find(index: Index, wanted: Wanted, most: int) -> list[Match]:
     terms = tuple(term for term in wanted.query.terms if not term.small) or wanted.query.terms
     oldest = wanted.sort == "oldest"
     if not terms:
-        return _listed(index, index.having((), most, oldest=oldest).ids, wanted)
-    whole = index.having(terms, NEWEST, oldest=oldest)
-    if wanted.sort != "relevance" and whole.ids:
-        return _listed(index, whole.ids[:most], wanted)
+        return _listed(index, index.having((), SORTED, oldest=oldest).ids, wanted, most)
+    by_time = wanted.sort != "relevance"
+    whole = index.having(terms, SORTED if by_time else NEWEST, oldest=oldest)
+    if by_time and whole.ids:
+        return _listed(index, whole.ids, wanted, most)
     if not whole.ids:
         terms = parted(terms)
     return _ranked(index, wanted, terms, whole, most)
 
 
-def _listed(index: Index, ids: list[int], wanted: Wanted) -> list[Match]:
+def _listed(index: Index, ids: list[int], wanted: Wanted, most: int) -> list[Match]:
+    """Return the newest or oldest by their own time, which is not that of being stored."""
     rows = sorted(index.rows(ids), key=lambda row: (row.time, row.id))
     if wanted.sort != "oldest":
         rows.reverse()
+    del rows[most:]
     texts = index.texts([row.id for row in rows])
     return [_match(row, 0.0, texts[row.id]) for row in rows]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import CannotRepair
-from holdfast.pipeline.frame import recognise
+from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.sessions.markdown import as_markdown
 from holdfast.sessions.rows import decoded
 from holdfast.stores.store import Store
@@ -46,8 +46,7 @@ def export(
     """
     transcript = transcript_of(store, info, what=what)
     if not generated:
-        real = tuple(one for one in transcript.messages if not one.is_generated)
-        transcript = replace(transcript, messages=real)
+        transcript = replace(transcript, messages=tuple(_said(transcript.messages)))
     if form == "markdown":
         page = as_markdown(info, transcript).encode("utf-8", "replace")
         return Exported(page, len(transcript.messages))
@@ -59,6 +58,14 @@ def export(
     sound, mended = _mended(made.transcript)
     value = made.messages if sound is made.transcript else dump_value(sound)
     return Exported(dump(value) + b"\n", len(sound.messages), made.losses, mended)
+
+
+def _said(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield messages without summaries; a digest stays, because it stands for what was said."""
+    for message in messages:
+        if message.origin in ("summary", "note"):
+            continue
+        yield message if carried_summary(message) is None else without_summary(message)
 
 
 def _mended(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:

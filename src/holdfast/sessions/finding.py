@@ -26,6 +26,7 @@ READ_FIRST, READ_LAST = 20, 10
 _SHOWN_CHARS = 600
 _ANYWHERE = Filters()
 _NEWEST = SessionFilter(only_leaves=True)
+_MOST_CANDIDATES = 2_000
 _CANDIDATES = 8
 """So many messages are looked at for each lineage that is wanted."""
 
@@ -126,12 +127,18 @@ def discover(
         query=parse_query(text), filters=filters, kinds=tuple(kinds), sort=sort, generated=False
     )
     is_live = _live(store, current)
-    best: dict[str, tuple[Match, int]] = {}
-    for match in store.match(wanted, most=most * _CANDIDATES):
-        if is_live(match):
-            continue
-        found = best.get(match.root_id)
-        best[match.root_id] = (match, 0) if found is None else (found[0], found[1] + 1)
+    asked, best = most * _CANDIDATES, dict[str, tuple[Match, int]]()
+    while True:
+        matches = store.match(wanted, most=asked)
+        best.clear()
+        for match in matches:
+            if is_live(match):
+                continue
+            found = best.get(match.root_id)
+            best[match.root_id] = (match, 0) if found is None else (found[0], found[1] + 1)
+        if len(best) >= most or len(matches) < asked or asked >= _MOST_CANDIDATES:
+            break
+        asked *= 4  # a few lineages hold most of the hits
     rows = list(best.values())[:most]
     return [_hit(store, wanted, match, more, around, show) for match, more in rows]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,7 +14,7 @@ from holdfast.errors import NotReadable
 from holdfast.importers.draft import file_stem
 from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from holdfast.pipeline.measure import Estimator, message_tokens
-from holdfast.sessions.rows import new_message
+from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo
@@ -180,7 +181,7 @@ def _name(store: Store, found: ImportedSession, keys: Sequence[str]) -> str:
     if not names_itself and (
         given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:"))
     ):
-        return path + given[len(stem) :]
+        return _apart(store, found.agent, path + given[len(stem) :], keys)
     there = store.by_source(found.agent, given)
     if there is None:
         return given
@@ -192,13 +193,26 @@ def _name(store: Store, found: ImportedSession, keys: Sequence[str]) -> str:
     return given if known <= set(keys) or not news else f"{path}#{given}"
 
 
+def _apart(store: Store, agent: str, name: str, keys: Sequence[str]) -> str:
+    """Return the name, with a mark where the file was edited since it was taken under it."""
+    there = store.by_source(agent, name)
+    known = frozenset[str]() if there is None else store.keys(there.id)
+    news = [key for key in keys if key not in known]
+    if not news or known <= set(keys):
+        return name
+    return f"{name}@{hashlib.sha256(news[0].encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
 def _rows(found: ImportedSession, keys: Iterable[str]) -> Iterator[NewMessage]:
     counter, summaries = Estimator(), frozenset(found.summaries)
+    names = tool_names(found.transcript.messages)
     for at, (message, key, time) in enumerate(
         zip(found.transcript.messages, keys, found.times, strict=True)
     ):
         tokens = message_tokens(message, counter)
-        yield new_message(message, tokens, time=time, key=key, generated=at in summaries)
+        yield new_message(
+            message, tokens, names=names, time=time, key=key, generated=at in summaries
+        )
 
 
 def _created(store: Store, found: ImportedSession, name: str, mode: Mode) -> SessionInfo:

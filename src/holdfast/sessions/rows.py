@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
-from holdfast.search.text import searchable
+from holdfast.search.text import clean, searchable
 from holdfast.stores.values import NewMessage, StoredMessage
-from holdfast.transcript import Message
+from holdfast.transcript import Message, ToolCall, ToolResult
+
+_NO_NAMES: Mapping[str, str] = {}
 
 
 def new_message(
     message: Message,
     tokens: int,
     *,
+    names: Mapping[str, str] = _NO_NAMES,
     time: float | None = None,
     key: str = "",
     generated: bool = False,
 ) -> NewMessage:
-    """Return a message as it is appended: its payload, what it is found by, its tokens."""
+    """Return a message as it is appended: its payload, what it is found by, its tokens.
+
+    `names` are the tools of earlier calls by their ids: most dialects do not name them again in a
+    result. A message of results only is a tool's, whoever hands it over.
+    """
     found = searchable(message)
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    answered = (names[part.call_id] for part in results if part.call_id in names)
+    tools = tuple(dict.fromkeys((*found.tools, *map(clean, answered))))
+    only_results = bool(results) and len(results) == len(message.parts)
     return NewMessage(
-        body=dump(message.wire), role=message.role, text=found.text, tools=found.tools,
+        body=dump(message.wire), role="tool" if only_results else message.role,
+        text=found.text, tools=tools,
         time=time, key=key, tokens=tokens, generated=generated,
     )  # fmt: skip
+
+
+def tool_names(messages: Iterable[Message]) -> dict[str, str]:
+    """Return the tools that were called, by the ids of their calls."""
+    return {
+        part.id: part.name
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    }
 
 
 def payloads(rows: Iterable[StoredMessage]) -> list[Any]:

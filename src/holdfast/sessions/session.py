@@ -22,7 +22,7 @@ from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
-from holdfast.sessions.rows import new_message, payloads
+from holdfast.sessions.rows import new_message, payloads, tool_names
 from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.usage import turn_usage
 from holdfast.stores.store import Store
@@ -40,6 +40,7 @@ from holdfast.transcript import Kept, View
 T = TypeVar("T")
 Engine = Callable[[SessionInfo], Compressor]
 _NOBODY = Hooks()
+_APPEND_TRIES = 20
 
 
 class _Between(Struct, frozen=True):
@@ -136,21 +137,25 @@ class Session:
         """Take new messages; they are durable when this returns, all of them or none."""
         if not messages:
             return
-        self._fresh()
-        try:
-            self._append(messages)
-        except Conflict:
+        for left in reversed(range(_APPEND_TRIES)):
             self._fresh()
-            self._append(messages)
+            try:
+                self._append(messages)
+                break
+            except Conflict:  # another process was faster: after what it wrote
+                if not left:
+                    raise
         switch_to(self.id)
 
     def _append(self, messages: Sequence[Any]) -> None:
         engine, start = self._engine, self._engine.length
         with self._unsettled():
             engine.append(*messages)
+            arrived = engine.arrived(start)
+            self._names.update(tool_names(message for message, _ in arrived))
             rows = [
-                replace(new_message(message, tokens), body=dump(given))
-                for given, (message, tokens) in zip(messages, engine.arrived(start), strict=True)
+                replace(new_message(message, tokens, names=self._names), body=dump(given))
+                for given, (message, tokens) in zip(messages, arrived, strict=True)
             ]
             self._store.append(self.id, rows, expect=start)
         self._info = replace(self._info, length=engine.length)
@@ -467,6 +472,7 @@ class Session:
             engine.resume(payloads(rows), view, snapshot)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
+        self._names = tool_names(message for message, _ in engine.arrived(0))
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:

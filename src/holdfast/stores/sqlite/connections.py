@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -33,7 +33,7 @@ class Connections:
         _ALL.add(self)
 
     def _begin(self) -> None:
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
         self._changed = threading.Condition()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
@@ -42,7 +42,11 @@ class Connections:
 
     @contextmanager
     def writer(self, patience_seconds: float) -> Generator[Connection]:
-        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use."""
+        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use.
+
+        A thread that was interrupted just when it had the lock, or just before it gave it back,
+        has it still: so it gets it again, and gives all of it back.
+        """
         if not self._writing.acquire(timeout=patience_seconds):
             raise apsw.BusyError("another thread is writing")
         try:
@@ -50,7 +54,9 @@ class Connections:
                 self._writer = self._open()
             yield self._writer
         finally:
-            self._writing.release()
+            with suppress(RuntimeError):  # what says that nothing of it is left
+                while True:
+                    self._writing.release()
 
     @contextmanager
     def reader(self) -> Generator[Connection]:

@@ -210,8 +210,10 @@ class _Open:
 
 
 def _within(connection: Connection, begin: str, work: Callable[[Statements], T]) -> T:
-    connection.execute(begin)
+    if connection.in_transaction:  # an interrupt came between its beginning and its end
+        connection.execute("ROLLBACK")
     try:
+        connection.execute(begin)
         result = work(_Open(connection))
         connection.execute("COMMIT")
     finally:  # an interrupt too must not leave the transaction open
