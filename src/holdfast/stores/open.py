@@ -66,6 +66,10 @@ def _file(place: str, profile: str, *, read_only: bool) -> str:
         raise StoreUnavailable(
             repr(place), "this is no name of a folder", remedy="give a folder or a file"
         )
+    if os.path.isfile(place):
+        raise StoreUnavailable(
+            place, "this is a file, and no store", remedy="name a folder or a file that ends in .db"
+        )
     if not read_only:
         try:
             os.makedirs(place, mode=0o700, exist_ok=True)

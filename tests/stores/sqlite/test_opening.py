@@ -295,3 +295,13 @@ def test_a_store_goes_on_after_it_was_closed(tmp_path: Path) -> None:
     store.append(session_id, [NewMessage(body=b"x", role="user")])
     store.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["default.db"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path, read_only: bool) -> None:
+    """It is no empty store, and it stays as it is."""
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    with pytest.raises(StoreUnavailable, match="a file, and no store"):
+        open_store(path, read_only=read_only)
+    assert path.read_text() == "mine"
