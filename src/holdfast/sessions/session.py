@@ -134,7 +134,10 @@ class Session:
     # What arrives
 
     def append(self, *messages: Any) -> None:
-        """Take new messages; they are durable when this returns, all of them or none."""
+        """Take new messages; they are durable when this returns, all of them or none.
+
+        What another process appended meanwhile is taken up first; `Conflict` where that goes on.
+        """
         if not messages:
             return
         for left in reversed(range(_APPEND_TRIES)):

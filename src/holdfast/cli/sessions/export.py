@@ -27,7 +27,7 @@ _SHOWN_LOSSES = 5
 @click.option("--log", "what", flag_value="log", default="log", help="All that was said (default).")
 @click.option("--view", "what", flag_value="view", help="What the model sees now.")
 @click.option("--without-generated", is_flag=True,
-              help="Leave out what a compaction wrote.")  # fmt: skip
+              help="Leave out summaries; digests stand for what was said and stay.")  # fmt: skip
 @output_option
 @store_options
 @json_option
