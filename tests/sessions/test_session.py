@@ -102,6 +102,7 @@ def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     assert asked.id == parent
     assert switched == Switched(parent, session.id, "compression")
     assert isinstance(done, Compacted)
+    assert done.report == report
     assert done.folded
     assert len(done.folded_ids) == len(done.folded)
     session.append(*talk(20, 1))

@@ -267,20 +267,21 @@ class Session:
             if self._engine.state is not self._known_state:
                 self._save()
             return report
+        report = replace(report, persistence=self._persistence)
         self._render_system()
         if self.id != was.id:
             self._switched(was.id, "compression")
         shown = _kept_positions(self._engine.view)
         folded = tuple(sorted(_kept_positions(view) - shown))
-        arrived = dict(enumerate(message for message, _ in self._engine.arrived(0)))
+        arrived = self._engine.arrived(0)
         told(
             self._hooks.after_compaction,
             Compacted(
                 session=self._info, previous_id=was.id, report=report, folded=folded,
-                folded_ids=tuple(arrived[at].label for at in folded),
+                folded_ids=tuple(arrived[at][0].label for at in folded),
             ),
         )  # fmt: skip
-        return replace(report, persistence=self._persistence)
+        return report
 
     def _switched(self, previous_id: str, descent: Descent) -> None:
         switch_to(self.id)
