@@ -38,8 +38,7 @@ def write_results(
 ) -> Written:
     """Write all that follows from the rows; without holdfast[lab] no plots and no report."""
     summary = Summary(manifest=manifest, skipped=list(skipped), lines=summarise(rows))
-    encoded = msgspec.json.format(msgspec.json.encode(summary), indent=1)
-    write_whole(folder / SUMMARY, encoded + b"\n")
+    write_whole(folder / SUMMARY, msgspec.json.encode(summary) + b"\n")
     write_whole(folder / TABLE, markdown(summary.lines, manifest.main).encode())
     notes: list[str] = []
     try:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 _DRAWS = 1_000
 _SEED = 20
+_DIGITS = 5
 
 
 class Estimate(Struct, frozen=True):
@@ -31,7 +32,7 @@ def _estimated(values: tuple[float, ...]) -> Estimate:
     size, draw = len(values), random.Random(_SEED)
     means = sorted(sum(draw.choices(values, k=size)) / size for _ in range(_DRAWS))
     low, high = means[int(_DRAWS * 0.025)], means[int(_DRAWS * 0.975) - 1]
-    return Estimate(sum(values) / size, low, high, size)
+    return Estimate(*(round(value, _DIGITS) for value in (sum(values) / size, low, high)), size)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
