@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from halves.parallel import in_parallel
 from halves.prose import EmptyProse
-from halves.sessions import FAMILIES, all_sessions, chosen_sessions, find_data, for_lab
+from halves.sessions import FAMILIES, all_recorded, chosen_sessions, find_data, for_lab
 from halves.split import read_split
 from halves.worst import print_worst
 from holdfast.cli.show_lab import show_lines
@@ -54,7 +54,7 @@ def main() -> int:
         drifting=frozenset({"holdfast"}) if options.drift else frozenset(),
         with_missed=bool(options.worst),
     )  # fmt: skip
-    elsewhere = common(all_sessions(data))
+    elsewhere = common(map(for_lab, all_recorded(data)))
     work = partial(session_rows, elsewhere=elsewhere, terms=terms)
     rows: list[Row] = [
         row for found in in_parallel(work, sessions, options.jobs, "sessions") for row in found

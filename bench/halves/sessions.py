@@ -89,13 +89,13 @@ def read_file(data: Path, name: str, family: str) -> Iterator[Recorded]:
             yield Recorded(row["id"], family, row["source"], row["messages"], row["meta"])
 
 
-def all_sessions(data: Path) -> Iterator[Session]:
-    """Yield every session that there is: what is common knowledge among them; no concatenation."""
+def all_recorded(data: Path) -> Iterator[Recorded]:
+    """Yield every session that there is; a concatenation is none."""
+    families = {name: family.name for family in FAMILIES for name in family.files}
     for path in sorted((data / "sessions").glob("*.jsonl.gz")):
         name = path.name.removesuffix(".jsonl.gz")
         if not name.startswith("concat"):
-            for recorded in read_file(data, name, name.partition("__")[0]):
-                yield for_lab(recorded)
+            yield from read_file(data, name, families.get(name, name.partition("__")[0]))
 
 
 def chosen_sessions(data: Path, halves: dict[str, str], half: str, families: Sequence[str],

@@ -56,8 +56,8 @@ def quiet(done: int, total: int) -> None:
 def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session]) -> None:
     """One process or two, in whatever order they end: times aside, all rows are equal."""
     asked = manifest(sessions)
-    one = run(tmp_path / "one", sessions, asked, terms, jobs=1, tell=quiet)
-    two = run(tmp_path / "two", sessions, asked, terms, jobs=2, tell=quiet)
+    one = run(tmp_path / "one", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
+    two = run(tmp_path / "two", sessions, asked, terms, known=sessions, jobs=2, tell=quiet)
     assert without_times(one) == without_times(two)
     assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
 
@@ -65,7 +65,7 @@ def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session])
 def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[Session]) -> None:
     """Finished sessions are not made again, a torn line is, and the end is the same."""
     asked = manifest(sessions)
-    whole = run(tmp_path / "whole", sessions, asked, terms, jobs=1, tell=quiet)
+    whole = run(tmp_path / "whole", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
     told: list[int] = []
 
     class Stop(Exception):
@@ -77,16 +77,24 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[S
             raise Stop
 
     with pytest.raises(Stop):
-        run(tmp_path / "half", sessions, asked, terms, jobs=1, tell=stop_after_two)
+        run(tmp_path / "half", sessions, asked, terms, known=sessions, jobs=1, tell=stop_after_two)
     progress = tmp_path / "half" / PROGRESS
     progress.write_bytes(progress.read_bytes() + b'{"session": "s/2", "ro')
     seen: list[int] = []
-    rows = run(tmp_path / "half", sessions, asked, terms, jobs=1, tell=lambda d, t: seen.append(d))
+    rows = run(
+        tmp_path / "half",
+        sessions,
+        asked,
+        terms,
+        known=sessions,
+        jobs=1,
+        tell=lambda d, t: seen.append(d),
+    )
     assert seen == [2, 3]
     assert without_times(rows) == without_times(whole)
     assert not progress.exists()
     kept = (tmp_path / "half" / ROWS).read_bytes()
-    again = run(tmp_path / "half", sessions, asked, terms, jobs=1, tell=quiet)
+    again = run(tmp_path / "half", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
     assert again == rows
     assert (tmp_path / "half" / ROWS).read_bytes() == kept
     assert read_run(tmp_path / "half") == (asked, rows)
@@ -95,10 +103,10 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[S
 def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) -> None:
     """Another question in the same folder is refused, and what is there stays."""
     asked = manifest(sessions)
-    rows = run(tmp_path, sessions, asked, terms, jobs=1, tell=quiet)
+    rows = run(tmp_path, sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
     other = msgspec.structs.replace(asked, budgets=(0.5,))
     with pytest.raises(NotWritable, match="another run"):
-        run(tmp_path, sessions, other, terms, jobs=1, tell=quiet)
+        run(tmp_path, sessions, other, terms, known=sessions, jobs=1, tell=quiet)
     assert read_run(tmp_path)[1] == rows
 
 

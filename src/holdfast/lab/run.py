@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -49,7 +49,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Further settings that change figures: model, summariser, peers."""
     sessions: tuple[str, ...]
     digest: str
-    """Of the sessions' text."""
+    """Of the text of all sessions that were read, also of those that were not run."""
 
 
 class _Finished(Struct, frozen=True):
@@ -71,11 +71,13 @@ def run(
     manifest: Manifest,
     make_terms: MakeTerms,
     *,
+    known: Iterable[Session],
     jobs: int,
     tell: Tell,
 ) -> list[Row]:
     """Return the rows of all sessions; those that the folder has already are not made again.
 
+    `known` are the sessions that say what is common knowledge: these and others beside them.
     Raises `NotWritable` where the folder holds another run. A stop at any time loses at most the
     sessions that are being worked on.
     """
@@ -84,7 +86,7 @@ def run(
     waiting = [session for session in sessions if session.id not in done]
     tell(len(sessions) - len(waiting), len(sessions))
     if waiting:
-        elsewhere = common(sessions)
+        elsewhere = common(known)
         with (folder / PROGRESS).open("ab") as progress:
             for finished in _worked(waiting, elsewhere, make_terms, jobs):
                 done[finished.session] = finished.rows

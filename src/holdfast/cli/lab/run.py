@@ -82,7 +82,8 @@ def command(files: tuple[str, ...], **options: Any) -> int:
     ways = chosen(asked.strategies, all_ways(asked))
     folder = Path(options["output"])
     with _progress() as tell:
-        sessions, problems, short = _sessions(files, options)
+        known, problems = _read(files)
+        sessions, short = _wanted(known, options)
         if not sessions:
             _tell_problems(problems)
             return say(
@@ -93,11 +94,11 @@ def command(files: tuple[str, ...], **options: Any) -> int:
             version=_version(), strategies=tuple(ways), budgets=asked.budgets,
             peer_budgets=asked.peer_budgets, main=asked.main, drifting=asked.drifting,
             asked={"model": asked.model, "summarizer": asked.summarizer},
-            sessions=tuple(session.id for session in sessions), digest=digest_of(sessions),
+            sessions=tuple(session.id for session in sessions), digest=digest_of(known),
         )  # fmt: skip
         rows = run(
             folder, sessions, manifest, partial(terms_for, asked),
-            jobs=options["jobs"] or os.cpu_count() or 1, tell=tell,
+            known=known, jobs=options["jobs"] or os.cpu_count() or 1, tell=tell,
         )  # fmt: skip
     written = write_results(folder, manifest, rows, [str(problem) for problem in problems])
     if options["as_json"]:
@@ -141,25 +142,25 @@ def _shares(given: str, flag: str) -> tuple[float, ...]:
     return tuple(share / 100 for share in found)
 
 
-def _sessions(
-    files: Sequence[str], options: dict[str, Any]
-) -> tuple[list[Session], list[NotReadable], int]:
-    """Return the sessions to be run, what could not be read, and how many are too short."""
-    wanted = _only(options["only"])
+def _read(files: Sequence[str]) -> tuple[list[Session], list[NotReadable]]:
+    """Return all sessions, each id once, and what could not be read."""
     found: dict[str, Session] = {}
     problems: list[NotReadable] = []
-    short = 0
     for one in read_sessions([Path(name) for name in files]):
         if isinstance(one, NotReadable):
             problems.append(one)
-        elif wanted is not None and one.id not in wanted:
-            continue
-        elif one.tokens < options["min_tokens"]:
-            short += 1
         else:
             found.setdefault(one.id, one)
-    rows = list(found.values())
-    return _spread(rows, options["limit"]) if options["limit"] else rows, problems, short
+    return list(found.values()), problems
+
+
+def _wanted(known: Sequence[Session], options: dict[str, Any]) -> tuple[list[Session], int]:
+    """Return the sessions to be run, and how many of those asked for are too short."""
+    names, least = _only(options["only"]), options["min_tokens"]
+    asked = [one for one in known if names is None or one.id in names]
+    rows = [one for one in asked if one.tokens >= least]
+    limited = _spread(rows, options["limit"]) if options["limit"] else rows
+    return limited, len(asked) - len(rows)
 
 
 def _only(name: str | None) -> frozenset[str] | None:

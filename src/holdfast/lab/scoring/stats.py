@@ -32,7 +32,8 @@ def _estimated(values: tuple[float, ...]) -> Estimate:
     size, draw = len(values), random.Random(_SEED)
     means = sorted(sum(draw.choices(values, k=size)) / size for _ in range(_DRAWS))
     low, high = means[int(_DRAWS * 0.025)], means[int(_DRAWS * 0.975) - 1]
-    return Estimate(*(round(value, _DIGITS) for value in (sum(values) / size, low, high)), size)
+    middle = round(sum(values) / size, _DIGITS)
+    return Estimate(middle, round(low, _DIGITS), round(high, _DIGITS), size)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
