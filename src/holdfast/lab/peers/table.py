@@ -56,6 +56,17 @@ _ALL = (
                  " which is a fixed neutral text; `keep` in tokens moves"),
         ),
     ),
+    Peer(
+        name="headroom",
+        requirements=("headroom-ai==0.42.0",),
+        licence="Apache-2.0",
+        does="shortens messages one by one by what they hold, drops none",
+        not_shown="its model that compresses text, whose weights are downloaded",
+        modes=(
+            Mode("offline", "its rules without the model; takes no budget, so its defaults come"
+                 " first and its profile `agent-90` where they leave too much"),
+        ),
+    ),
 )  # fmt: skip
 
 PEERS: Mapping[str, Peer] = {peer.name: peer for peer in _ALL}

@@ -193,5 +193,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
+        "HEADROOM_OFFLINE": "1",
         "DO_NOT_TRACK": "1",
     }

@@ -18,6 +18,7 @@ from langchain_core.messages import (
     convert_to_openai_messages,
     trim_messages,
 )
+from langchain_core.messages.utils import count_tokens_approximately
 from loop import Answer, serve, timed
 
 STUB = "A summary would stand here."
@@ -39,14 +40,16 @@ def _trimmed(
     request: dict[str, Any], messages: list[BaseMessage]
 ) -> tuple[list[BaseMessage], float, str]:
     system = [SystemMessage(request["system"])] if request["system"] else []
+    # it counts the system prompt among them; for the lab that stands outside the budget
+    most = request["budget_tokens"] + count_tokens_approximately(system)
     start_on = "human" if request["mode"] == "trim" else ("human", "ai")
     made, cpu_ms = timed(
         lambda: trim_messages(
-            [*system, *messages], max_tokens=request["budget_tokens"], strategy="last",
+            [*system, *messages], max_tokens=most, strategy="last",
             token_counter="approximate", start_on=start_on, include_system=True,
         )
     )  # fmt: skip
-    note = f"max_tokens {request['budget_tokens']}"
+    note = f"max_tokens {most}"
     if all(isinstance(message, SystemMessage) for message in made):
         note += ", and nothing that it may begin with is within them: all messages are gone"
     return made, cpu_ms, note

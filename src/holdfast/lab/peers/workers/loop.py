@@ -6,6 +6,7 @@ at the level of file descriptors. Connections are refused: what needs a network 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -29,6 +30,8 @@ def serve(compress: Callable[[dict[str, Any]], Answer]) -> None:
     sys.stdout = sys.stderr
     logging.disable(logging.CRITICAL)
     sys.addaudithook(_no_network)
+    with contextlib.suppress(Exception):  # what it imports late is no cost of a compaction
+        compress(_warm())
     for line in sys.stdin.buffer:
         try:
             answer = compress(json.loads(line))
@@ -38,6 +41,24 @@ def serve(compress: Callable[[dict[str, Any]], Answer]) -> None:
             answer = {"error": f"it raised {type(error).__name__}: {str(error)[:200]}"}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def _warm() -> dict[str, Any]:
+    """Return a small request of every kind of message; no mode is one of a peer's own."""
+    messages: list[Any] = []
+    for number in range(8):
+        function = {"name": "bash", "arguments": '{"command": "ls"}'}
+        call = {"id": f"warm_{number}", "type": "function", "function": function}
+        messages += [
+            {"role": "user", "content": f"Look at part {number}."},
+            {"role": "assistant", "content": "I look.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": "part.py\n" * 200},
+            {"role": "assistant", "content": f"Part {number} is there."},
+        ]
+    return {
+        "messages": messages, "system": None, "tools": [], "budget_tokens": 500,
+        "context_length": 200_000, "mode": "", "pressed": False,
+    }  # fmt: skip
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
