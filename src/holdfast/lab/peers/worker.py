@@ -22,6 +22,8 @@ from holdfast.transcript import Payload
 
 _KEPT_BYTES = 4_096
 _SHOWN_CHARS = 300
+_DRAIN_SECONDS = 5.0
+"""A child that left the worker's group may hold its standard error open for ever."""
 
 
 class _Line(Struct, frozen=True):
@@ -143,7 +145,7 @@ class _Running:
         return line, late.is_set()
 
     def last_words(self) -> str:
-        """Return the last line that the process wrote to its standard error."""
+        """Return the last line that the process, which has ended, wrote to its standard error."""
         lines = self._errors.decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
         return said[-1][:_SHOWN_CHARS] if said else "it said nothing"
@@ -151,10 +153,10 @@ class _Running:
     def close(self) -> None:
         self._kill()
         self._process.wait()
-        self._drain.join()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not read any more is flushed in vain
                 _open(pipe).close()
+        self._drain.join(_DRAIN_SECONDS)
         self._folder.cleanup()
 
     def _kill(self) -> None:
@@ -165,10 +167,10 @@ class _Running:
                 self._process.kill()
 
     def _read_errors(self) -> None:
-        errors = _open(self._process.stderr)
-        while chunk := os.read(errors.fileno(), 65_536):
-            self._errors += chunk
-            del self._errors[:-_KEPT_BYTES]
+        with _open(self._process.stderr) as errors:
+            while chunk := os.read(errors.fileno(), 65_536):
+                self._errors += chunk
+                del self._errors[:-_KEPT_BYTES]
 
 
 def _open(pipe: IO[bytes] | None) -> IO[bytes]:
