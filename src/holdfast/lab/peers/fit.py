@@ -37,7 +37,7 @@ def fitted(ask: Callable[[Request], Outcome], request: Request, count: Count) ->
     halved or doubled by what the last answer came to. Where nothing fits, there is a second round
     with `pressed`. The first failure ends the search.
     """
-    most = max(_MISCOUNT * count(request.messages), request.budget_tokens)
+    most = max(_MISCOUNT * count(request.messages), request.budget_tokens, 1)
     first = _round(ask, request, count, most)
     if isinstance(first, Failure) or first.tokens <= request.budget_tokens:
         return first
