@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -119,6 +120,8 @@ class _Running:
         self._errors = bytearray()
         self._drain = threading.Thread(target=self._read_errors, daemon=True)
         self._drain.start()
+        # the processes of a pool end without a word to what is open in them, but for this
+        self.close = Finalize(None, self._close, exitpriority=1)
 
     def exchange(self, request: bytes, timeout_seconds: float) -> tuple[bytes, bool]:
         """Return the next line of the process, and whether its time was up first.
@@ -150,7 +153,7 @@ class _Running:
         said = [line.strip() for line in lines if line.strip()]
         return said[-1][:_SHOWN_CHARS] if said else "it said nothing"
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
