@@ -17,11 +17,12 @@ _INSTALL_SECONDS = 1_800.0
 def interpreter(
     folder: Path, requirements: tuple[str, ...], tell: Callable[[str], None] = lambda _: None
 ) -> Path | Failure:
-    """Return the Python of the venv in `folder` that has exactly these pinned requirements.
+    """Return the absolute path of the Python of the venv in `folder` with these requirements.
 
     It is made where it is missing or has others; `tell` hears of that first, for it takes minutes.
     Two processes must not do so at once in one folder: install before going parallel.
     """
+    folder = folder.absolute()  # a worker runs in a folder of its own
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp, wanted = folder / _STAMP, "\n".join(requirements)
     try:
