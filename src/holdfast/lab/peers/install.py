@@ -28,6 +28,8 @@ def interpreter(
     try:
         if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return python
+        if not python.exists() and _holds_something_else(folder):
+            return _failed(requirements, f"{folder} holds something else; give another folder")
         tell(f"installing {', '.join(requirements)} into {folder}")
         stamp.unlink(missing_ok=True)
         if not python.exists():
@@ -43,6 +45,11 @@ def interpreter(
     except (OSError, subprocess.SubprocessError) as error:
         return _failed(requirements, f"{type(error).__name__}: {error}")
     return python
+
+
+def _holds_something_else(folder: Path) -> bool:
+    """Return whether there is anything in the folder, and no venv: it is not ours to clear."""
+    return folder.is_dir() and any(folder.iterdir()) and not (folder / "pyvenv.cfg").exists()
 
 
 def _failed(requirements: tuple[str, ...], reason: str) -> Failure:
