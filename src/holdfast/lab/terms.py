@@ -40,7 +40,7 @@ def all_ways(asked: Asked) -> tuple[Way, ...]:
         writer = writers_of(asked.summarizer, url=asked.summarizer_url, on_failure="ledger")
         found.insert(1, Way(WITH_MODEL, "ours", f"with {asked.summarizer}", by_holdfast(writer)))
     if asked.peer_folder:
-        found.extend(peer_ways(Path(asked.peer_folder).resolve()))
+        found.extend(peer_ways(Path(asked.peer_folder)))
     return tuple(found)
 
 
