@@ -245,10 +245,26 @@ def _batch(folder: Path, number: int) -> Any:
 
 
 _MEASURED = """
-import json, resource, subprocess, sys
-subprocess.run([sys.executable, *sys.argv[1:]], check=True, stdout=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps({"peak_mb": used.ru_maxrss / 1024, "cpu": used.ru_utime + used.ru_stime}))
+import json, os, subprocess, sys, time
+from pathlib import Path
+running = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
+peaks, spent = {}, {}
+def below(pid):
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield int(child)
+        yield from below(child)
+while running.poll() is None:
+    try:
+        for pid in (running.pid, *below(running.pid)):
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            peaks[pid] = next(int(one.split()[1]) for one in lines if "VmHWM" in one) / 1024
+            ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+            spent[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, StopIteration):
+        pass
+    time.sleep(0.2)
+assert running.returncode == 0
+print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values())}))
 """
 
 
