@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,15 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     assert "holds no finished batch" in seen.err
 
 
-def _start(runs: Path, out: Path) -> subprocess.Popen[bytes]:
+def _start(
+    runs: Path, out: Path, before: Callable[[], None] | None = None
+) -> subprocess.Popen[bytes]:
     line = [sys.executable, "-m", "holdfast", "trajectories", "compress", str(runs), "-o", str(out),
             "--target-tokens", "900", "--workers", "2", "--shard-records", "3"]  # fmt: skip
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=before
+    )
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -200,3 +205,38 @@ def test_progress_says_rate_and_time_left() -> None:
     line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))
     assert line == "5,000 records, 20/s, 0:05:00 left, 3 quarantined"
     assert re.fullmatch(r"1 record, 0/s", progress_line(Progress(1, 0, 0, 0, 0, 0.0)))
+
+
+def test_a_disk_without_room_is_said_and_the_run_goes_on_later(runs: Path, tmp_path: Path) -> None:
+    """Files over 4 KB are refused, as by a full disk: one sentence, exit 2, no drafts; with room
+    again the same bytes as those of an undisturbed run.
+    """
+    resource = pytest.importorskip("resource", reason="only where files can be limited")
+    out = tmp_path / "out"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, resource.RLIM_INFINITY))
+
+    refused = _start(runs, out, before=limit)
+    said = refused.communicate()[1].decode()
+    assert (refused.returncode, said.count("\n")) == (2, 1)
+    assert "cannot be written" in said
+    assert "run the same command again to go on" in said
+    assert not list(out.rglob("*.tmp"))
+    for folder in (out, tmp_path / "undisturbed"):
+        running = _start(runs, folder)
+        assert running.communicate()[1] == b""
+    assert _files(out) == _files(tmp_path / "undisturbed")
+
+
+def test_an_interrupt_ends_the_workers_too(runs: Path, tmp_path: Path) -> None:
+    """Exit 130, and nobody is left."""
+    running = _start(runs, tmp_path / "out")
+    while not list(tmp_path.glob("out/.holdfast/part-*.json")):
+        assert running.poll() is None
+        time.sleep(0.005)
+    workers = _workers_of(running.pid)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate()[1] == b""
+    assert running.returncode in (0, 130)
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
