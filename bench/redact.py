@@ -147,6 +147,8 @@ def _our_score(rows: Sequence[Row]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, all(covered[start:end]))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, all(covered[start:end]))
     return score
 
 
@@ -158,6 +160,8 @@ def _peer_score(rows: Sequence[Row], outputs: Sequence[str]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, is_gone(row.text[start:end], output))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, is_gone(row.text[start:end], output))
     return score
 
 
@@ -170,6 +174,31 @@ def _count(score: Score, row: Row, kind: str, is_hidden: bool) -> None:
     ):
         score.total[family] += 1
         score.hidden[family] += is_hidden
+
+
+def bared(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a label without the quotes, brackets and commas that it takes along.
+
+    No redactor that keeps JSON valid can hide those; the label as it is gives the main figure.
+    """
+    label = text[start:end]
+    if not label.strip(_AROUND):
+        return start, end
+    before = len(label) - len(label.lstrip(_AROUND))
+    after = len(label) - len(label.rstrip(_AROUND))
+    return start + before, end - after
+
+
+_AROUND = "\"'`,;:[]{}()<>\\ \t\r\n"
+
+
+def _count_bared(score: Score, kind: str, is_hidden: bool) -> None:
+    if not kind.startswith("pii"):
+        score.total[BARED] += 1
+        score.hidden[BARED] += is_hidden
+
+
+BARED = "all secrets, labels without the signs around them"
 
 
 def is_gone(secret: str, output: str) -> bool:
