@@ -329,7 +329,13 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
         ratio = f"{ours / theirs['hermes'][number]:.0f}" if "hermes" in theirs else ""
         print(f"| {kind} | {ours:.1f} | " + " | ".join(f"{o:.2f}" for o in other) + f" | {ratio} |")
         result[kind] = {"holdfast": ours, **dict(zip(peers, other, strict=True))}
-    return result
+    whole = {
+        name: len(texts) / sum(1 / one[name] for one in result.values())
+        for name in ("holdfast", *peers)
+    }
+    ratio = f"{whole['holdfast'] / whole['hermes']:.0f}" if "hermes" in whole else ""
+    print("| all three | " + " | ".join(f"{rate:.2f}" for rate in whole.values()) + f" | {ratio} |")
+    return {**result, "all": whole}
 
 
 def _kinds(size: int = 4_000_000) -> dict[str, str]:
