@@ -33,13 +33,19 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/=]{16,}")
 _AROUND = b" \t\"'+,>|#`"
 _PIECE = re.compile(rb"(?:\\{1,6}[nr]|[\r\n])+")
 MAX_BODY = 16_384
+HEAD = 768
+"""So soon the body of a key must show."""
+TIMES = 8
+"""A byte of a head costs so many times what one costs in other patterns."""
+A_LINE = 256
+"""What a match may leave unread before the place where it was cut off."""
 LOOK_BACK = 8192
 MIN_TAIL = 8
 """So much of a key that has lost its start must be left: the line END alone is no secret."""
 
 
 class Key(NamedTuple):
-    """A private key, or that there is none, and how many bytes had to be read for it."""
+    """A private key, or that there is none, and what reading for it counts for, in bytes."""
 
     span: tuple[int, int] | None
     read: int = 0
@@ -47,7 +53,7 @@ class Key(NamedTuple):
 
 def key_block(data: bytes, at: int, covered: int) -> Key:
     """Return the private key that begins at `at`."""
-    found = _BEGIN.at(data, at, at + MAX_BODY)  # a key may be longer, but not what only looks so
+    found = _BEGIN.at(data, at, at + HEAD)
     if found is None:
         return Key(None)
     body = found[1][0]
@@ -56,8 +62,9 @@ def key_block(data: bytes, at: int, covered: int) -> Key:
     if end is not None and _is_mostly_base64(data[body : end[0][0]]):
         return Key((at, end[0][1]))
     if _BASE64.search(data, *found[1]) is None:
-        return Key(None, found[0][1] - at)
-    whole = found if found[0][1] < at + MAX_BODY else _BEGIN.at(data, at) or found
+        return Key(None, TIMES * (found[0][1] - at))
+    is_cut = found[0][1] > at + HEAD - A_LINE
+    whole = _BEGIN.at(data, at) or found if is_cut else found
     return Key((at, _trimmed(data, whole[0][1])))
 
 
