@@ -22,6 +22,7 @@ from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
+from holdfast.sessions.mending import Mended, is_broken, is_foreign, mended
 from holdfast.sessions.rows import new_message, payloads, tool_names
 from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.usage import turn_usage
@@ -121,15 +122,28 @@ class Session:
 
     @property
     def messages(self) -> list[Any]:
-        """What the model should see now; the same bytes until something is appended."""
+        """What the model should see now; the same bytes until something is appended.
+
+        What another agent left in a form that its provider refuses is repaired here, and in the
+        store stays as it was; the report of a compaction names the rules.
+        """
         self._fresh()
-        shown, system = self._engine.messages, self.system
+        shown, system = self._seen().messages, self.system
         if not system or not shown or self._hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
         if first.get("role") not in ("system", "developer"):
             return shown
         return [{**first, "content": system}, *shown[1:]]
+
+    def _seen(self) -> Mended:
+        shown = self._engine.messages
+        if not self._is_broken:
+            return Mended(shown)
+        standing = (self.id, self._info.view, self._engine.length)
+        if self._mended is None or self._mended[0] != standing:
+            self._mended = (standing, mended(shown, self._engine.dialect))
+        return self._mended[1]
 
     # What arrives
 
@@ -263,6 +277,7 @@ class Session:
 
     def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
         was, view = before
+        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
                 self._save()
@@ -458,6 +473,7 @@ class Session:
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
+        self._engine.goal = now.goal
 
     def _load(self) -> None:
         store, was = self._store, self._info
@@ -477,6 +493,9 @@ class Session:
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
+        engine.goal = info.goal
+        self._mended: tuple[tuple[str, int, int], Mended] | None = None
+        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:
