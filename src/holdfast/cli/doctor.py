@@ -137,8 +137,7 @@ def _store(
     if health.backend == "sqlite" and not _is_writable(health.where):
         problems.append(
             f"{health.where}: nothing can be written, the file or its folder may not be changed; "
-            "sessions can be read and searched, but none is kept: see who owns them and whether "
-            "the disk is mounted read-only, or move the store with --home"
+            "see who owns them and whether the disk is mounted read-only, or give --home"
         )
     if health.unindexed:
         hints.append(
