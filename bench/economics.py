@@ -135,7 +135,8 @@ def _tune(family: Family, terms: Terms, jobs: int) -> None:
             Rule(prior_turns=turns, prior_tokens_per_turn=growth)
             for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 1_000), (20, 500))
         ),
-        *(Rule(settled_turns=turns) for turns in (0, 10, 12, 13, 14, 16, 18, 25, 1_000_000)),
+        *(Rule(least_tokens=tokens) for tokens in (6_000, 10_000, 15_000)),
+        *(Rule(settled_turns=turns) for turns in (0, 10, 13, 14, 16, 20, 25, 1_000_000)),
     ]
     work = partial(_tuned, terms=terms, rules=rules)
     rows = list(in_parallel(work, family.tuning, jobs, "sessions"))

@@ -224,16 +224,17 @@ def test_a_saving_that_needs_every_call_until_it_is_gone_is_not_waited_for() -> 
 
 
 def test_small_prompts_are_left_alone_until_a_session_has_lasted() -> None:
-    """Below ten thousand tokens a call costs too little for it to matter in a short session."""
+    """Below twenty thousand tokens a call costs too little for it to matter in a short session."""
     small = due(
-        tokens_now=9_000, tokens_after=2_000, cached_tokens=9_000, kept_prefix_tokens=0,
-        threshold_tokens=1_000, hard_tokens=20_000, turns_so_far=19, tokens_per_turn=400.0,
+        tokens_now=19_000, tokens_after=4_000, cached_tokens=19_000, kept_prefix_tokens=0,
+        threshold_tokens=1_000, hard_tokens=40_000, turns_so_far=29, tokens_per_turn=600.0,
     )  # fmt: skip
     verdict = weigh(small)
     assert (verdict.answer, verdict.basis) == ("wait", "size")
-    assert "20 calls" in verdict.sentence
+    assert "30 calls" in verdict.sentence
     assert weigh(small, Rule(least_tokens=0)).answer == "act"
-    assert weigh(replace(small, turns_so_far=20)).answer == "act"
+    assert weigh(replace(small, tokens_now=20_000)).answer == "act"
+    assert weigh(replace(small, turns_so_far=30)).answer == "act"
 
 
 def test_a_rule_out_of_its_range_is_refused() -> None:
