@@ -17,6 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from halves.parallel import in_parallel
+from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
+from halves.split import read_split
 from holdfast.caching.economics import Rule
 from holdfast.catalog.prices import prices_of
 from holdfast.dialects.load import load
@@ -25,8 +28,6 @@ from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import Replay, Terms, replay
 from holdfast.lab.simulate import THRESHOLDS, Outcome, outcome, quantiles, strategies_for
 from holdfast.lab.strategies import Strategy, append_only, at_calls, planner
-from scoring.run import chosen_sessions, in_parallel
-from scoring.sessions import FAMILIES, Session, find_data
 
 CODING = ("claude-code", "codex", "opencode")
 CODING_WINDOW = 200_000
@@ -70,7 +71,7 @@ def main() -> int:
 
 def _family(data: Path, name: str, chain: bool, given: int) -> Family:
     halves = {
-        half: _recordings(chosen_sessions(data, half, [name], 0), chain)
+        half: _recordings(chosen_sessions(data, read_split(), half, [name], 0), chain)
         for half in ("tuning", "test")
     }
     largest = max(recording.tokens for recording in halves["tuning"])
@@ -78,7 +79,7 @@ def _family(data: Path, name: str, chain: bool, given: int) -> Family:
     return Family(name, given or window, halves["tuning"], halves["test"])
 
 
-def _recordings(sessions: list[Session], chain: bool) -> list[Recording]:
+def _recordings(sessions: list[Recorded], chain: bool) -> list[Recording]:
     made = [record(load(session.messages, dialect="openai-chat")) for session in sessions]
     if not chain:
         return made
