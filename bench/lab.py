@@ -28,7 +28,6 @@ from holdfast.cli import run
 HERE = Path(__file__).resolve().parent
 SAMPLE_FILE = HERE / "lab_sample.json"
 OUT = HERE / ".out"
-PEERS = ("hermes-fallback", "hermes-stub", "langchain-trim", "langchain-summary", "headroom")
 MOST = {"claude-code": 14, "codex": 10, "opencode": 10, "swe-agent": 9, "tau-bench": 20,
         "tau2": 16, "sql": 3, "bfcl": 12}  # fmt: skip
 QUICK = 3
@@ -58,10 +57,12 @@ def main() -> int:
     if not source.exists():
         _write(source, data)
     only.write_text(json.dumps(sorted(one for rows in ids.values() for one in rows)))
-    asked = ["--budgets", "20"] if options.what == "quick" else []
+    asked = ["--budgets", "20"] if options.what == "quick" else ["--peers"]
+    if options.what == "tuning":
+        asked = []
     return run(
         ["lab", "run", str(source), "--only", str(only), "-o", str(OUT / options.what),
-         "--min-tokens", LEAST_TOKENS, "--peers", str(HERE / ".peers"), *asked, *rest]
+         "--min-tokens", LEAST_TOKENS, "--peer-folder", str(HERE / ".peers"), *asked, *rest]
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
 from holdfast.caching.prices import Prices
@@ -9,6 +11,7 @@ from holdfast.engine.writers import writers_of
 from holdfast.lab.net_cost import DEFAULT_PRICES
 from holdfast.lab.session_rows import Terms
 from holdfast.lab.ways.ours import by_holdfast
+from holdfast.lab.ways.peers import peer_ways
 from holdfast.lab.ways.registry import PLAIN, WITH_MODEL, chosen
 from holdfast.lab.ways.way import Way
 
@@ -17,7 +20,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """The settings of a run."""
 
     strategies: tuple[str, ...] = ()
-    """Names; empty: all but the peers."""
+    """Names; empty: all that there are."""
     budgets: tuple[float, ...]
     peer_budgets: tuple[float, ...] = ()
     main: float = 0.2
@@ -27,6 +30,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     summarizer: str = ""
     summarizer_url: str = ""
     peer_folder: str = ""
+    """Where the environments of the peers are; empty: no peers."""
 
 
 def all_ways(asked: Asked) -> tuple[Way, ...]:
@@ -35,6 +39,8 @@ def all_ways(asked: Asked) -> tuple[Way, ...]:
     if asked.summarizer:
         writer = writers_of(asked.summarizer, url=asked.summarizer_url, on_failure="ledger")
         found.insert(1, Way(WITH_MODEL, "ours", f"with {asked.summarizer}", by_holdfast(writer)))
+    if asked.peer_folder:
+        found.extend(peer_ways(Path(asked.peer_folder)))
     return tuple(found)
 
 

@@ -77,6 +77,14 @@ def test_a_peer_that_counts_in_its_own_way_gets_all_of_its_budget(
     assert found.tokens >= 0.9 * budget
 
 
+@given(st.lists(st.integers(5, 50), max_size=3), st.integers(0, 10))
+def test_a_peer_is_asked_at_least_once(sizes: list[int], budget: int) -> None:
+    """Also for an empty history, and for a budget of nothing."""
+    found = fitted(Peer(1.0, 0), asking(sizes, budget), count)
+    assert not isinstance(found, Failure)
+    assert found.tokens <= budget
+
+
 def test_floors_are_lowered_only_where_nothing_fits_with_them() -> None:
     """The peer's own defaults come first."""
     roomy, tight = Peer(1.0, 2), Peer(1.0, 8)

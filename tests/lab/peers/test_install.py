@@ -63,6 +63,26 @@ def test_a_failed_change_leaves_no_stamp_of_the_old_version(tmp_path: Path) -> N
     assert isinstance(interpreter(tmp_path, ("one==1",)), Failure)
 
 
+def test_a_relative_folder_gives_an_absolute_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker is started from another folder than the one that was meant."""
+    python = python_that(tmp_path, "exit 0")
+    monkeypatch.chdir(tmp_path.parent)
+    assert interpreter(Path(tmp_path.name), WANTED) == python
+
+
+def test_a_folder_that_is_no_venv_is_left_alone(tmp_path: Path) -> None:
+    """Somebody's own checkout may have the name of a peer."""
+    (tmp_path / "work.py").write_text("mine")
+    told: list[str] = []
+    found = interpreter(tmp_path, WANTED, told.append)
+    assert isinstance(found, Failure)
+    assert found.error.endswith(f"{tmp_path} holds something else; give another folder")
+    assert (tmp_path / "work.py").read_text() == "mine"
+    assert told == []
+
+
 def test_a_folder_that_cannot_be_made_is_a_failure(tmp_path: Path) -> None:
     """A file in the place of the folder is told in a sentence."""
     (tmp_path / "file").touch()

@@ -56,6 +56,12 @@ def test_what_a_peer_raises_is_named(tmp_path: Path) -> None:
     assert found == Failure("refused", "it raised ZeroDivisionError: division by zero")
 
 
+def test_of_a_long_complaint_the_first_line_is_enough(tmp_path: Path) -> None:
+    """The table has room for a sentence, and no place for the messages of a session."""
+    found = ask(tmp_path, "raise ValueError('1 error in a message\\n  its value was: ...')")
+    assert found == Failure("refused", "it raised ValueError: 1 error in a message")
+
+
 @pytest.mark.parametrize("reaching", ["create_connection(('127.0.0.1', 9))", "getaddrinfo('a', 1)"])
 def test_there_is_no_network(tmp_path: Path, reaching: str) -> None:
     """A peer that would ask a server fails at once, the same on every machine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -154,4 +155,33 @@ def test_a_worker_sees_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> N
     assert not {"OPENAI_API_KEY", "HTTPS_PROXY"} & set(said["environment"])
     assert Path(said["environment"]["HERMES_HOME"]).parent == home
     assert home.resolve() == Path(said["folder"]).resolve()
+    assert not home.exists()
+
+
+IN_A_POOL = """
+import multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor
+from holdfast.lab.peers import Request, Worker
+
+LEFT_OPEN = []
+
+def ask(fake):
+    LEFT_OPEN.append(Worker([sys.executable, fake, "tells_its_surroundings"]))
+    request = Request(messages=[], budget_tokens=1, context_length=1)
+    return LEFT_OPEN[0].ask(request).messages[0]["home"]
+
+context = multiprocessing.get_context("fork")
+with ProcessPoolExecutor(1, mp_context=context) as pool:
+    print(pool.submit(ask, sys.argv[1]).result())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_of_a_pool_leaves_no_folder_behind() -> None:
+    """Nobody closes what a process of a pool has open; its end does."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_POOL, str(FAKE)], capture_output=True, text=True, check=True
+    )
+    home = Path(done.stdout.strip())
+    assert home.name.startswith("holdfast-peer-")
     assert not home.exists()

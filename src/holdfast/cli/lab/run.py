@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -20,14 +20,17 @@ from holdfast.cli.draw import progress_bar
 from holdfast.cli.files import label
 from holdfast.cli.inputs import json_option
 from holdfast.cli.prices import prices_for
+from holdfast.config import home_folder
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import NotReadable
 from holdfast.lab.output import write_results
+from holdfast.lab.peers import MODES, Peers
 from holdfast.lab.reading import read_sessions
 from holdfast.lab.run import Manifest, Tell, digest_of, run
 from holdfast.lab.scoring.session import Session
 from holdfast.lab.terms import Asked, all_ways, terms_for
 from holdfast.lab.ways.registry import DRIFTING, chosen
+from holdfast.lab.ways.way import Way
 
 _BUDGETS = "5,10,20,30,50"
 _MAIN = 0.2
@@ -40,8 +43,7 @@ _SHOWN_PROBLEMS = 5
 @click.option("-o", "--output", default="holdfast-lab", show_default=True, metavar="DIR",
               type=click.Path(file_okay=False), help="The folder of the run.")  # fmt: skip
 @click.option("--strategies", metavar="S,S…", default="",
-              help="Only these; `holdfast lab strategies` lists them. Peers only when named."
-              )  # fmt: skip
+              help="Only these; `holdfast lab strategies` lists them.")  # fmt: skip
 @click.option("--budgets", metavar="P,P…", default=_BUDGETS, show_default=True,
               help="Shares of the tokens before a cut, in per cent.")  # fmt: skip
 @click.option("--peer-budgets", metavar="P,P…", default="20", show_default=True,
@@ -51,8 +53,11 @@ _SHOWN_PROBLEMS = 5
               help="Also try Holdfast with this summariser: openai:MODEL, anthropic:MODEL …"
               )  # fmt: skip
 @click.option("--summarizer-url", default="", metavar="URL", help="Its address.")
-@click.option("--peers", "peer_folder", default="", metavar="DIR", type=click.Path(),
-              help="Where the environments of the peers are or are made.")  # fmt: skip
+@click.option("--peers", "with_peers", is_flag=True,
+              help="Also other tools from the package index, each in an environment of its own."
+              )  # fmt: skip
+@click.option("--peer-folder", default="", metavar="DIR", type=click.Path(),
+              help="Where those are or are made; by default in the data folder.")  # fmt: skip
 @click.option("--only", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Only the sessions whose ids this JSON list names.")  # fmt: skip
 @click.option("--min-tokens", type=click.IntRange(min=1), default=_LEAST_TOKENS,
@@ -80,6 +85,7 @@ def command(files: tuple[str, ...], **options: Any) -> int:
         return say(f"{label(missing[0])}: does not exist; nothing was run")
     asked = _asked(options)
     ways = chosen(asked.strategies, all_ways(asked))
+    _install(asked, ways)
     folder = Path(options["output"])
     with _progress() as tell:
         known, problems = _read(files)
@@ -125,8 +131,27 @@ def _asked(options: dict[str, Any]) -> Asked:
         drifting=() if options["no_drift"] else DRIFTING,
         model=options["model"], prices=None if priced is None else priced.prices,
         summarizer=options["summarizer"], summarizer_url=options["summarizer_url"],
-        peer_folder=options["peer_folder"],
+        peer_folder=_peer_folder(options, names),
     )  # fmt: skip
+
+
+def _peer_folder(options: dict[str, Any], names: Sequence[str]) -> str:
+    """Return where the peers live; nothing where none is asked for."""
+    if not (options["with_peers"] or any(name in MODES for name in names)):
+        return ""
+    return options["peer_folder"] or str(home_folder() / "lab-peers")
+
+
+def _install(asked: Asked, ways: Mapping[str, Way]) -> None:
+    """Make the environments of the peers once, before several processes want them."""
+    if not asked.peer_folder:
+        return
+    peers = Peers(Path(asked.peer_folder))
+    for name in ways:
+        if name in MODES:
+            failure = peers.install(name, lambda said: click.echo(said, err=True))
+            if failure is not None:
+                say(f"{name}: {failure.error}; the table will say so")
 
 
 def _shares(given: str, flag: str) -> tuple[float, ...]:

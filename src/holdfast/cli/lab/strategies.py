@@ -13,7 +13,7 @@ from holdfast.lab.terms import Asked, all_ways
 @json_option
 def command(as_json: bool) -> int:
     """List the strategies that can be tried."""
-    for way in all_ways(Asked(budgets=())):
+    for way in all_ways(Asked(budgets=(), peer_folder=".")):
         if as_json:
             click.echo(dump({"name": way.name, "kind": way.kind, "what": way.what}))
         else:

@@ -20,7 +20,10 @@ _WORKERS = Path(__file__).parent / "workers"
 
 
 class Peers:
-    """The peers whose venvs are under one folder; one process for each peer, started when asked."""
+    """The peers whose venvs are under one folder; one process for each peer, started when asked.
+
+    Not to be shared between threads or processes: each makes its own, after `install`.
+    """
 
     def __init__(self, folder: Path, *, timeout_seconds: float = 120.0) -> None:
         """Take the folder, in which each peer has one of its name."""

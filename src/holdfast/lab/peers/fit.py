@@ -18,6 +18,8 @@ MOST_TRIES = 8
 """For each of the two rounds; eight halvings come to less than half a percent of the setting."""
 _NEAR = 0.95
 _STEP = 0.02
+_MISCOUNT = 4
+"""How many of its own tokens a peer may count for one of ours."""
 
 
 class Fitted(Struct, frozen=True):
@@ -35,7 +37,7 @@ def fitted(ask: Callable[[Request], Outcome], request: Request, count: Count) ->
     halved or doubled by what the last answer came to. Where nothing fits, there is a second round
     with `pressed`. The first failure ends the search.
     """
-    most = max(2 * count(request.messages), request.budget_tokens)
+    most = max(_MISCOUNT * count(request.messages), request.budget_tokens, 1)
     first = _round(ask, request, count, most)
     if isinstance(first, Failure) or first.tokens <= request.budget_tokens:
         return first

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -22,6 +23,8 @@ from holdfast.transcript import Payload
 
 _KEPT_BYTES = 4_096
 _SHOWN_CHARS = 300
+_DRAIN_SECONDS = 5.0
+"""A child that left the worker's group may hold its standard error open for ever."""
 
 
 class _Line(Struct, frozen=True):
@@ -117,6 +120,8 @@ class _Running:
         self._errors = bytearray()
         self._drain = threading.Thread(target=self._read_errors, daemon=True)
         self._drain.start()
+        # the processes of a pool end without a word to what is open in them, but for this
+        self.close = Finalize(None, self._close, exitpriority=1)
 
     def exchange(self, request: bytes, timeout_seconds: float) -> tuple[bytes, bool]:
         """Return the next line of the process, and whether its time was up first.
@@ -143,18 +148,18 @@ class _Running:
         return line, late.is_set()
 
     def last_words(self) -> str:
-        """Return the last line that the process wrote to its standard error."""
+        """Return the last line that the process, which has ended, wrote to its standard error."""
         lines = self._errors.decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
         return said[-1][:_SHOWN_CHARS] if said else "it said nothing"
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._kill()
         self._process.wait()
-        self._drain.join()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not read any more is flushed in vain
                 _open(pipe).close()
+        self._drain.join(_DRAIN_SECONDS)
         self._folder.cleanup()
 
     def _kill(self) -> None:
@@ -165,10 +170,10 @@ class _Running:
                 self._process.kill()
 
     def _read_errors(self) -> None:
-        errors = _open(self._process.stderr)
-        while chunk := os.read(errors.fileno(), 65_536):
-            self._errors += chunk
-            del self._errors[:-_KEPT_BYTES]
+        with _open(self._process.stderr) as errors:
+            while chunk := os.read(errors.fileno(), 65_536):
+                self._errors += chunk
+                del self._errors[:-_KEPT_BYTES]
 
 
 def _open(pipe: IO[bytes] | None) -> IO[bytes]:

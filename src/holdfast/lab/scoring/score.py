@@ -46,6 +46,7 @@ RATES = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "com
 COUNTS = ("invented", "bad refs", "leaked")
 """Things that must not be, summed."""
 _SEARCHED = 40
+_OWN_WORDS = 2
 
 Find: TypeAlias = Callable[[str], Sequence[str]]
 """Returns the texts of the first five hits of a search among what was before the cut."""
@@ -146,7 +147,7 @@ def score(case: Case, shown: Shown, budget_tokens: int, find: Find | None = None
         "reach": _reach(pairs, find if shown.archived else None),
         "stale": stale_share(view, case.changed),
     }
-    leaked = sorted(fact for fact in case.future if stands(view, fact))
+    leaked = _leaked(case.future, view)
     missed = {
         "far": _lost(case.facts, forms, far=True),
         "bound": unbound,
@@ -164,6 +165,12 @@ def score(case: Case, shown: Shown, budget_tokens: int, find: Find | None = None
 
 def _share(rows: Sequence[bool]) -> float | None:
     return sum(rows) / len(rows) if rows else None
+
+
+def _leaked(future: frozenset[str], view: str) -> list[str]:
+    """Return names in a view that were first said later; one or two may be words of its own."""
+    found = sorted(fact for fact in future if stands(view, fact))
+    return found if len(found) > _OWN_WORDS else []
 
 
 def _reach(pairs: Sequence[tuple[Fact, str]], find: Find | None) -> float | None:

@@ -33,7 +33,8 @@ def compress(request: dict[str, Any]) -> Answer:
     made, cpu_ms, note = run(request, messages)
     known = {message.id: wire for message, wire in zip(messages, request["messages"], strict=True)}
     found = [known.get(message.id) or convert_to_openai_messages(message) for message in made]
-    return {"messages": found, "cpu_ms": cpu_ms, "note": note}
+    # it has no floors to lower: one answer says that nothing is different when it is pressed
+    return {"messages": found, "cpu_ms": cpu_ms, "note": note, "moves": not request["pressed"]}
 
 
 def _trimmed(

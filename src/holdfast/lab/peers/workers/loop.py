@@ -38,7 +38,8 @@ def serve(compress: Callable[[dict[str, Any]], Answer]) -> None:
         except Cannot as reason:
             answer = {"error": str(reason)}
         except Exception as error:  # noqa: BLE001  a guest: whatever it raises is its answer
-            answer = {"error": f"it raised {type(error).__name__}: {str(error)[:200]}"}
+            said = (str(error).splitlines() or [""])[0][:200]
+            answer = {"error": f"it raised {type(error).__name__}: {said}"}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
