@@ -17,7 +17,7 @@ from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_top
 from holdfast.pipeline.ledger.result import HEAD_CHARS
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.ledger.todo import parted
-from holdfast.pipeline.summary import Entry, Section, Summary
+from holdfast.pipeline.summary import Entry, Piece, Section, Summary, of_pieces
 from holdfast.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
@@ -102,10 +102,14 @@ class _Made:
         self._sections: dict[Section, list[Entry]] = {}
 
     def put(self, section: Section, text: str, source: str, weight: float) -> None:
+        """Add an entry of these words."""
+        self.add(section, Entry(text, source, weight))
+
+    def add(self, section: Section, entry: Entry) -> None:
         """Add an entry."""
-        self._sections.setdefault(section, []).append(Entry(text, source, weight))
-        self.chars += len(text) + len(source) + 8
-        self.words.append(text)
+        self._sections.setdefault(section, []).append(entry)
+        self.chars += len(entry.text) + len(entry.source) + 8
+        self.words.append(entry.text)
 
     def fill(
         self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
@@ -310,28 +314,8 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     place = {text: number for number, text in enumerate(ledger.lines)}
     for (source, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, 0))
-        weight = max(weight for weight, _ in rows)
-        made.put("critical", _together(head, [fact for _, fact in rows]), source, weight)
-
-
-def _together(head: str, facts: list[Fact]) -> str:
-    """Return the lines of one message under its head."""
-    if facts[0].kind == "field":
-        return f"{head}: {_as_record(facts)}"
-    text = "\n".join(fact.text for fact in facts)
-    return f"{head}: {text}" if len(facts) == 1 else f"{head}:\n{text}"
-
-
-def _as_record(facts: list[Fact]) -> str:
-    """Return fields on one line; those of one name stand together."""
-    values: dict[str, list[str]] = {}
-    for fact in facts:
-        name, mark, value = fact.text.partition(": ")
-        values.setdefault(name if mark else "", []).append(value if mark else name)
-    return "; ".join(
-        f"{name}: {', '.join(found)}" if name else ", ".join(found)
-        for name, found in values.items()
-    )
+        pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
+        made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
 
 
 _SECTION_OF: dict[str, Section] = {
