@@ -79,9 +79,7 @@ def _most_telling(lines: list[Line], most: int) -> list[int]:
     known: set[str] = set()
     others: list[int] = []
     # the worth of each, without the call
-    worths = [
-        (len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines
-    ]
+    worths = [(len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines]
     for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
         if len(kept) >= most:
             break

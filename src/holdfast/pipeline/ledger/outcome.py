@@ -87,6 +87,8 @@ def outcome_of(
         failed = code != 0 if code is not None else refused or bool(errors)
         if not failed and signals.has_diagnostics(first):
             mentioned = (whole_words(first, signals.SHOWN_CHARS),)
+    elif family not in _RUNNERS and not (code if code is not None else refused):
+        errors, failed = (), False
     else:
         errors = _of_work(command, output, code, refused=refused)
         if errors and code == 0 and not masks_failures(command):

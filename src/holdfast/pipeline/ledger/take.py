@@ -88,14 +88,13 @@ def _is_encodable(message: Message, calls: Mapping[str, ToolCall]) -> bool:
             given.extend([inner.text for inner in part.parts if type(inner) is Text])
             call = calls.get(part.call_id)
             given += (part.name,) if call is None else (part.name, call.name, call.arguments)
-    for text in given:
-        if "\\u" in text or "\\U" in text or not _is_whole(text):
-            return False
-    return True
+    return all(map(_is_surely_whole, given))
 
 
-def _is_whole(text: str) -> bool:
-    """Return whether a text holds no half of a surrogate pair."""
+def _is_surely_whole(text: str) -> bool:
+    """Return whether a text holds no half of a surrogate pair, and none in an escape."""
+    if "\\u" in text or "\\U" in text:
+        return False
     if text.isascii():
         return True
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search
@@ -38,7 +39,7 @@ class _Terms(dict[str, str]):
 
 
 _RUNS = _Runs()
-_term_of = _Terms().__getitem__
+_term_of: Callable[[str], str] = _Terms().__getitem__
 
 
 def runs_of(text: str) -> str:
@@ -48,7 +49,7 @@ def runs_of(text: str) -> str:
 
 def terms_in(runs: str, most: int) -> tuple[str, ...]:
     """Return the different terms of a text that `runs_of` gave, in order, at most `most`."""
-    found = tuple(filter(None, map(_term_of, runs.split())))
+    found: tuple[str, ...] = tuple(filter(None, map(_term_of, runs.split())))
     count = len(found)
     if count > 1 and len(set(found)) < count:
         found = tuple(dict.fromkeys(found))

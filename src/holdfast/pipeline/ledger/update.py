@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -274,8 +275,9 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     if len(lines) <= _KEPT_LINES:
         return lines
     worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
-    least = sorted(worths)[-_KEPT_LINES]
-    spare = _KEPT_LINES - sum([worth > least for worth in worths])
+    order = sorted(worths)
+    least = order[-_KEPT_LINES]
+    spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
     rows = zip(worths, lines.values(), strict=True)
     even = sorted([_worth(fact) for worth, fact in rows if worth == least])[-spare:]
     kept = {text for _, _, text in even}
