@@ -220,23 +220,6 @@ def reopen(space: Space, tx: Statements, session_id: str) -> None:
     update(space, tx, owned(space, tx, session_id).key, {"ended": None, "end_reason": ""})
 
 
-def refuse_closed(space: Space, tx: Statements, session: Found) -> None:
-    """Raise `Conflict` where a session goes on in a child that took over its whole log.
-
-    A writer that missed the rotation would add what nobody reads any more.
-    """
-    info = session.info
-    if info.ended is None or info.end_reason != "compression":
-        return
-    row = tx.row(
-        "SELECT id FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
-        " AND descent = 'compression' AND forked_at = ?",
-        (space.tenant, info.id, info.length),
-    )
-    if row:
-        raise Conflict(info.id, f"it goes on as {row[0]}")
-
-
 def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> None:
     """Set columns of a session's row."""
     settings = ", ".join(f"{name} = ?" for name in values)

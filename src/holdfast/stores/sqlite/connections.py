@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import apsw
 
@@ -40,23 +40,33 @@ class Connections:
         self._reading = 0
         self._forking = False
 
-    @contextmanager
-    def writer(self, patience_seconds: float) -> Generator[Connection]:
+    def writer(self, patience_seconds: float) -> _Lent:
         """Lend the connection that writes; raise `apsw.BusyError` where it stays in use.
 
         A thread that was interrupted just when it had the lock, or just before it gave it back,
         has it still: so it gets it again, and gives all of it back.
         """
+        return _Lent(self, patience_seconds)
+
+    def take(self, patience_seconds: float) -> Connection:
+        """Return the connection that writes, for this thread alone until `give_back`."""
         if not self._writing.acquire(timeout=patience_seconds):
             raise apsw.BusyError("another thread is writing")
-        try:
-            if self._writer is None:
+        if self._writer is None:
+            try:
                 self._writer = self._open()
-            yield self._writer
-        finally:
-            with suppress(RuntimeError):  # what says that nothing of it is left
-                while True:
-                    self._writing.release()
+            except BaseException:
+                self.give_back()
+                raise
+        return self._writer
+
+    def give_back(self) -> None:
+        """Let another thread write."""
+        try:
+            while True:
+                self._writing.release()
+        except RuntimeError:
+            pass  # what says that nothing of it is left
 
     @contextmanager
     def reader(self) -> Generator[Connection]:
@@ -125,6 +135,22 @@ class Connections:
             self._lost = True
             _KEPT.append((self._writer, self._idle))
         self._begin()
+
+
+class _Lent:
+    """The connection that writes, as long as the `with` lasts; every append passes here."""
+
+    __slots__ = ("_connections", "_patience_seconds")
+
+    def __init__(self, connections: Connections, patience_seconds: float) -> None:
+        self._connections = connections
+        self._patience_seconds = patience_seconds
+
+    def __enter__(self) -> Connection:
+        return self._connections.take(self._patience_seconds)
+
+    def __exit__(self, *_: object) -> None:
+        self._connections.give_back()
 
 
 _ALL: weakref.WeakSet[Connections] = weakref.WeakSet()

@@ -94,23 +94,24 @@ class SqliteDatabase:
         return [self._put_body(tx, body) for body in bodies]
 
     def _put_body(self, tx: Statements, body: Packed) -> int:
-        known = tx.row(
-            "SELECT body FROM addresses WHERE tenant = ? AND address = ?",
+        new = tx.row(
+            "INSERT INTO addresses SELECT ?, ?, coalesce(max(key), 0) + 1 FROM bodies"
+            " WHERE true ON CONFLICT DO NOTHING RETURNING body",
             (self.tenant, body.address),
         )
-        if known:
-            return int(known[0])
-        parts = [(at, self._put_body(tx, part)) for at, part in body.parts]
-        key = int(_only(tx.row(
-            "INSERT INTO bodies (tenant, size, parts, packed) VALUES (?, ?, ?, ?) RETURNING key",
-            (self.tenant, body.size, len(parts), body.packed),
-        )))  # fmt: skip
-        tx.run("INSERT INTO addresses VALUES (?, ?, ?)", (self.tenant, body.address, key))
-        if parts:
-            tx.many(
-                "INSERT INTO parts VALUES (?, ?, ?, ?)",
-                [(self.tenant, key, at, part) for at, part in parts],
-            )
+        if new is None:
+            return int(_only(tx.row(
+                "SELECT body FROM addresses WHERE tenant = ? AND address = ?",
+                (self.tenant, body.address),
+            )))  # fmt: skip
+        key = int(new[0])
+        tx.run(
+            "INSERT INTO bodies VALUES (?, ?, ?, ?, ?)",
+            (key, self.tenant, body.size, len(body.parts), body.packed),
+        )
+        if body.parts:
+            parts = [(self.tenant, key, at, self._put_body(tx, part)) for at, part in body.parts]
+            tx.many("INSERT INTO parts VALUES (?, ?, ?, ?)", parts)
         return key
 
     def remove_bodies(self, tx: Statements, keys: Sequence[BodyKey]) -> None:
@@ -194,6 +195,9 @@ class _Open:
         self._connection = connection
         self._cursor = connection.cursor()
 
+    def control(self, sql: str) -> None:
+        self._cursor.execute(sql)
+
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[Row]:
         return self._cursor.execute(sql, values).fetchall()
 
@@ -212,10 +216,11 @@ class _Open:
 def _within(connection: Connection, begin: str, work: Callable[[Statements], T]) -> T:
     if connection.in_transaction:  # an interrupt came between its beginning and its end
         connection.execute("ROLLBACK")
+    tx = _Open(connection)
     try:
-        connection.execute(begin)
-        result = work(_Open(connection))
-        connection.execute("COMMIT")
+        tx.control(begin)
+        result = work(tx)
+        tx.control("COMMIT")
     finally:  # an interrupt too must not leave the transaction open
         if connection.in_transaction:
             connection.execute("ROLLBACK")
