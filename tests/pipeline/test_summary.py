@@ -14,11 +14,13 @@ from holdfast.pipeline.measure import Estimator
 from holdfast.pipeline.summary import (
     SECTIONS,
     Entry,
+    Piece,
     Section,
     Summary,
     aimed,
     focused,
     merged,
+    of_pieces,
     parse_summary,
     render_summary,
 )
@@ -112,6 +114,34 @@ def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
     assert "The heavy one" in text
     assert "light" not in text
     assert text.endswith("… [m2]")
+
+
+def _long_entry(*, is_record: bool) -> Entry:
+    pieces = tuple(Piece(f"name_{n}: value {n} of many", float(n)) for n in range(10, 50))
+    return of_pieces("`make`", pieces, "m3", is_record=is_record)
+
+
+@pytest.mark.parametrize("is_record", [False, True])
+@given(budget=st.integers(60, 900))
+def test_an_entry_that_does_not_fit_gives_up_its_lightest_pieces(
+    is_record: bool, budget: int
+) -> None:
+    """An entry of many pieces is never dropped whole for a few tokens: the heaviest pieces stay,
+    in their order, under the head, and little room is left unused."""
+    entry = _long_entry(is_record=is_record)
+    shown = render_summary(Summary({"critical": (entry,)}, brief=True), COUNTER, budget)
+    kept = [n for n in range(10, 50) if f"value {n} of many" in shown]
+    assert "`make`: " in shown or "`make`:\n" in shown
+    assert kept == list(range(50 - len(kept), 50))
+    assert len(kept) == 40 or COUNTER.count(shown) > 0.6 * budget - 20
+
+
+def test_all_pieces_are_the_text_of_the_entry() -> None:
+    """Where there is room, an entry of pieces reads as its text says."""
+    for is_record in (False, True):
+        entry = _long_entry(is_record=is_record)
+        shown = render_summary(Summary({"critical": (entry,)}), COUNTER, 10_000)
+        assert entry.text.replace("\n", "\n  ") in shown
 
 
 def test_a_brief_summary_does_not_count_what_it_leaves_out() -> None:

@@ -15,7 +15,7 @@ from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.live_log import LiveLog, Standing
-from holdfast.engine.recall import find, recall
+from holdfast.engine.recall import look_for, recall
 from holdfast.engine.reporting import report_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged
@@ -314,8 +314,11 @@ class Conversation:
         raise UnknownReference(reference, len(self.state.references))
 
     def search(self, text: str, most: int) -> list[tuple[int, str]]:
-        """Return positions and snippets of messages that hold `text` and are shown no more."""
-        return find(text, self.dropped(), most)
+        """Return positions and snippets of messages that are shown no more and hold `text`.
+
+        Those that hold it as it stands come first, the newest of them, then those with its words.
+        """
+        return look_for(text, self.dropped(), most)
 
     def references(self) -> list[Reference]:
         """Return every reference that was given out."""

@@ -1,0 +1,34 @@
+"""What plots take from a summary: the lines of a budget, the families, the strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.lab.output import Summary
+from holdfast.lab.summary import Line
+
+MOST_FAMILIES = 12
+"""More would not fit on a page; those with the most sessions are drawn."""
+
+
+def main_lines(summary: Summary) -> dict[tuple[str, str], Line]:
+    """Return the lines of the main budget that have figures, by family and strategy."""
+    return {
+        (line.family, line.strategy): line
+        for line in summary.lines
+        if line.part == "cut" and line.budget == summary.manifest.main and line.figures
+    }
+
+
+def families(lines: Sequence[Line]) -> dict[str, int]:
+    """Return how many sessions each family has, in the order of the lines."""
+    found: dict[str, int] = {}
+    for line in lines:
+        found[line.family] = max(line.sessions, found.get(line.family, 0))
+    most = sorted(found, key=lambda name: -found[name])[:MOST_FAMILIES]
+    return {name: count for name, count in found.items() if name in most}
+
+
+def strategies(lines: Sequence[Line]) -> list[str]:
+    """Return the strategies that have figures, each once, in their order."""
+    return list(dict.fromkeys(line.strategy for line in lines if line.figures))
