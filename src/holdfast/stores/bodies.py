@@ -26,7 +26,7 @@ RUN_BYTES = 1024
 """A run of base64 at least this long is stored by itself."""
 _LEVEL = 1
 """Of zstd. Level 3 makes contents 1 to 4 % smaller in up to twice the time."""
-_LEAST_BYTES = 96
+_LEAST_BYTES = 512
 """Below, packing costs more time than the room is worth."""
 _BEGINNING_BYTES = 48
 _PLAIN, _ZSTD = b"\0", b"\1"

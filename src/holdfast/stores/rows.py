@@ -23,7 +23,10 @@ SELECT = (
     f"{_LEAN}, b.tenant, b.key, b.parts, b.packed"
     " FROM sessions s LEFT JOIN bodies b ON b.tenant = s.tenant AND b.key = s.frame"
 )
-_HEAD = "SELECT key, id, length, tokens, updated, ended, end_reason, title, first_ask FROM sessions"
+_HEAD = (
+    "SELECT key, id, length, tokens, updated, ended, end_reason, title, first_ask"
+    " FROM sessions WHERE tenant = ? AND id = ?"
+)
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -82,7 +85,7 @@ def owned(space: Space, tx: Statements, session_id: str) -> Found:
 def head(space: Space, tx: Statements, session_id: str) -> Head:
     """Return what an append needs of a session, for this transaction alone to change."""
     row = tx.row(
-        f"{_HEAD} WHERE tenant = ? AND id = ?{space.database.for_update}",
+        _HEAD + space.database.for_update,
         (space.tenant, plain(session_id)),
     )
     if row is None:

@@ -271,6 +271,10 @@ class Store:
             kept_for=gone.kept_for,
         )
 
+    def owned_alone(self, session_ids: Sequence[str]) -> int:
+        """Return how many messages `erase` would take out: those that no other session shares."""
+        return self._read(lambda tx: erase.owned_alone(self._space, tx, session_ids))
+
     def expired(
         self, *, older_than: float | None = None, over_bytes: int | None = None
     ) -> tuple[str, ...]:
@@ -327,5 +331,6 @@ class Store:
         return StoreUnavailable(
             self._database.where,
             "a message in it is damaged",
-            remedy="restore it from a backup; `holdfast doctor` shows what can still be read",
+            remedy="put a backup in its place; without one, `holdfast doctor --deep` names what "
+            "is damaged, and every other session can still be exported",
         )

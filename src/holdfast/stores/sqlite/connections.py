@@ -40,16 +40,21 @@ class Connections:
         self._reading = 0
         self._forking = False
 
-    def writer(self, patience_seconds: float) -> _Lent:
-        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use.
+    @contextmanager
+    def writer(self, patience_seconds: float) -> Generator[Connection]:
+        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use."""
+        connection = self.take(patience_seconds)
+        try:
+            yield connection
+        finally:
+            self.give_back()
+
+    def take(self, patience_seconds: float) -> Connection:
+        """Return the connection that writes, for this thread alone until `give_back`.
 
         A thread that was interrupted just when it had the lock, or just before it gave it back,
         has it still: so it gets it again, and gives all of it back.
         """
-        return _Lent(self, patience_seconds)
-
-    def take(self, patience_seconds: float) -> Connection:
-        """Return the connection that writes, for this thread alone until `give_back`."""
         if not self._writing.acquire(timeout=patience_seconds):
             raise apsw.BusyError("another thread is writing")
         if self._writer is None:
@@ -135,22 +140,6 @@ class Connections:
             self._lost = True
             _KEPT.append((self._writer, self._idle))
         self._begin()
-
-
-class _Lent:
-    """The connection that writes, as long as the `with` lasts; every append passes here."""
-
-    __slots__ = ("_connections", "_patience_seconds")
-
-    def __init__(self, connections: Connections, patience_seconds: float) -> None:
-        self._connections = connections
-        self._patience_seconds = patience_seconds
-
-    def __enter__(self) -> Connection:
-        return self._connections.take(self._patience_seconds)
-
-    def __exit__(self, *_: object) -> None:
-        self._connections.give_back()
 
 
 _ALL: weakref.WeakSet[Connections] = weakref.WeakSet()
