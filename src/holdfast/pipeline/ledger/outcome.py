@@ -13,6 +13,9 @@ from holdfast.reduction import signals
 from holdfast.reduction.signs import Signs
 
 _MOST_ERRORS = 12
+_READ_ERRORS = 5 * _MOST_ERRORS
+"""So many are read, because a warning that comes a hundred times may stand before the rest."""
+_KIND_CHARS = 12
 _MOST_OF_A_LOOK = 3
 _MOST_MENTIONED = 6
 _HEAD_CHARS = 400
@@ -122,12 +125,27 @@ def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> t
         return ()
     if not (code or refused or _has_sign(output)):
         return ()
-    found = signals.error_lines(output, _MOST_ERRORS)
+    found = signals.error_lines(output, _READ_ERRORS)
     if found and code == 0:
         counts = signals.test_counts(output)
         if counts is not None and counts.passed and not counts.failed:
             return ()
+    if len(found) > _MOST_ERRORS:
+        found = _of_all_kinds(found)
     return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
+
+
+def _of_all_kinds(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some lines, in order: the first of each kind, then the second, as far as they go."""
+    rounds: dict[str, int] = {}
+    order: list[tuple[int, int]] = []
+    for place, line in enumerate(lines):
+        # what a compiler says of a place is one kind, whichever file it is about
+        kind = "" if signals.has_diagnostics(line) else line[:_KIND_CHARS]
+        rounds[kind] = rounds.get(kind, 0) + 1
+        order.append((rounds[kind], place))
+    kept = sorted(place for _, place in sorted(order)[:_MOST_ERRORS])
+    return tuple([lines[place] for place in kept])
 
 
 def _has_sign(output: str) -> bool:

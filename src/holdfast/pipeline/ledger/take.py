@@ -31,7 +31,9 @@ _REPLY_CHARS = 900
 _MOST_LINES = 24
 _MOST_SAID_LINES = 12
 _MOST_SLOTS = 8
-_MOST_SKILL_RULES = 12
+_MOST_SKILL_RULES = 24
+_PASTED = 0.6
+"""By so much a rule in a very long message is weaker: it may be part of something pasted."""
 _TOLD = 4.0
 """What the first line of a report that came as a message is worth."""
 _CLOSERS = " *_)\"'”`\n"
@@ -132,11 +134,12 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
     is_long = len(words) > _ASK_CHARS
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
     yield Fact("ask", shown, source, at, terms=terms_of(shown))
-    least = 1 if len(words) <= _SHORT_ASK_CHARS else 3 if is_long else 2
+    is_short = len(words) <= _SHORT_ASK_CHARS
+    least, less = (1, 0.0) if is_short else (2, _PASTED if is_long else _PASTED / 2)
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(weighed_constraints(words) if rules else ()):
         if rule.strength >= least:
-            yield _rule(rule, source, at)
+            yield _rule(rule, source, at, less)
     if not lines:
         return
     for mention in identifiers(words, _MOST_SLOTS):
@@ -147,8 +150,8 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
-def _rule(rule: Constraint, source: str, at: int) -> Fact:
-    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
+def _rule(rule: Constraint, source: str, at: int, less: float = 0.0) -> Fact:
+    return Fact("constraint", rule.text, source, at, rule.core, worth=rule.strength - less)
 
 
 def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
@@ -158,7 +161,7 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
         found = weighed_constraints(text) if rules else ()
         strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
-            yield _rule(rule, source, at)
+            yield _rule(rule, source, at, _PASTED)
     elif lines and (report := report_told(text)):
         first = True
         for line in lines_of(report.text, _MOST_LINES):

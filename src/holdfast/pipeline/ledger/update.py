@@ -274,7 +274,7 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
+    worths = [(len(fact.terms) + fact.worth) / (24 + len(fact.text)) for fact in lines.values()]
     order = sorted(worths)
     least = order[-_KEPT_LINES]
     spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
@@ -290,4 +290,4 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
-    return len(fact.terms) / (24 + len(fact.text)), fact.at, fact.text
+    return (len(fact.terms) + fact.worth) / (24 + len(fact.text)), fact.at, fact.text
