@@ -143,7 +143,7 @@ def test_what_failed_and_what_was_skipped_is_told(report: dict[str, bytes]) -> N
 
 
 @pytest.mark.parametrize(
-    ("families", "strategies"), [(HOSTILE[:3], HOSTILE[3:]), (HOSTILE[3:], HOSTILE[:3])]
+    ("families", "strategies"), [(HOSTILE[:2], HOSTILE[2:]), (HOSTILE[4:6], HOSTILE[:4])]
 )
 def test_hostile_names_do_no_harm(
     tmp_path: Path, make_run: Make, families: tuple[str, ...], strategies: tuple[str, ...]

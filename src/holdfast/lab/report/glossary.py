@@ -113,7 +113,8 @@ ENTRIES: Mapping[str, Entry] = {
 FAULTS: Mapping[str, str] = {
     "invented": "facts of a summary that the session does not hold",
     "bad refs": "references in a view that lead to nothing",
-    "leaked": "names that were first said after the cut: the strategy saw the future",
+    "leaked": "names that were first said after the cut, where a view holds more than two of them: "
+    "the strategy saw the future",
 }
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.lab.output import Summary
 from holdfast.lab.report.glossary import title_of
 from holdfast.lab.report.verdict import COMPARED, Difference, Terms, findings
-from holdfast.lab.report.words import listed, loss, number
-from holdfast.lab.scoring.stats import Estimate
+from holdfast.lab.report.words import interval, listed, loss, number
 from holdfast.lab.summary import COST, OVER, SPEED, USED, Line
 from holdfast.lab.ways.registry import OURS
 
@@ -44,17 +43,17 @@ def behind(
 def _dear(line: Line) -> Iterator[str]:
     cost = line.figures.get(COST)
     if cost is not None and cost.low > 1:
-        yield f"Cost: the compaction cost more than it saved, {_with_interval(cost)}."
+        yield f"Cost: the compaction cost more than it saved, {interval(cost)}."
     elif cost is not None and cost.high > 1:
-        yield f"Cost: whether it paid for itself is not certain, {_with_interval(cost)}."
+        yield f"Cost: whether it paid for itself is not certain, {interval(cost)}."
 
 
 def _over(line: Line) -> Iterator[str]:
     over, used = line.figures.get(OVER), line.figures.get(USED)
     if over is not None and used is not None and over.mean > 0:
         yield (
-            f"Budget: over it in {over.mean:.0%} of the cuts, {number(used.mean)} times the tokens "
-            "asked for on the mean; the others were given as many."
+            f"Budget: over it in {over.mean * 100:.0f} % of the cuts, {number(used.mean)} times "
+            "the tokens asked for on the mean; the others were given as many."
         )
 
 
@@ -82,7 +81,3 @@ def _faulty(line: Line) -> Iterator[str]:
         yield f"Faults: broken rules of providers, {listed(rows)}."
     if line.failed:
         yield f"Faults: {line.failed}."
-
-
-def _with_interval(found: Estimate) -> str:
-    return f"{number(found.mean)} ({number(found.low)} to {number(found.high)})"

@@ -36,6 +36,8 @@ from holdfast.lab.ways.registry import OURS, WITH_MODEL
 
 _HERE = Path(__file__).parent
 _MOST_SKIPPED = 50
+_ANY = "peers"
+"""Any folder, for no peer is started."""
 
 
 class Family(Struct, frozen=True):
@@ -108,7 +110,7 @@ def _compared(found: Sequence[Difference], budget: float) -> int:
 
 def _strategies(summary: Summary) -> list[tuple[str, str]]:
     """Return all strategies of the run and what each does."""
-    known = {way.name: way.what for way in all_ways(Asked(budgets=()))}
+    known = {way.name: way.what for way in all_ways(Asked(budgets=(), peer_folder=_ANY))}
     known |= {
         WITH_MODEL: f"Holdfast with a summary by {summary.manifest.asked.get('summarizer', '')}",
         LONG_LIVED: "Holdfast as it runs in an agent: it keeps its state between compactions",

@@ -109,6 +109,13 @@ def signed(by: Estimate) -> str:
     return f"{sign(by.mean)} ({sign(by.low)} to {sign(by.high)})"
 
 
+def interval(found: Estimate) -> str:
+    """Return a mean with its interval; one session has none."""
+    if found.sessions == 1:
+        return number(found.mean)
+    return f"{number(found.mean)} ({number(found.low)} to {number(found.high)})"
+
+
 def sign(value: float) -> str:
     """Return a difference: + or − before it, unless it shows as nothing."""
     shown = number(abs(value))

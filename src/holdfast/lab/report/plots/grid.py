@@ -41,12 +41,16 @@ class Grid(Struct, frozen=True):
 
 
 def grid(
-    title: str, families: Mapping[str, int], rows: Sequence[str], layout: Layout,
-    legend: Mapping[str, Look] | None = None,
+    title: str, families: Sequence[str], rows: Sequence[str], layout: Layout,
+    counts: Mapping[tuple[str, str], int], legend: Mapping[str, Look] | None = None,
 ) -> Grid:  # fmt: skip
-    """Return empty panels; families (with their sessions) that do not fit side by side go below."""
-    columns = max(min(layout.columns, len(families)), 1)
-    bands = ceil(len(families) / columns) * len(rows)
+    """Return empty panels; families that do not fit side by side go below.
+
+    `counts` says on how many sessions a panel stands, by row and family.
+    """
+    blocks = max(ceil(len(families) / layout.columns), 1)
+    columns = max(ceil(len(families) / blocks), 1)
+    bands = blocks * len(rows)
     width = layout.left + columns * layout.width + (columns - 1) * _GAP_X + _RIGHT
     width = max(width, len(title) * 0.1 + 0.3, 5.0)
     legend_columns = max(int((width - 0.2) / _LEGEND_COLUMN), 1)
@@ -57,7 +61,7 @@ def grid(
     figure.text(0.1 / width, 1 - 0.22 / height, title, fontsize=12, fontweight="bold", va="center")
     panels: dict[tuple[str, str], Axes] = {}
     first: set[tuple[str, str]] = set()
-    for number, (family, sessions) in enumerate(families.items()):
+    for number, family in enumerate(families):
         block, column = divmod(number, columns)
         for at, row in enumerate(rows):
             band = block * len(rows) + at
@@ -66,6 +70,7 @@ def grid(
             axes = figure.add_axes(
                 (x / width, y / height, layout.width / width, layout.height / height)
             )
+            sessions = counts.get((row, family), 0)
             axes.set_title(f"{drawable(family)} ({sessions})", loc="left", color=INK)
             axes.tick_params(length=0, pad=4)
             panels[row, family] = axes

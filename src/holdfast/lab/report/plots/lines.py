@@ -14,7 +14,7 @@ from holdfast.lab.output import Summary
 from holdfast.lab.report.glossary import title_of
 from holdfast.lab.report.plots.grid import Layout, grid, nothing
 from holdfast.lab.report.plots.style import GREY, PAPER, Look, is_ours, looks
-from holdfast.lab.report.plots.taken import families, main_lines, strategies
+from holdfast.lab.report.plots.taken import counts, families, main_lines, strategies
 from holdfast.lab.report.verdict import MAIN_SCORES, drifts, terms_of
 from holdfast.lab.rows import Row
 from holdfast.lab.scoring.stats import Estimate
@@ -31,7 +31,8 @@ def budget_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
     if not names:
         return None
     styles = looks(names)
-    found = grid("Score against tokens taken", families(lines), MAIN_SCORES, Layout(), styles)
+    found = grid("Score against tokens taken", families(lines), MAIN_SCORES, Layout(),
+                 counts(lines, MAIN_SCORES), styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
         _score_axis(axes, score, labelled=(score, family) in found.first)
         _token_axis(axes)
@@ -52,13 +53,14 @@ def drift_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
     if not names or not any(by_score.values()):
         return None
     styles = looks(names)
-    shown = {
-        family: max((at.sessions for found in by_score.values() for (where, _), points in
-                     found.items() if where == family for at in points.values()), default=0)
-        for family in families(lines)
-    }  # fmt: skip
-    layout, title = Layout(), "Score after compactions in a row"
-    found = grid(title, shown, MAIN_SCORES, layout, styles)
+    sessions = {
+        (score, family): at.sessions
+        for score, by in by_score.items()
+        for (family, _), points in by.items()
+        for at in points.values()
+    }
+    found = grid("Score after compactions in a row", families(lines), MAIN_SCORES, Layout(),
+                 sessions, styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
         _score_axis(axes, score, labelled=(score, family) in found.first)
         steps = [1, 2, 4, 8]
@@ -88,8 +90,9 @@ def cost_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
     if not names:
         return None
     styles = looks(names)
-    shown = families(list(lines.values()))
-    found = grid("Bound recall against net cost", shown, ("bound",), Layout(height=2.4), styles)
+    rows_of = list(lines.values())
+    found = grid("Bound recall against net cost", families(rows_of), ("bound",),
+                 Layout(height=2.4), counts(rows_of, ("bound",)), styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
         _score_axis(axes, score, labelled=(score, family) in found.first)
         axes.set_xlabel("cost (1 = going on with everything)")

@@ -27,7 +27,7 @@ from holdfast.lab.report.plots.style import (
     is_ours,
     looks,
 )
-from holdfast.lab.report.plots.taken import families, main_lines, strategies
+from holdfast.lab.report.plots.taken import counts, families, main_lines, strategies
 from holdfast.lab.report.verdict import terms_of
 from holdfast.lab.rows import Row
 from holdfast.lab.scoring.stats import Estimate
@@ -54,7 +54,9 @@ def signals_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
 def reach_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
     """Return what of the needed facts is kept, found again and lost, as stacked bars."""
     del rows
-    made = _panels(summary, ("",), "Needed facts: kept, found again by search, lost", legend_rows=1)
+    made = _panels(
+        summary, ("recall",), "Needed facts: kept, found again by search, lost", legend_rows=1
+    )
     if made is None:
         return None
     found, lines, names = made
@@ -82,15 +84,16 @@ def reach_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
 def speed_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
     """Return the CPU time of each strategy as bars on a logarithmic scale."""
     del rows
-    made = _panels(summary, ("",), "CPU milliseconds per 100,000 tokens (a time)")
+    made = _panels(summary, (SPEED,), "CPU milliseconds per 100,000 tokens (a time)")
     if made is None:
         return None
     found, lines, names = made
-    least = min((line.figures[SPEED].mean for line in lines.values() if SPEED in line.figures),
-                default=1.0)  # fmt: skip
-    begin = max(min(least / 2, 1.0), 0.001)
+    times = [line.figures[SPEED] for line in lines.values() if SPEED in line.figures]
+    begin = max(min((time.low for time in times), default=1.0) / 2, 0.001)
+    end = max((time.high for time in times), default=1.0) * 1.5
     for (_, family), axes in found.panels.items():
         axes.set_xscale("log")
+        axes.set_xlim(begin, max(end, begin * 10))
         axes.minorticks_off()
         axes.grid(visible=False, axis="y")
         axes.xaxis.set_major_formatter(FuncFormatter(_plain))
@@ -147,9 +150,13 @@ def _panels(
         return None
     shown = families(list(lines.values()))
     layout = Layout(
-        width=1.9, height=len(names) * _ROW + 0.1, left=room_for(names), legend_rows=legend_rows
+        width=1.9,
+        height=len(names) * _ROW + 0.1,
+        left=room_for(names),
+        columns=5,
+        legend_rows=legend_rows,
     )
-    found = grid(title, shown, scores, layout)
+    found = grid(title, shown, scores, layout, counts(list(lines.values()), scores))
     for place, axes in found.panels.items():
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_yticks(range(len(names)))

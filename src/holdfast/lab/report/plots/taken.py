@@ -20,13 +20,24 @@ def main_lines(summary: Summary) -> dict[tuple[str, str], Line]:
     }
 
 
-def families(lines: Sequence[Line]) -> dict[str, int]:
-    """Return how many sessions each family has, in the order of the lines."""
+def families(lines: Sequence[Line]) -> list[str]:
+    """Return the families in the order of the lines; of too many those with the most sessions."""
     found: dict[str, int] = {}
     for line in lines:
         found[line.family] = max(line.sessions, found.get(line.family, 0))
     most = sorted(found, key=lambda name: -found[name])[:MOST_FAMILIES]
-    return {name: count for name, count in found.items() if name in most}
+    return [name for name in found if name in most]
+
+
+def counts(lines: Sequence[Line], figures: Sequence[str]) -> dict[tuple[str, str], int]:
+    """Return by figure and family how many sessions have it."""
+    found: dict[tuple[str, str], int] = {}
+    for line in lines:
+        for name in figures:
+            if name in line.figures:
+                place = name, line.family
+                found[place] = max(line.figures[name].sessions, found.get(place, 0))
+    return found
 
 
 def strategies(lines: Sequence[Line]) -> list[str]:
