@@ -51,15 +51,24 @@ class TermWeights(dict[str, float]):
     """
 
     def __init__(
-        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float] | None
+        self,
+        ledger: Ledger,
+        shown: frozenset[str],
+        topic: Callable[[str], float] | None,
+        carried: Sequence[Fact] = (),
+        asked: Iterable[str] = (),
     ) -> None:
         super().__init__()
         by_user = {term for ask in ledger.asks for term in ask.fact.terms}
+        by_user.update(asked)
         by_agent = {term for fact in ledger.commands for term in fact.terms}
         by_agent.update(term for fact in ledger.decisions for term in fact.terms)
         seen: dict[str, int] = {}
         last: dict[str, int] = {}
-        for fact in ledger.lines.values():
+        for fact in carried:
+            if fact.kind != "line" or fact.head == "agent":
+                by_agent.update(fact.terms)
+        for fact in (*carried, *ledger.lines.values()):
             at = fact.at
             if fact.head == "agent":
                 by_agent.update(fact.terms)
@@ -83,7 +92,7 @@ class TermWeights(dict[str, float]):
         span, shown, topic = self._span, self._shown, self._topic
         for term in terms:
             weight = 1.0 + _REPEATED * min(seen.get(term, 1) - 1, _MOST_REPEATS)
-            weight += _RECENT * last.get(term, 0) / span
+            weight += _RECENT * max(last.get(term, 0), 0) / span
             if term in by_user:
                 weight += _BY_USER
             if term in by_agent:

@@ -265,9 +265,7 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [
-        (len(fact.terms) + fact.worth) / (24 + len(fact.text)) for fact in lines.values()
-    ]
+    worths = [(len(fact.terms) + fact.worth) / (24 + len(fact.text)) for fact in lines.values()]
     least = sorted(worths)[-_KEPT_LINES]
     spare = _KEPT_LINES - sum([worth > least for worth in worths])
     rows = zip(worths, lines.values(), strict=True)
