@@ -100,7 +100,7 @@ def test_eight_compressions_of_their_own_output_keep_what_is_named_often() -> No
         for step in range(12):
             ref = f"c{number}_{step}"
             code = "\n".join(f"value_{number}_{step}_{n} = {n}" for n in range(30))
-            arguments = '{"path": "src/part_%d.py"}' % number
+            arguments = f'{{"path": "src/part_{number}.py"}}'
             made = {"id": ref, "type": "function",
                     "function": {"name": "Read", "arguments": arguments}}  # fmt: skip
             messages.append({"role": "assistant", "content": "", "tool_calls": [made]})
