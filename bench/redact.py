@@ -21,15 +21,17 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
+from holdfast.lab.peers.install import interpreter  # noqa: E402
+from holdfast.lab.peers.protocol import Failure  # noqa: E402
 from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
 from holdfast.redaction.stream import Stream  # noqa: E402
 
@@ -147,6 +149,8 @@ def _our_score(rows: Sequence[Row]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, all(covered[start:end]))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, all(covered[start:end]))
     return score
 
 
@@ -158,6 +162,8 @@ def _peer_score(rows: Sequence[Row], outputs: Sequence[str]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, is_gone(row.text[start:end], output))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, is_gone(row.text[start:end], output))
     return score
 
 
@@ -170,6 +176,31 @@ def _count(score: Score, row: Row, kind: str, is_hidden: bool) -> None:
     ):
         score.total[family] += 1
         score.hidden[family] += is_hidden
+
+
+def bared(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a label without the quotes, brackets and commas that it takes along.
+
+    No redactor that keeps JSON valid can hide those; the label as it is gives the main figure.
+    """
+    label = text[start:end]
+    if not label.strip(_AROUND):
+        return start, end
+    before = len(label) - len(label.lstrip(_AROUND))
+    after = len(label) - len(label.rstrip(_AROUND))
+    return start + before, end - after
+
+
+_AROUND = "\"'`,;:[]{}()<>\\ \t\r\n"
+
+
+def _count_bared(score: Score, kind: str, is_hidden: bool) -> None:
+    if not kind.startswith("pii"):
+        score.total[BARED] += 1
+        score.hidden[BARED] += is_hidden
+
+
+BARED = "all secrets, labels without the signs around them"
 
 
 def is_gone(secret: str, output: str) -> bool:
@@ -300,7 +331,13 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
         ratio = f"{ours / theirs['hermes'][number]:.0f}" if "hermes" in theirs else ""
         print(f"| {kind} | {ours:.1f} | " + " | ".join(f"{o:.2f}" for o in other) + f" | {ratio} |")
         result[kind] = {"holdfast": ours, **dict(zip(peers, other, strict=True))}
-    return result
+    whole = {
+        name: len(texts) / sum(1 / one[name] for one in result.values())
+        for name in ("holdfast", *peers)
+    }
+    ratio = f"{whole['holdfast'] / whole['hermes']:.0f}" if "hermes" in whole else ""
+    print("| all three | " + " | ".join(f"{rate:.2f}" for rate in whole.values()) + f" | {ratio} |")
+    return {**result, "all": whole}
 
 
 def _kinds(size: int = 4_000_000) -> dict[str, str]:
@@ -463,22 +500,11 @@ def _peers() -> dict[str, str]:
     found: dict[str, str] = {}
     for name, (folder, wanted) in PEERS.items():
         home = BENCH / ".peers" / folder
-        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-        package, _, version = wanted.partition("==")
-        probe = (
-            f"from importlib.metadata import version; assert version({package!r}) == {version!r}"
-        )
-        try:
-            if not python.exists():
-                venv.create(home, with_pip=True)
-            if subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
-                print(f"installing {wanted} into bench/.peers", file=sys.stderr)
-                install = [python, "-m", "pip", "install", "--quiet", wanted]
-                subprocess.run(install, capture_output=True, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{wanted} could not be installed ({type(error).__name__})", file=sys.stderr)
-            continue
-        found[name] = str(python)
+        python = interpreter(home, (wanted,), partial(print, file=sys.stderr))
+        if isinstance(python, Failure):
+            print(python.error, file=sys.stderr)
+        else:
+            found[name] = str(python)
     return found
 
 

@@ -17,6 +17,7 @@ from holdfast.pipeline.summary import (
     Piece,
     Section,
     Summary,
+    aimed,
     focused,
     merged,
     of_pieces,
@@ -87,6 +88,23 @@ def test_a_budget_for_everything_leaves_nothing_out(summary: Summary) -> None:
     bare = [line for line in text.split("\n") if line == phrases.none]
     assert len(bare) == len(SECTIONS) - len(summary.sections)
     assert "\n(… " not in text
+
+
+@given(summary=SUMMARIES, goal=words().filter(str.strip), budget=st.integers(120, 600))
+def test_the_goal_that_was_set_stands_first_letter_for_letter(
+    summary: Summary, goal: str, budget: int
+) -> None:
+    """Whatever else has to go; a goal too long for the room is cut, and no other entry is lost."""
+    goal = goal[:100]
+    whole = aimed(summary, goal, 10_000.0)
+    text = render_summary(whole, COUNTER, budget)
+    heading = phrases_for(summary.language).headings["goal"]
+    under = text.split(f"## {heading}\n", 1)[1].removeprefix("(… ")
+    assert "- " + goal.replace("\n", "\n  ") in under
+    assert aimed(whole, goal, 10_000.0) == whole
+    cut = aimed(summary, goal, 2.0 * len(goal) - 2).sections["goal"]
+    assert len(cut[0].text) <= max(len(goal) - 1, 16)
+    assert cut[1:] == summary.sections.get("goal", ())
 
 
 def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:

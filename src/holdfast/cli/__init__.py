@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "Say how the store, the settings and the packages stand.",
     "import": "Take sessions that other agents left on this machine.",
     "inspect": "Show where the context of a transcript goes.",
+    "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",

@@ -44,6 +44,8 @@ _CARRIED_WEIGHTS: dict[Section, float] = {
     "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""
+_GOAL_WEIGHT = 1_000.0
+"""Above everything that is found in a log."""
 _LEAST_ENTRY_CHARS = 16
 _ENTRY_CHARS = 10
 """Mark, brackets and line break around an entry."""
@@ -356,6 +358,18 @@ def focused(summary: Summary, topic: str) -> Summary:
 
     sections = {name: tuple(map(weighed, rows)) for name, rows in summary.sections.items()}
     return replace(summary, sections=sections)
+
+
+def aimed(summary: Summary, goal: str, room_chars: float) -> Summary:
+    """Return the summary with the goal that somebody set, letter for letter, before the others.
+
+    It is there whatever else goes; one that would take more than half of the room is cut.
+    """
+    most = max(int(room_chars / 2), _LEAST_ENTRY_CHARS)
+    text = goal if len(goal) <= most else f"{goal[: most - 1]}…"
+    others = (entry for entry in summary.sections.get("goal", ()) if entry.text != text)
+    entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
+    return replace(summary, sections={**summary.sections, "goal": entries})
 
 
 def merged(older: Summary, newer: Summary) -> Summary:
