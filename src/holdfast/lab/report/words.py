@@ -60,7 +60,7 @@ def _otherwise(one: Finding) -> str:
 def own(found: Sequence[Difference]) -> list[str]:
     """Return how Holdfast stands to summaries that agents wrote themselves, in as many tokens."""
     return [
-        f"{one.family}, {title_of(one.figure)}: Holdfast {_STANDINGS[one.standing]}, "
+        f"{one.family}, {title_of(one.figure)}: {_STANDINGS[one.standing]}, "
         f"{signed(one.by)}, {_sessions(one.by.sessions)}."
         for one in found
         if one.part == "own" and one.other == OWN and one.figure in MAIN_SCORES
@@ -85,8 +85,8 @@ def drifting(rows: Sequence[Row], scores: Sequence[str]) -> list[tuple[str, ...]
 
 
 _STANDINGS: Mapping[Standing, str] = {
-    "ahead": "is ahead", "behind": "is behind", "even": "is not apart",
-    "too few": "has too few sessions to say",
+    "ahead": "Holdfast is ahead", "behind": "Holdfast is behind", "even": "not apart",
+    "too few": "too few sessions to say",
 }  # fmt: skip
 
 
