@@ -14,6 +14,7 @@
     ├── StoreError         what a store of sessions refuses or cannot do; nothing was changed
     │   ├── UnknownSession     no session of that id, beginning or source id
     │   ├── AmbiguousSession   a beginning that several sessions share: which
+    │   ├── UnknownPosition    no message at that place of the session
     │   ├── Conflict           somebody else changed the session first
     │   ├── LeaseLost          the right to compact went to somebody else meanwhile
     │   ├── NothingToUndo      a session without a compaction
@@ -195,6 +196,17 @@ class AmbiguousSession(StoreError):
         self.name = name
         self.found = tuple(found)
         super().__init__(f"several sessions begin with {name!r}: {', '.join(self.found)}")
+
+
+class UnknownPosition(StoreError):
+    """No message stands there; positions are counted from 0."""
+
+    def __init__(self, session_id: str, position: int, last: int) -> None:
+        self.session_id = session_id
+        self.position = position
+        self.last = last
+        there = f"its places are m0 to m{last}; name one of them" if last >= 0 else "it is empty"
+        super().__init__(f"session {session_id} has no place m{position}: {there}")
 
 
 class Conflict(StoreError):

@@ -343,3 +343,14 @@ def test_the_public_names_are_there() -> None:
     """`holdfast.redact` and `holdfast.Redactor` are the ones of this package."""
     assert holdfast.redact is redact
     assert holdfast.Redactor is Redactor
+
+
+def test_the_end_of_a_key_costs_no_more_after_a_long_word() -> None:
+    """What stands before END is read once, also where a long word ends before its line does."""
+    seconds: list[float] = []
+    for size in (500, 4_000):
+        text = ("q" * size + ".\n-----END RSA PRIVATE KEY-----\n\n") * (400_000 // size)
+        start = time.process_time()
+        assert KEYED(text) == text
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 2 * seconds[0] + 0.1

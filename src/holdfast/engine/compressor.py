@@ -225,6 +225,15 @@ class Compressor(ContextEngine):
 
     # For whoever keeps the session
 
+    @property
+    def goal(self) -> str:
+        """What the session is for; every summary of ours begins with it, letter for letter."""
+        return self._here.goal
+
+    @goal.setter
+    def goal(self, text: str) -> None:
+        self._here.goal = text
+
     def keep_with(self, keep: Callable[[Step], None]) -> None:
         """Have every compaction handed to `keep` before it is taken in.
 

@@ -27,7 +27,7 @@ from holdfast.pipeline.ledger import (
 )
 from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.summary import Summary, focused, merged
+from holdfast.pipeline.summary import Summary, aimed, focused, merged
 from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
@@ -168,7 +168,11 @@ def _summary(todo: Plan, checked: Checked | None) -> tuple[Summary, int]:
     if prose is not None:
         patched = patched_by(prose, summary)
         summary = joined(prose, summary, around.room_chars)
-    return (focused(summary, work.wish.focus) if work.wish.focus else summary), patched
+    if work.wish.focus:
+        summary = focused(summary, work.wish.focus)
+    if work.wish.goal:
+        summary = aimed(summary, work.wish.goal, around.room_chars)
+    return summary, patched
 
 
 def _live_asks(todo: Plan) -> frozenset[str]:

@@ -173,33 +173,43 @@ class ScannedIndex:
         """Return the facts of a stretch; of a very long one lines only at its end."""
         lines_from = self._lines_from(start, stop)
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
-        return [*self._older(start, lines_from), *newer]
+        if lines_from == start:
+            return newer
+        return [*self._older(start, lines_from, newer), *newer]
 
-    def _older(self, start: int, stop: int) -> list[Fact]:
+    def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
 
-        It is read from its end: what a ledger lets go for newer rules is not looked for.
+        It is read from its end: what a ledger lets go for newer rules, and what a command printed
+        that ran again, is not looked for.
         """
+        log, calls, redact = self._log, self._calls, self._readings.redact
+        ran = {fact.key for fact in newer if fact.kind == "command"}
         rules: set[str] = set()
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
-            stretch = range(max(start, last - _STRETCH), last)
-            found.append(self._quickly(stretch, rules=len(rules) < KEPT_RULES))
-            rules.update([fact.text for fact in found[-1] if fact.kind == "constraint"])
+            stretch: list[Sequence[Fact]] = []
+            more = len(rules) < KEPT_RULES
+            for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
+                given = calls.get(at, _NO_CALLS)
+                if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
+                    stretch.append(facts)
+                    ran.update([fact.key for fact in facts if fact.kind == "command"])
+                    if more:
+                        rules.update([fact.text for fact in facts if fact.kind == "constraint"])
+            together = [fact for facts in reversed(stretch) for fact in facts]
+            found.append(without_secrets(together, redact))
         return [fact for facts in reversed(found) for fact in facts]
 
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order, without their lines and rules."""
-        return list(self._quickly(positions, rules=False))
-
-    def _quickly(self, positions: Iterable[int], *, rules: bool) -> Sequence[Fact]:
         log, calls = self._log, self._calls
         found = [
             fact
             for at in positions
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=False)
         ]
-        return without_secrets(found, self._readings.redact)
+        return list(without_secrets(found, self._readings.redact))
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""

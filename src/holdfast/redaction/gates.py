@@ -158,7 +158,10 @@ _ALGORITHM = re.compile(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x5
 
 
 def _ends_in_digits(value: bytes) -> bool:
-    return re.search(rb"^[A-Za-z]{5,}\d{2,}$", value) is not None
+    return _NUMBERED.match(value) is not None
+
+
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {

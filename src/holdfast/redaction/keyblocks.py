@@ -29,7 +29,6 @@ _BEGIN = compiled(
 _END = compiled(r"(?i)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _RUN = compiled(r"[A-Za-z0-9+/]{24,}={0,2}(?:" + _BODY + r")*")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=]{16,}")
-_LAST_RUN = re.compile(rb"[A-Za-z0-9+/]++={0,2}$")
 _AROUND = b" \t\"'+,>|#`"
 _PIECE = re.compile(rb"(?:\\{1,6}[nr]|[\r\n])+")
 MAX_BODY = 16_384
@@ -64,11 +63,11 @@ def key_tail(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
         piece = data[floor + piece_start : floor + piece_end].rstrip(_AROUND)
         if not piece.strip(_AROUND):
             continue
-        run = _LAST_RUN.search(piece)
-        if run is None or (len(run.group()) < 16 and start != at):
+        run = _last_run(piece)
+        if run == len(piece) or (len(piece) - run < 16 and start != at):
             break
-        start = floor + piece_start + run.start()
-        if piece[: run.start()].strip(_AROUND):
+        start = floor + piece_start + run
+        if piece[:run].strip(_AROUND):
             break
     body = data[start:at].translate(None, _AROUND)
     return None if len(body) < MIN_TAIL or len(set(body)) < MIN_TAIL // 2 else (start, found[0][1])
@@ -97,6 +96,13 @@ def _is_mostly_base64(body: bytes) -> bool:
 _STRUCTURE = re.compile(rb"""["']\s*[\]}:]|[\[{]""")
 """JSON between BEGIN and END: they belong to different strings."""
 _BASE64_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+
+def _last_run(piece: bytes) -> int:
+    """Return where the base64 starts that ends `piece`; read from its end, so each byte once."""
+    body = piece.rstrip(b"=")
+    run = len(body.rstrip(_BASE64_BYTES[:-1]))
+    return run if run < len(body) and len(piece) - len(body) <= 2 else len(piece)
 
 
 def _pieces_backwards(text: bytes) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 from math import log2
 
@@ -87,7 +86,7 @@ def _is_varied(value: bytes, bits: float) -> bool:
 def entropy(value: bytes) -> float:
     """Return the bits a character of up to 256, by the counts of its own characters."""
     size = len(value)
-    return log2(size) - sum([_N_LOG_N[n] for n in Counter(value).values()]) / size
+    return log2(size) - sum([_N_LOG_N[value.count(c)] for c in set(value)]) / size
 
 
 _N_LOG_N = (0.0, *(n * log2(n) for n in range(1, 257)))

@@ -17,12 +17,12 @@ from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_top
 from holdfast.pipeline.ledger.result import HEAD_CHARS
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.ledger.todo import parted
-from holdfast.pipeline.summary import Entry, Section, Summary
+from holdfast.pipeline.summary import Entry, Piece, Section, Summary, of_pieces
 from holdfast.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
-_CONSTRAINTS_SHARE = 0.15
-_ERRORS_SHARE = 0.2
+_CONSTRAINTS_SHARE = 0.25
+_ERRORS_SHARE = 0.25
 _FILES_SHARE = 0.3
 _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
@@ -30,7 +30,7 @@ _REPLY_SHARE = 0.08
 """How much of the room each kind of entry may take before anything is ranked."""
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
-_LEAST_CHARS = 240
+_LEAST_CHARS = 400
 """Rules and open errors have so much room at least."""
 _ENTRY_CHARS = 16
 _ERROR_FORMS = ((24, 70), (5, 70), (3, 70), (2, 40), (1, 24))
@@ -39,6 +39,14 @@ _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
+_RULE = _MUST + 30
+_FAILURE = _MUST + 35
+_FAILURE_DETAIL = _MUST + 10
+_ASKED_BETWEEN = _MUST + 28
+"""Where little fits, the first line of every open failure and the rules stand before the asks
+between the first and the newest."""
+_SURE_RULE = 2
+"""From this strength on a rule is more than a wish."""
 _SAMPLED = 200
 _SAMPLE_CHARS = 8_000
 _LINE = 0.05
@@ -102,10 +110,14 @@ class _Made:
         self._sections: dict[Section, list[Entry]] = {}
 
     def put(self, section: Section, text: str, source: str, weight: float) -> None:
+        """Add an entry of these words."""
+        self.add(section, Entry(text, source, weight))
+
+    def add(self, section: Section, entry: Entry) -> None:
         """Add an entry."""
-        self._sections.setdefault(section, []).append(Entry(text, source, weight))
-        self.chars += len(text) + len(source) + 8
-        self.words.append(text)
+        self._sections.setdefault(section, []).append(entry)
+        self.chars += len(entry.text) + len(entry.source) + 8
+        self.words.append(entry.text)
 
     def fill(
         self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
@@ -146,12 +158,16 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         return
     room = around.room_chars * _ASKS_SHARE
     order: list[Ask] = list(dict.fromkeys((asks[0], asks[-1], *reversed(asks))))
+    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
     shown: list[tuple[Ask, str, float]] = []
     for number, ask in enumerate(order):
         text = _quoted(ask, room, always=number < 2)
         room -= len(text)
         if text:
-            shown.append((ask, text, 2 * _MUST - number / 100))
+            weight = 2 * _MUST if number < 2 else _ASKED_BETWEEN
+            if ask.fact.source in ruling:
+                weight = max(weight, _RULE)
+            shown.append((ask, text, weight - number / 100))
     phrases, first = made.phrases, ledger.asks[0]
     for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
         is_newest = ask is asks[-1] and not around.newer_asks
@@ -197,8 +213,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_rules = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
     rules = [
-        Entry(fact.text if whole else fact.key or fact.text, fact.source, _MUST + 30)
-        for fact in stated
+        Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
     ]
     for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
     errors = _errors(ledger, for_errors)
@@ -225,21 +240,23 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
 def _errors(ledger: Ledger, room: float) -> list[Entry]:
     """Return the open failures: each with all its lines where there is room for that.
 
-    Otherwise every one has its first line before any has a second, and short names.
+    Otherwise every one has its first line before any has a second, and short names; in the end
+    those of one tool stand together.
     """
     rows, found = list(ledger.errors.items()), list[Entry]()
     for most, name_chars in _ERROR_FORMS:
-        found = [
-            Entry(_error(key, facts[:most], name_chars, room / 2), facts[0].source, _MUST + 10)
-            for key, facts in rows
-        ]
-        if sum(len(entry.text) + _ENTRY_CHARS for entry in found) <= room:
-            break
-    return found
+        found = [_error(key, facts[:most], name_chars, room / 2) for key, facts in rows]
+        if _chars(found) <= room:
+            return found
+    return _by_tool(rows) if len(rows) > 1 else found
 
 
-def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> str:
-    """Return a failure with as many of its lines as fit."""
+def _chars(entries: Iterable[Entry]) -> int:
+    return sum(len(entry.text) + _ENTRY_CHARS for entry in entries)
+
+
+def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> Entry:
+    """Return a failure with as many of its lines as fit; its first line goes last."""
     lines = [facts[0].text]
     room -= len(lines[0])
     for fact in facts[1:]:
@@ -247,8 +264,31 @@ def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> s
         if room < 0:
             break
         lines.append(fact.text)
-    name = f"`{cut(key, name_chars)}`: " if key and not lines[0].startswith(key) else ""
-    return name + "\n".join(lines)
+    name = f"`{cut(key, name_chars)}`" if key and not lines[0].startswith(key) else ""
+    return _failure(name, lines, facts[0].source)
+
+
+def _failure(name: str, lines: Sequence[str], source: str, *, first_alone: bool = True) -> Entry:
+    text = "\n".join(lines)
+    if not name:
+        return Entry(text, source, _FAILURE)
+    pieces = [
+        Piece(line, _FAILURE if not number or not first_alone else _FAILURE_DETAIL - number / 100)
+        for number, line in enumerate(lines)
+    ]
+    return of_pieces(name, tuple(pieces), source)
+
+
+def _by_tool(rows: Sequence[tuple[str, tuple[Fact, ...]]]) -> list[Entry]:
+    """Return the first lines of all failures under the first word of what failed."""
+    tools: dict[str, dict[str, str]] = {}
+    for key, facts in rows:
+        name = key.partition(" ")[0]
+        tools.setdefault(name, {})[facts[0].text] = facts[0].source
+    return [
+        _failure(f"`{name}`", list(lines), list(lines.values())[-1], first_alone=False)
+        for name, lines in tools.items()
+    ]
 
 
 def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
@@ -310,28 +350,8 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     place = {text: number for number, text in enumerate(ledger.lines)}
     for (source, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, 0))
-        weight = max(weight for weight, _ in rows)
-        made.put("critical", _together(head, [fact for _, fact in rows]), source, weight)
-
-
-def _together(head: str, facts: list[Fact]) -> str:
-    """Return the lines of one message under its head."""
-    if facts[0].kind == "field":
-        return f"{head}: {_as_record(facts)}"
-    text = "\n".join(fact.text for fact in facts)
-    return f"{head}: {text}" if len(facts) == 1 else f"{head}:\n{text}"
-
-
-def _as_record(facts: list[Fact]) -> str:
-    """Return fields on one line; those of one name stand together."""
-    values: dict[str, list[str]] = {}
-    for fact in facts:
-        name, mark, value = fact.text.partition(": ")
-        values.setdefault(name if mark else "", []).append(value if mark else name)
-    return "; ".join(
-        f"{name}: {', '.join(found)}" if name else ", ".join(found)
-        for name, found in values.items()
-    )
+        pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
+        made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
 
 
 _SECTION_OF: dict[str, Section] = {
