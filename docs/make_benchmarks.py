@@ -58,7 +58,7 @@ CANNOT_SHOW = (
 CAPTIONS = {
     "scores": "All strategies at the main budget; hollow: more tokens than allowed",
     "budget": "Score against the tokens that were really taken",
-    "signals": "Files, open errors and demands at the main budget",
+    "signals": "Far facts, files, open errors and demands at the main budget",
     "reach": "Needed facts kept, found again by search, lost",
     "drift": "After 1, 2, 4 and 8 compactions",
     "cost": "Bound recall against net cost",

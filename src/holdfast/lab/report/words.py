@@ -32,9 +32,10 @@ def headline(found: Sequence[Finding], figure: str) -> str:
     rest = [_otherwise(one) for one in judged if one.family not in first]
     total = f"{len(judged)} {'family' if len(judged) == 1 else 'families'}"
     if not rest:
+        where = f"all of {total}: {listed(first)}" if len(first) > 1 else first[0]
         return (
             f"On {title_of(figure)} Holdfast is ahead of every strategy that kept to the same "
-            f"number of tokens, in all of {total}: {listed(first)}."
+            f"number of tokens, in {where}."
         )
     lead = (
         f"is ahead of every strategy that kept to the same number of tokens in {listed(first)} "
