@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
-from holdfast.pipeline.cleaning import cleaned, cleaned_call
+from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
 from holdfast.pipeline.ledger import (
     KEPT_RULES,
     Fact,
@@ -35,6 +35,9 @@ _CLEARLY_LESS = 8
 _LINES_OF_CHARS = 240_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
 was asked, done, and went wrong. Twice as much finds a hundredth more."""
+_TOGETHER_CHARS = 16_000
+"""So much text is looked through for secrets at once: where there is one, it is looked through
+again, message by message."""
 _STRETCH = 500
 _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
@@ -62,7 +65,7 @@ class Readings(Struct, frozen=True):
         The words are cleaned before they are read: what makes a secret one may stand beside it.
         Of calls only those that are answered here are read.
         """
-        if self.redact is str:
+        if self.redact is str or self.is_clean([(message, calls)]):
             return facts_of(message, calls)
         answered = {
             part.call_id: cleaned_call(calls[part.call_id], self.redact)
@@ -70,6 +73,14 @@ class Readings(Struct, frozen=True):
             if type(part) is ToolResult and part.call_id in calls
         }
         return facts_of(cleaned(message, self.redact, calls=False), answered)
+
+    def is_clean(self, rows: Iterable[tuple[Message, Mapping[str, ToolCall]]]) -> bool:
+        """Return whether messages, and the calls that they answer, hold no secret.
+
+        They are looked through together, as most hold none: false may also be said of clean ones.
+        """
+        text = "\n\n".join([words for message, calls in rows for words in words_of(message, calls)])
+        return self.redact(text) == text
 
     def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
         """Return what pruning needs of a result, without the secrets that a digest would show."""
@@ -158,6 +169,8 @@ class ScannedIndex:
         self._log = log
         self._prepared: dict[int, dict[str, Prepared]] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
+        self._clean: set[int] = set()
+        """Messages that are known to hold no secret."""
         self._view = view
         self._readings = readings
 
@@ -172,6 +185,7 @@ class ScannedIndex:
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
         lines_from = self._lines_from(start, stop)
+        self._look_through(lines_from, stop)
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
         if lines_from == start:
             return newer
@@ -232,11 +246,25 @@ class ScannedIndex:
                     pass
         return found
 
+    def _look_through(self, start: int, stop: int) -> None:
+        """Note which messages of a stretch hold no secret, many at once."""
+        log, calls, chars = self._log, self._calls, 0
+        some: list[int] = []
+        for at in range(start, stop) if stop - start > 1 else ():
+            some.append(at)
+            chars += text_length(log[at])
+            if chars > _TOGETHER_CHARS or at == stop - 1:
+                rows = [(log[one], calls.get(one, _NO_CALLS)) for one in some]
+                if self._readings.is_clean(rows):
+                    self._clean.update(some)
+                some, chars = [], 0
+
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
         if found is None:
-            calls = self._calls.get(at, _NO_CALLS)
-            found = self._facts[at] = self._readings.facts(self._log[at], calls)
+            message, calls = self._log[at], self._calls.get(at, _NO_CALLS)
+            read = facts_of if at in self._clean else self._readings.facts
+            found = self._facts[at] = read(message, calls)
         return found
 
     def _lines_from(self, start: int, stop: int) -> int:

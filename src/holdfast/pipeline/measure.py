@@ -178,6 +178,10 @@ class _Bulk:
             if type(inner) is Text:
                 texts.append(inner.text)
                 chars += len(inner.text)
+            elif type(inner) is ToolCall:
+                self._flat += TOOL_CALL_OVERHEAD_TOKENS
+                texts += (inner.name, inner.arguments)
+                chars += len(inner.name) + len(inner.arguments)
             else:
                 self._part(part, counter)
         self._chars += chars

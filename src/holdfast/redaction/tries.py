@@ -46,9 +46,7 @@ class RuleTry:
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate]
         self.starts_word = not rule.inside_word and not rule.before
-        self._not_after = (
-            re.compile(f"(?i)(?:{rule.not_after})$".encode()) if rule.not_after else None
-        )
+        self._not_after = compiled(f"(?i)(?:{rule.not_after})$") if rule.not_after else None
         self._joins = rule.family == "vendor" and rule.before == 0
 
     @cached_property
@@ -89,7 +87,7 @@ class RuleTry:
             return None
         if self._not_after:
             line = data.rfind(b"\n", max(0, start - 80), start) + 1
-            if self._not_after.search(data, max(line, start - 80), start):
+            if self._not_after.after(data[max(line, start - 80) : start]):
                 return None
         return Span(start, end, self.rule.kind, self._rank)
 

@@ -238,7 +238,8 @@ class Session:
                 return
             self._lease = lease
             self._catch_up()
-            told(self._hooks.before_compaction, self._info)
+            said = told(self._hooks.before_compaction, self._info)
+            self._engine.remembered = said if isinstance(said, str) else ""
             try:
                 yield None
             finally:

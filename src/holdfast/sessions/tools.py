@@ -69,7 +69,7 @@ TOOLS: tuple[Tool, ...] = (
         "holdfast_sessions_search",
         "Search all past sessions, also what compactions folded: words, \"phrases\", prefix*, "
         "file names and codes as they stand, -without. Gives the best place of each session with "
-        "the messages around it.",
+        "the messages around it; with `session`, the best places of that one.",
         ("query",),
         query={**_TEXT, "description": "What to look for; a question will do."},
         role={**_TEXT, "description": "Only messages of this role."},
