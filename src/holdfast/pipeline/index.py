@@ -209,14 +209,12 @@ class ScannedIndex:
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             stretch: list[Sequence[Fact]] = []
-            more = len(rules) < KEPT_RULES
             for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
-                given = calls.get(at, _NO_CALLS)
+                given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
                 if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
                     stretch.append(facts)
                     ran.update([fact.key for fact in facts if fact.kind == "command"])
-                    if more:
-                        rules.update([fact.text for fact in facts if fact.kind == "constraint"])
+                    rules.update([fact.text for fact in facts if fact.kind == "constraint"])
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
         return [fact for facts in reversed(found) for fact in facts]
