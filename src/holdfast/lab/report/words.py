@@ -47,15 +47,21 @@ def headline(found: Sequence[Finding], figure: str) -> str:
 
 
 def with_more(found: Sequence[Finding], figure: str) -> str:
-    """Return one sentence on those that took more tokens than allowed; "" where there are none."""
+    """Return one sentence on those that took more tokens than allowed, and stand apart from it.
+
+    "" where there are none.
+    """
+    mine = [one for one in found if one.figure == figure and one.against]
     said: list[str] = []
-    for standing, words in _WITH_MORE.items():
+    for standing, words in _WITH_MORE:
         where: dict[str, list[str]] = {}
-        for one in found:
-            if one.figure == figure:
-                for row in one.of(standing):
-                    where.setdefault(row.other, []).append(one.family)
-        names = [f"{name} ({', '.join(families)})" for name, families in where.items()]
+        for one in mine:
+            for row in one.of(standing):
+                where.setdefault(row.other, []).append(one.family)
+        names = [
+            name if len(families) == len(mine) else f"{name} ({', '.join(families)})"
+            for name, families in where.items()
+        ]
         if names:
             said.append(f"{words} {listed(names)}")
     if not said:
@@ -63,11 +69,9 @@ def with_more(found: Sequence[Finding], figure: str) -> str:
     return f"Of those that took more tokens than allowed, on {title_of(figure)}: {'; '.join(said)}."
 
 
-_WITH_MORE: Mapping[Standing, str] = {
-    "ahead": "Holdfast is ahead all the same of",
-    "even": "not apart are",
-    "behind": "ahead of Holdfast are",
-}
+_WITH_MORE: tuple[tuple[Standing, str], ...] = (
+    ("ahead", "Holdfast is ahead all the same of"), ("behind", "ahead of Holdfast are"),
+)  # fmt: skip
 
 
 def _otherwise(one: Finding) -> str:
