@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
+from holdfast.redaction.keyblocks import Key
 from holdfast.redaction.matching import Pattern, compiled
 from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
@@ -147,13 +148,13 @@ def _is_piece(rest: bytes) -> bool:
 class KeyTry:
     """A private key, tried where a line begins or ends one."""
 
-    def __init__(self, block: Callable[[bytes, int, int], tuple[int, int] | None]) -> None:
+    def __init__(self, block: Callable[[bytes, int, int], Key]) -> None:
         self._block = block
 
     def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return the whole key."""
-        span = self._block(data, start, covered)
-        return Tried([] if span is None else [Span(*span, PRIVATE_KEY, -1)], KEY_READ)
+        span, read = self._block(data, start, covered)
+        return Tried([] if span is None else [Span(*span, PRIVATE_KEY, -1)], max(KEY_READ, read))
 
 
 class CookieTry:
