@@ -52,12 +52,13 @@ CANNOT_SHOW = (
     "was run. What is needed is judged by what the agent did with everything in view; with less it "
     "might have gone another way. Facts are told by their shapes, so an idea in plain prose counts "
     "only through copy4. Tokens are estimates, the same for all. A few sessions of few projects "
-    "say little about others: read the intervals."
+    "say little about others, and a bootstrap knows only the sessions that it has: with fewer than "
+    "some twenty, the true intervals are wider than those shown."
 )
 CAPTIONS = {
     "scores": "All strategies at the main budget; hollow: more tokens than allowed",
     "budget": "Score against the tokens that were really taken",
-    "signals": "Files, open errors and demands at the main budget",
+    "signals": "Far facts, files, open errors and demands at the main budget",
     "reach": "Needed facts kept, found again by search, lost",
     "drift": "After 1, 2, 4 and 8 compactions",
     "cost": "Bound recall against net cost",

@@ -19,6 +19,8 @@
     │   ├── LeaseLost          the right to compact went to somebody else meanwhile
     │   ├── NothingToUndo      a session without a compaction
     │   └── StoreUnavailable   a file or server that cannot be used: where, and what to do
+    ├── MemoryRefused      what a memory file does not take; nothing was changed
+    │   └── MemoryConflict     an entry that somebody else changed first: both texts
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     └── CannotRepair       violations that cannot be mended without inventing content
@@ -245,6 +247,41 @@ class StoreUnavailable(StoreError):
         self.what = what
         self.remedy = remedy
         super().__init__(f"{where}: {what}; {remedy}")
+
+
+class MemoryRefused(HoldfastError):
+    """What a memory file does not take; nothing was changed.
+
+    `candidates` are entries that may have been meant, or that may go: id and beginning.
+    """
+
+    def __init__(
+        self, name: str, what: str, *, remedy: str, candidates: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.what = what
+        self.remedy = remedy
+        self.candidates = tuple(candidates)
+        listed = f": {'; '.join(self.candidates)}" if candidates else ""
+        super().__init__(f"{name}: {what}; {remedy}{listed}")
+
+
+class MemoryConflict(MemoryRefused):
+    """An entry that somebody else changed or removed first; theirs is not overwritten.
+
+    `wanted` is what should have been written, `found` what is there instead, "" for nothing.
+    """
+
+    def __init__(self, name: str, entry: str, wanted: str, found: str) -> None:
+        self.entry = entry
+        self.wanted = wanted
+        self.found = found
+        became = f"now it says {found!r}" if found else "it is gone"
+        super().__init__(
+            name,
+            f"{entry} was changed by somebody else meanwhile: {became}",
+            remedy=f"{wanted!r} was not written; decide anew" if wanted else "decide anew",
+        )
 
 
 class InvalidView(HoldfastError):

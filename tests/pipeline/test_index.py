@@ -82,6 +82,14 @@ def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
     assert len(log) == 41
 
 
+def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
+    """What is asked for may have room for more than the newest part tells."""
+    log = long_log()
+    readings = Readings(Estimator(), Policy())
+    found = ScannedIndex(log, whole(len(log)), readings, 100_000).facts(0, len(log))
+    assert "line_0 = 000" in {fact.text for fact in found if fact.kind == "line"}
+
+
 def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
     """They are not looked for; the ledger is that of every fact of every message."""
     asks = [user(f"Always use tool_{n % 700}.") for n in range(1_500)]

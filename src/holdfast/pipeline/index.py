@@ -35,6 +35,9 @@ _CLEARLY_LESS = 8
 _LINES_OF_CHARS = 240_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
 was asked, done, and went wrong. Twice as much finds a hundredth more."""
+_LINES_PER_TOKEN = 20
+"""Where a large size was asked for, so many characters for each of its tokens: the room of a
+summary that could hold more than the end of the log is not left empty."""
 _TOGETHER_CHARS = 16_000
 """So much text is looked through for secrets at once: where there is one, it is looked through
 again, message by message."""
@@ -162,8 +165,11 @@ class LogIndex(Protocol):
 class ScannedIndex:
     """The index of a log that is read for one run: each thing is found when it is asked for."""
 
-    def __init__(self, log: Sequence[Message], view: View, readings: Readings) -> None:
+    def __init__(
+        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0
+    ) -> None:
         self.costs = Costs(log, readings.counter)
+        self._lines_of = max(_LINES_OF_CHARS, _LINES_PER_TOKEN * target_tokens)
         self.groups = Groups(log)
         self.anchors = Anchors(log)
         self._log = log
@@ -270,7 +276,7 @@ class ScannedIndex:
         read = 0
         for at in range(stop - 1, start - 1, -1):
             read += text_length(self._log[at])
-            if read > _LINES_OF_CHARS:
+            if read > self._lines_of:
                 return at + 1
         return start
 

@@ -39,7 +39,7 @@ _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 190.0, "constraints": 125.0, "pending": 150.0, "blocked": 105.0, "task": 150.0,
+    "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
     "files": 115.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
     "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
@@ -114,6 +114,8 @@ def of_pieces(
 def _composed(head: str, texts: Sequence[str], *, is_record: bool) -> str:
     if is_record:
         return f"{head}: {_as_record(texts)}"
+    if not head:
+        return "\n".join(texts)
     return f"{head}: {texts[0]}" if len(texts) == 1 else f"{head}:\n" + "\n".join(texts)
 
 

@@ -49,7 +49,13 @@ def mixed(value: bytes) -> bool:
 
 def random(value: bytes) -> bool:
     """Whether a real value is as varied as random characters of its length are."""
-    return len(value) >= 12 and real(value) and looks_random(value)
+    return len(value) >= 12 and real(value) and (
+        looks_random(value) or (len(value) >= LETTERS and value.isalpha() and is_unspeakable(value))
+    )  # fmt: skip
+
+
+LETTERS = 20
+"""So many letters without any digit can be random; fewer are a name more often."""
 
 
 def unnamed(value: bytes) -> bool:

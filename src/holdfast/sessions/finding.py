@@ -121,7 +121,8 @@ def discover(
 ) -> list[Hit]:
     """Return the best hit of each lineage, or within named sessions every hit.
 
-    Any text is a query. What the session `current` shows its model anyway is never found; what it folded is.
+    Any text is a query. What the session `current` shows its model anyway is never found; what it
+    folded is.
     """
     wanted = Wanted(
         query=parse_query(text), filters=filters, kinds=tuple(kinds), sort=sort, generated=False

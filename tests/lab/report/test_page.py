@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast.lab.report.command import command_of
 from holdfast.lab.report.plots.style import drawable
@@ -188,7 +189,18 @@ def test_a_run_of_failures_has_a_page(tmp_path: Path, make_run: Make) -> None:
 
 
 def test_the_command_asks_for_the_same(run: Any) -> None:
-    """Strategies, budgets and settings, quoted for a shell."""
+    """Strategies, budgets and settings, quoted for a shell; peers where there are any."""
+    asked = replace(
+        run.summary.manifest,
+        strategies=("holdfast", "langchain:trim", "a b"),
+        peer_budgets=(0.2,),
+        asked={"model": "m; rm", "summarizer": ""},
+        drifting=(),
+    )
+    assert command_of(asked) == (
+        "holdfast lab run FILES… --strategies 'holdfast,langchain:trim,a b' --budgets 10,20 "
+        "--peers --peer-budgets 20 --model 'm; rm' --no-drift"
+    )
     assert command_of(run.summary.manifest) == (
         "holdfast lab run FILES… --strategies holdfast,head+tail,masking-3,bare-list,peer,absent "
         "--budgets 10,20"

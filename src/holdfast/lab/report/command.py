@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from holdfast.lab.peers import MODES
 from holdfast.lab.run import Manifest
 
 
@@ -14,6 +15,8 @@ def command_of(manifest: Manifest) -> str:
         f"--strategies {quote(','.join(manifest.strategies))}",
         f"--budgets {_shares(manifest.budgets)}",
     ]
+    if set(manifest.strategies) & set(MODES):
+        parts.append("--peers")
     if manifest.peer_budgets:
         parts.append(f"--peer-budgets {_shares(manifest.peer_budgets)}")
     for name, value in manifest.asked.items():

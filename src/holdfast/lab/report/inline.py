@@ -14,6 +14,7 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"font-family: [^;\"]*")
 _SIZE = re.compile(r'\swidth="([\d.]+)pt"\sheight="[\d.]+pt"')
+_LEAST_WIDTH = 640
 
 
 def inline(svg: str, name: str, label: str) -> str:
@@ -23,9 +24,8 @@ def inline(svg: str, name: str, label: str) -> str:
     """
     bare = _TAG.sub(lambda tag: _tag(tag[0], name), _LEFT_OUT.sub("", _BEFORE.sub("", svg)))
     return _SIZE.sub(
-        lambda size: f' role="img" aria-label="{label}" style="width:{_px(size[1])}px"',
-        bare, count=1,
-    ).strip()  # fmt: skip
+        lambda size: f' role="img" aria-label="{label}" style="{_width(size[1])}"', bare, count=1
+    ).strip()
 
 
 def _tag(tag: str, name: str) -> str:
@@ -39,5 +39,7 @@ def _variable(colour: re.Match[str]) -> str:
     return f"var(--{COLOURS[colour[0]]})" if colour[0] in COLOURS else colour[0]
 
 
-def _px(points: str) -> int:
-    return round(float(points) * 4 / 3)
+def _width(points: str) -> str:
+    """Return the width as drawn, and the least at which its words can be read."""
+    width = round(float(points) * 4 / 3)
+    return f"width:{width}px;min-width:{min(width, _LEAST_WIDTH)}px"

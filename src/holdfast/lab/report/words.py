@@ -32,9 +32,10 @@ def headline(found: Sequence[Finding], figure: str) -> str:
     rest = [_otherwise(one) for one in judged if one.family not in first]
     total = f"{len(judged)} {'family' if len(judged) == 1 else 'families'}"
     if not rest:
+        where = f"all of {total}: {listed(first)}" if len(first) > 1 else first[0]
         return (
             f"On {title_of(figure)} Holdfast is ahead of every strategy that kept to the same "
-            f"number of tokens, in all of {total}: {listed(first)}."
+            f"number of tokens, in {where}."
         )
     lead = (
         f"is ahead of every strategy that kept to the same number of tokens in {listed(first)} "
@@ -60,7 +61,7 @@ def _otherwise(one: Finding) -> str:
 def own(found: Sequence[Difference]) -> list[str]:
     """Return how Holdfast stands to summaries that agents wrote themselves, in as many tokens."""
     return [
-        f"{one.family}, {title_of(one.figure)}: Holdfast {_STANDINGS[one.standing]}, "
+        f"{one.family}, {title_of(one.figure)}: {_STANDINGS[one.standing]}, "
         f"{signed(one.by)}, {_sessions(one.by.sessions)}."
         for one in found
         if one.part == "own" and one.other == OWN and one.figure in MAIN_SCORES
@@ -85,8 +86,8 @@ def drifting(rows: Sequence[Row], scores: Sequence[str]) -> list[tuple[str, ...]
 
 
 _STANDINGS: Mapping[Standing, str] = {
-    "ahead": "is ahead", "behind": "is behind", "even": "is not apart",
-    "too few": "has too few sessions to say",
+    "ahead": "Holdfast is ahead", "behind": "Holdfast is behind", "even": "not apart",
+    "too few": "too few sessions to say",
 }  # fmt: skip
 
 

@@ -51,15 +51,26 @@ class TermWeights(dict[str, float]):
     """
 
     def __init__(
-        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float] | None
+        self,
+        ledger: Ledger,
+        shown: frozenset[str],
+        topic: Callable[[str], float] | None,
+        carried: Sequence[Fact] = (),
+        asked: Iterable[str] = (),
     ) -> None:
         super().__init__()
         by_user = {term for ask in ledger.asks for term in ask.fact.terms}
+        by_user.update(asked)
         by_agent = {term for fact in ledger.commands for term in fact.terms}
         by_agent.update(term for fact in ledger.decisions for term in fact.terms)
         seen: dict[str, int] = {}
         last: dict[str, int] = {}
         seen_of, last_of = seen.get, last.get
+        for fact in carried:
+            if fact.kind != "line" or fact.head == "agent":
+                by_agent.update(fact.terms)
+            for term in fact.terms:
+                seen[term] = seen_of(term, 0) + 1
         for fact in ledger.lines.values():
             at, terms = fact.at, fact.terms
             if fact.head == "agent":

@@ -11,6 +11,12 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.language import language_of
 from holdfast.pipeline.dialogue.phrases import Phrases, counted, phrases_for
+from holdfast.pipeline.ledger.carried import (
+    BRIEF_NOTE,
+    asked_in,
+    carried_entries,
+    carried_facts,
+)
 from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger
 from holdfast.pipeline.ledger.lines import cut, whole_words
 from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_topic
@@ -51,13 +57,14 @@ _SAMPLED = 200
 _SAMPLE_CHARS = 8_000
 _LINE = 0.05
 """Where everything is said and room is left, the newest lines fill it."""
-_BRIEF_NOTE = "Made without a model."
 _DECISION = 3.0
 _COMMAND = 3.0
 """What a tool with no command line did: only what changed something is kept."""
 _REPLY = 4.0
 _SAID = 1.5
 _RESOLVED = 0.5
+_CARRIED = 2.0
+"""What is left of an older summary was found worth it once."""
 _FILE_READ = 1.5
 
 
@@ -74,6 +81,8 @@ class Around(Struct, frozen=True):
     """Whether the user wrote again after what is told here."""
     brief: bool = False
     """Whether our own words must be few."""
+    carried: Summary | None = None
+    """A summary of still older messages, whose originals are gone."""
 
 
 def summarise(ledger: Ledger, around: Around) -> Summary:
@@ -84,13 +93,17 @@ def summarise(ledger: Ledger, around: Around) -> Summary:
     """
     phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
     made = _Made(phrases)
+    if around.carried is not None:
+        for section, entry in carried_entries(around.carried):
+            made.add(section, entry)
     _asks(made, ledger, around)
     _must(made, ledger, around)
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
     _ranked(made, ledger, around, room)
-    note = _BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
+    note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
     made.put("critical", note, "", 2 * _MUST)
-    return replace(made.summary(ledger), brief=around.brief)
+    older = around.carried.numbered if around.carried is not None else 0
+    return replace(made.summary(ledger, older), brief=around.brief)
 
 
 def tokens_per_char(ledger: Ledger, counter: TokenCounter) -> float:
@@ -119,6 +132,10 @@ class _Made:
         self.chars += len(entry.text) + len(entry.source) + 8
         self.words.append(entry.text)
 
+    def has(self, section: Section) -> bool:
+        """Return whether a section holds something."""
+        return section in self._sections
+
     def fill(
         self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
     ) -> None:
@@ -139,13 +156,13 @@ class _Made:
             row = rows[index]
             self.put(section, row.text, row.source, row.weight)
 
-    def summary(self, ledger: Ledger) -> Summary:
-        """Return the sections."""
+    def summary(self, ledger: Ledger, older: int) -> Summary:
+        """Return the sections; `older` counts what was done before the ledger begins."""
         sections: dict[Section, tuple[Entry, ...]] = {
             name: tuple(rows) for name, rows in self._sections.items()
         }
         language = self.phrases.language
-        return Summary(sections, "ledger", ledger.command_count, language)
+        return Summary(sections, "ledger", older + ledger.command_count, language)
 
 
 def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
@@ -168,7 +185,7 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
             if ask.fact.source in ruling:
                 weight = max(weight, _RULE)
             shown.append((ask, text, weight - number / 100))
-    phrases, first = made.phrases, ledger.asks[0]
+    phrases, first = made.phrases, None if made.has("goal") else ledger.asks[0]
     for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
         is_newest = ask is asks[-1] and not around.newer_asks
         state = _state(ask, phrases, is_newest=is_newest)
@@ -334,9 +351,14 @@ def _first_that_fit(rows: list[str], room: float) -> list[str]:
 def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     """Fill the room that is left by rank; lines that come from one message stand together."""
     words = [word for word in re.findall(r"\w+", around.focus.casefold()) if len(word) > 2]
-    weights = TermWeights(ledger, around.shown_terms, on_topic(words))
+    older, asked = tuple[Fact, ...](), tuple[str, ...]()
+    if around.carried is not None:
+        older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
+    weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
-    order = chosen(_candidates(ledger, around.live_asks), weights, room, told)
+    candidates = [*(Candidate(fact, _CARRIED) for fact in older),
+                  *_candidates(ledger, around.live_asks)]  # fmt: skip
+    order = chosen(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(_MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
     ranked.sort(key=lambda row: row[1].at)
@@ -349,7 +371,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
             made.put(section, _worded(fact, made.phrases), fact.source, weight)
     place = {text: number for number, text in enumerate(ledger.lines)}
     for (source, head), rows in groups.items():
-        rows.sort(key=lambda row: place.get(row[1].text, 0))
+        rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
         pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
         made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
 

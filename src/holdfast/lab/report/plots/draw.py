@@ -47,7 +47,8 @@ _PLOTS: Mapping[str, tuple[_Draw, str]] = {
         "strategy that takes no budget is a single mark."
     )),
     "signals": (signals_plot, (
-        "Files, open error lines and the user's demands at the main budget, with 95 % intervals."
+        "Far facts, files, open error lines and the user's demands at the main budget, with 95 % "
+        "intervals."
     )),
     "reach": (reach_plot, (
         "Needed facts at the main budget: kept in view, found again by a search (only Holdfast "

@@ -28,7 +28,7 @@ from holdfast.lab.report.plots.style import (
     looks,
 )
 from holdfast.lab.report.plots.taken import counts, families, main_lines, strategies
-from holdfast.lab.report.verdict import terms_of
+from holdfast.lab.report.verdict import MAIN_SCORES, terms_of
 from holdfast.lab.rows import Row
 from holdfast.lab.scoring.stats import Estimate
 from holdfast.lab.summary import SPEED, Line
@@ -37,18 +37,18 @@ _ROW = 0.19
 
 
 def scores_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
-    """Return bound recall, copy4 and far recall of all strategies, as dots with intervals."""
+    """Return bound recall and copy4 of all strategies, as dots with intervals."""
     del rows
     share = f"{summary.manifest.main:.0%}".replace("%", " %")
-    return _dots(summary, ("bound", "copy4", "far"), f"What is kept at {share} of the tokens")
+    return _dots(summary, MAIN_SCORES, f"What is kept at {share} of the tokens")
 
 
 def signals_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
-    """Return files, error lines and constraints of all strategies, as dots with intervals."""
+    """Return far recall, files, error lines and constraints, as dots with intervals."""
     del rows
     share = f"{summary.manifest.main:.0%}".replace("%", " %")
-    scores = ("files R", "errors", "constraints")
-    return _dots(summary, scores, f"Files, errors and demands at {share} of the tokens")
+    scores = ("far", "files R", "errors", "constraints")
+    return _dots(summary, scores, f"Far facts, files, errors and demands at {share} of the tokens")
 
 
 def reach_plot(summary: Summary, rows: Sequence[Row]) -> Figure | None:
