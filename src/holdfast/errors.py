@@ -267,7 +267,7 @@ class MemoryConflict(MemoryRefused):
         became = f"now it says {found!r}" if found else "it is gone"
         super().__init__(
             name,
-            f"{entry} was changed by somebody else meanwhile: {became}",
+            f"{entry} was changed meanwhile: {became}",
             remedy=f"{wanted!r} was not written; decide anew" if wanted else "decide anew",
         )
 

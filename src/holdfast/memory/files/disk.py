@@ -39,10 +39,11 @@ def look(path: Path) -> Seen:
         raise NotReadable(
             f"cannot be read ({error.strerror})", where=str(path), remedy="check the file"
         ) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise NotReadable("is no file", where=str(path), remedy="move it away")
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise NotReadable("is no file", where=str(path), remedy="move it away")
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise NotReadable(

@@ -211,7 +211,8 @@ class MemoryFile:
         over_tokens = max(tokens - self.limit.tokens, 0)
         if not (over or over_tokens) or len(new) <= len(old):
             return new
-        going = _oldest(entries_of(old), over, over_tokens)
+        alone = len(wanted) > self.limit.chars or estimate_text(wanted) > self.limit.tokens
+        going = () if alone else _oldest(entries_of(old), over, over_tokens)
         raise MemoryRefused(
             self.name,
             f"it holds {len(old):,} of {self.limit.chars:,} characters ({estimate_text(old):,} of "

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.errors import MemoryRefused, NotWritable
 from holdfast.memory.files.disk import Seen, is_unchanged, look, settled, sync_folder, write_new
+from holdfast.memory.files.entries import entries_of
 from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
 from holdfast.memory.files.lock import locked
 from holdfast.memory.files.merge import merge
@@ -103,7 +104,7 @@ class Place:
     def _take_in(self, seen: Seen, last: Version | None, who: Who) -> None:
         """Keep what an editor saved, and put back what it cannot have shown."""
         text = to_text(seen.data)
-        back = merge(*self._unseen(seen.changed or self._clock()), text).text
+        back = self._with_unseen(text, seen.changed or self._clock())
         version = Version(
             number=_next(last), time=self._clock(), who="editor", what="edit", written=False,
             before=last.after if last is not None else "", after=digest(seen.data),
@@ -112,14 +113,17 @@ class Place:
         if back != text:
             self._write(_Now(seen, version), back, who, "put back")
 
-    def _unseen(self, saved: float) -> tuple[str, str]:
-        """Return what an editor can have read at most, and what there was when it saved."""
+    def _with_unseen(self, text: str, saved: float) -> str:
+        """Return what an editor saved at a moment with what it cannot have shown by then."""
         base = newest = ""
+        passed: set[str] = set()
         for kept in self.history.versions():
             newest = kept.text if kept.text is not None else newest
             if not kept.version.written or kept.version.time <= saved - UNSEEN_SECONDS:
-                base = newest
-        return base, newest
+                base, passed = newest, set()
+            else:
+                passed.update(entry.text for entry in entries_of(newest))
+        return merge(base, newest, text, passed).text
 
     def _took_late(self, now: _Now) -> bool:
         """Take in what was written into the old file after it was read, and return whether.
@@ -131,11 +135,7 @@ class Place:
         if not old.sign or digest(old.data) == now.last.before:
             return False
         old = settled(self._old)
-        base = ""
-        for kept in self.history.versions():
-            if kept.version.number < now.last.number and kept.text is not None:
-                base = kept.text
-        new = merge(base, to_text(old.data), now.text).text
+        new = self._with_unseen(to_text(old.data), old.changed)
         self._old.unlink(missing_ok=True)
         return new != now.text and self._write(now, new, "editor", "edit in place")
 
