@@ -104,6 +104,21 @@ def test_a_full_file_says_what_may_go(make: Make) -> None:
         tokens.add("One, two, three, four, five, six, seven, eight, nine, ten", "tool")
 
 
+def test_errors_are_short_and_their_facts_whole(file: MemoryFile) -> None:
+    """However long a text is; what is absurd is not even read."""
+    with pytest.raises(MemoryRefused, match="50,000,000 characters; make it shorter"):
+        file.add("x" * 50_000_000, "tool")
+    with pytest.raises(MemoryRefused) as refused:
+        file.remove("y" * 50_000_000, "tool")
+    file.add("Likes tea " + "very much " * 50, "tool")
+    file.replace("Likes", "Likes coffee " + "very much " * 50, "tool")
+    with pytest.raises(MemoryConflict) as told:
+        file.replace("Likes tea", "z" * 900, "tool")
+    assert told.value.wanted == "z" * 900
+    assert told.value.found.startswith("Likes coffee")
+    assert all(len(str(error.value)) < 900 for error in (refused, told))
+
+
 @pytest.mark.parametrize("content", ["", " \n\t", "\x00"])
 def test_nothing_is_no_entry(file: MemoryFile, content: str) -> None:
     """And makes no file."""
@@ -296,8 +311,8 @@ def test_what_is_no_file_is_told(file: MemoryFile, tmp_path: Path) -> None:
     with pytest.raises(NotReadable, match="is no file"):
         file.text()
     file.path.unlink()
-    file.path.write_bytes(b"x" * 1_000_001)
-    with pytest.raises(NotReadable, match="larger than 1,000,000 bytes"):
+    file.path.write_bytes(b"x" * 256_001)
+    with pytest.raises(NotReadable, match="larger than 256,000 bytes"):
         file.entries()
     (tmp_path / "plain").write_text("")
     with pytest.raises(NotWritable, match="what was there is still there"):

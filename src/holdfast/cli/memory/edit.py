@@ -16,6 +16,7 @@ from holdfast.cli.memory.target import chosen, file_options, print_json
 from holdfast.errors import HoldfastError, MemoryConflict
 from holdfast.memory.files.history import to_bytes, to_text
 from holdfast.memory.files.memory_file import MemoryFile
+from holdfast.search.text import clean
 
 
 @click.command("edit")
@@ -57,11 +58,12 @@ def _keep(file: MemoryFile, edited: str, conflict: MemoryConflict) -> int:
     """Put what the user wrote beside the file, and show both."""
     beside = _free(file.path)
     write_bytes(str(beside), to_bytes(file.redact(edited)), private=True)
-    click.echo(f"yours:\n{conflict.wanted or '(taken out)'}\n", err=True)
-    click.echo(f"theirs:\n{conflict.found or '(taken out)'}\n", err=True)
+    click.echo(f"yours:\n{clean(conflict.wanted) or '(taken out)'}\n", err=True)
+    click.echo(f"theirs:\n{clean(conflict.found) or '(taken out)'}\n", err=True)
     return say(
-        f"{conflict.name}: {conflict.entry} was changed by somebody else while you edited; nothing "
-        f"was written, yours is in {beside}; take over what you want with `holdfast memory edit`",
+        f"{conflict.name}: {conflict.entry!r} was changed by somebody else while you edited; "
+        f"nothing was written, yours is in {beside}; take over what you want with `holdfast memory "
+        "edit`",
         1,
     )
 

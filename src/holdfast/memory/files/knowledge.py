@@ -51,6 +51,6 @@ def _up_to_root(folder: Path) -> list[Path]:
 
 def _text(path: Path) -> str:
     try:
-        return look(path).data.decode("utf-8", "replace").removeprefix("\ufeff")
+        return look(path, cut=True).data.decode("utf-8", "replace").removeprefix("\ufeff")
     except NotReadable:
         return ""
