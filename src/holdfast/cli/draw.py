@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -26,7 +26,33 @@ def console_for(*, stderr: bool = False) -> Console:
     """Return a console as wide as the terminal, or as COLUMNS says."""
     columns = shutil.get_terminal_size(NOT_A_TERMINAL).columns
     width = max(20, columns)
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+    return _Console(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the end of the reader come out: the command line knows what to do then."""
+        raise BrokenPipeError
+
+
+class progress_bar:  # noqa: N801 - used as a function that opens something
+    """A bar on standard error that is told how many are done, and of how many."""
+
+    def __init__(self, what: str, *, quiet: bool) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        self._bar = Progress(
+            "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            console=console_for(stderr=True), disable=quiet, transient=True,
+        )  # fmt: skip
+        self._task = self._bar.add_task(what, total=None)
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        self._bar.start()
+        return lambda done, total: self._bar.update(self._task, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
 
 def print_line(console: Console, text: Text) -> None:

@@ -15,7 +15,7 @@ from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.live_log import LiveLog, Standing
-from holdfast.engine.recall import find, recall
+from holdfast.engine.recall import look_for, recall
 from holdfast.engine.reporting import report_of
 from holdfast.errors import UnknownReference
 from holdfast.pipeline.compact import Outcome, Unchanged
@@ -95,6 +95,10 @@ class Conversation:
         self.settings = settings
         self.keep: Callable[[Step], None] | None = None
         """Called before a compaction is taken in; where it raises, nothing changes."""
+        self.goal = ""
+        """What the session is for; every summary begins with it."""
+        self.remembered = ""
+        """What memory says to whoever writes the next summary."""
         self._calibration = Calibration()
         self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
@@ -232,7 +236,7 @@ class Conversation:
             counter=settings.counter,
             redact=settings.redact,
             outside_tokens=settings.outside_tokens,
-            wish=wish,
+            wish=replace(wish, goal=self.goal, remembered=self.remembered),
         )
 
     # What a compaction made
@@ -312,8 +316,11 @@ class Conversation:
         raise UnknownReference(reference, len(self.state.references))
 
     def search(self, text: str, most: int) -> list[tuple[int, str]]:
-        """Return positions and snippets of messages that hold `text` and are shown no more."""
-        return find(text, self.dropped(), most)
+        """Return positions and snippets of messages that are shown no more and hold `text`.
+
+        Those that hold it as it stands come first, the newest of them, then those with its words.
+        """
+        return look_for(text, self.dropped(), most)
 
     def references(self) -> list[Reference]:
         """Return every reference that was given out."""

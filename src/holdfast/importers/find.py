@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -72,8 +72,10 @@ def usual_places(
             yield agent, here / name
 
 
-def sessions_in(folder: Path | str) -> Iterator[ImportedSession | NotReadable]:
-    """Yield the sessions of all files below a folder, in the order of their names.
+def sessions_in(
+    folder: Path | str, *, without: Collection[Path] = ()
+) -> Iterator[ImportedSession | NotReadable]:
+    """Yield the sessions of all files below a folder but `without`, in the order of their names.
 
     A file that looks like a session by its name but is none comes as its `NotReadable`; others
     are passed over. What a file is, its data say. Links to folders are not followed.
@@ -83,7 +85,7 @@ def sessions_in(folder: Path | str) -> Iterator[ImportedSession | NotReadable]:
     while waiting:
         path = waiting.pop()
         if not _holds(path.is_dir):
-            if path == folder or _looks_like_one(path):
+            if path not in without and (path == folder or _looks_like_one(path)):
                 yield from _read(path)
         elif path == folder or (path.name not in _PASSED_OVER and not path.is_symlink()):
             if opencode_store.is_folder(path):

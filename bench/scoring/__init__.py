@@ -1,1 +1,0 @@
-"""What survives a compaction, measured without a model; `bench/quality.py` is the entry."""

@@ -1,0 +1,94 @@
+"""The pictures of `holdfast lab`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.draw import console_for, counted, indented, print_line
+from holdfast.cli.files import label
+from holdfast.lab.output import Written
+from holdfast.lab.scoring.stats import Estimate
+from holdfast.lab.summary import COST, USED, Line
+from holdfast.lab.table import cell, faults, groups, short, title
+from holdfast.lab.ways.registry import OURS
+
+_COLUMNS = ("far", "bound", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
+_ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
+        "constraints", "reach", "stale", USED, COST)  # fmt: skip
+_BAR = 10
+
+
+def show_run(folder: Path, written: Written, *, problems: int, short: int) -> None:
+    """Print the tables of the main budget, and where everything is."""
+    console = console_for()
+    show_lines(main_lines(written.lines))
+    said = [f"everything is in {label(str(folder))}/: report.html, table.md, summary.json"]
+    if short:
+        said.append(f"{counted(short, 'session')} too short, left out")
+    if problems:
+        said.append(f"{counted(problems, 'file or line', 'files or lines')} not readable")
+    for note in (*said, *written.notes):
+        print_line(console, Text(f"  {note}", "dim"))
+
+
+def show_lines(lines: Sequence[Line], *, wide: bool = False) -> None:
+    """Print a table for each family and budget; with `wide` all scores and their intervals."""
+    console = console_for()
+    for rows in groups(lines).values():
+        most = max(line.sessions for line in rows)
+        print_line(console, Text(f"\n{title(rows[0])}, {counted(most, 'session')}", "bold"))
+        console.print(indented(_table(console, rows, wide=wide), 2))
+
+
+def main_lines(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines of the budget next to 20 %, and those of agents' own summaries."""
+    budgets = {line.budget for line in lines if line.part == "cut"}
+    nearest = min(budgets, key=lambda share: abs(share - 0.2)) if budgets else 0.0
+    return [
+        line
+        for line in lines
+        if (line.part == "cut" and line.budget == nearest) or line.part == "own"
+    ]
+
+
+def _table(console: Console, rows: Sequence[Line], *, wide: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    columns = _ALL if wide else _COLUMNS
+    table.add_column("", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    if not wide:
+        table.add_column("bound", no_wrap=True)
+    table.add_column("faults", style="red")
+    plain = not console.encoding.startswith("utf")
+    for line in rows:
+        style = "bold green" if line.strategy.startswith(OURS) else ""
+        if not line.figures:
+            empty = [""] * (len(columns) + (not wide))
+            table.add_row(Text(line.strategy, style), *empty, Text(line.failed))
+            continue
+        cells = [_cell(line.figures.get(name), wide=wide) for name in columns]
+        bars = [] if wide else [_bar(line.figures.get("bound"), plain=plain)]
+        said = faults(line)
+        table.add_row(
+            Text(line.strategy, style), *cells, *bars, "" if said == "none" else Text(said)
+        )
+    return table
+
+
+def _cell(found: Estimate | None, *, wide: bool) -> str:
+    if wide:
+        return cell(found)
+    return "–" if found is None else short(found.mean)
+
+
+def _bar(found: Estimate | None, *, plain: bool) -> str:
+    if found is None:
+        return ""
+    full = round(found.mean * _BAR)
+    return ("#" if plain else "█") * full + ("." if plain else "░") * (_BAR - full)

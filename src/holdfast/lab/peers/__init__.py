@@ -1,0 +1,26 @@
+"""Other tools beside Holdfast in the lab: each in a venv of its own, behind one small protocol.
+
+A peer never becomes a dependency: it is installed on demand, driven by a script of `workers/` that
+runs on the peer's Python and imports nothing of Holdfast, and asked over pipes, a JSON line each
+way. Whatever a peer does is a value: `Answer`, or `Failure` with a sentence for the table.
+"""
+
+from holdfast.lab.peers.ask import Peers
+from holdfast.lab.peers.fit import Count, fitted
+from holdfast.lab.peers.protocol import Answer, Failure, Request
+from holdfast.lab.peers.table import MODES, PEERS, Mode, Peer
+from holdfast.lab.peers.worker import Worker
+
+__all__ = [
+    "MODES",
+    "PEERS",
+    "Answer",
+    "Count",
+    "Failure",
+    "Mode",
+    "Peer",
+    "Peers",
+    "Request",
+    "Worker",
+    "fitted",
+]

@@ -1,0 +1,1 @@
+"""Plots and the page of a run."""

@@ -1,0 +1,256 @@
+"""Which facts of a session are needed after a cut, judged by what the agent wrote then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from zlib import crc32
+
+from holdfast.lab.scoring.context import contexts
+from holdfast.lab.scoring.facts import facts_in, kind_of, places, stands
+from holdfast.lab.scoring.render import agent_text, calls_of, decoded, is_system, render
+from holdfast.lab.scoring.session import Message, Session
+from holdfast.lab.scoring.signals import error_lines, one_line
+
+_MOST_FACTS = 200
+_MOST_GRAMS = 400
+_MOST_MENTIONS = 24
+_LAST_SHARE = 0.10
+_WORD = re.compile(r"\w+")
+_COMMAND_KEYS = ("command", "cmd")
+_COMMAND_CHARS = (8, 300)
+_LEAST_LINE_CHARS = 16
+_CUE_CHARS = 200
+_CUE_WORDS = 8
+_LINE_CUE_WORDS = 2
+"""Of a command or an error line one remembers how it begins."""
+_CUE_WORD = re.compile(r"[^\W_][\w.-]{2,40}")
+_MOST_FUTURE = 500
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact that the agent needs after the cut."""
+
+    text: str
+    kind: str
+    is_far: bool
+    contexts: tuple[frozenset[str], ...] = ()
+    """The words beside its mentions; none where it stood alone, and then it cannot be bound."""
+    cue: str = ""
+    """The words beside its first use after the cut, without itself: what one would search for."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What other projects know too: facts and words of more than one project."""
+
+    facts: frozenset[str]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A session taken apart once, for all its cuts."""
+
+    session: Session
+    messages: list[Message]
+    """Without system prompts."""
+    texts: list[str]
+    facts: list[set[str]]
+    system_text: str
+    schema: set[str]
+    """Names of tools and of their arguments: the agent is told them on every turn."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """Characters of each message."""
+        return [len(text) + 1 for text in self.texts]
+
+
+def prepare(session: Session) -> Prepared:
+    """Return a session with the text and the facts of each message."""
+    messages = [message for message in session.messages if not is_system(message)]
+    texts = [render(message) for message in messages]
+    system = "\n".join(render(message) for message in session.messages if is_system(message))
+    facts = [facts_in(text) for text in texts]
+    return Prepared(session, messages, texts, facts, system, _schema(messages))
+
+
+def _schema(messages: Sequence[Message]) -> set[str]:
+    found: set[str] = set()
+    for message in messages:
+        for name, arguments in calls_of(message):
+            found.add(name)
+            _add_keys(decoded(arguments), found)
+    return found
+
+
+def _add_keys(value: Any, found: set[str]) -> None:
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            found.add(key)
+            _add_keys(inner, found)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            _add_keys(inner, found)
+
+
+def needed_facts(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> list[Fact]:
+    """Return the facts that stand before the cut and that the agent is the first to say after.
+
+    Not those of the system prompt, nor those of other projects. At most 200, picked by a hash.
+    """
+    known = set[str]().union(*prepared.facts[:cut]) - elsewhere.facts
+    first_by_agent: dict[str, int] = {}
+    seen: set[str] = set()
+    for index in range(cut, len(prepared.messages)):
+        fresh = (prepared.facts[index] & known) - seen
+        seen |= fresh
+        if agent_text(prepared.messages[index]):
+            first_by_agent.update(dict.fromkeys(fresh, index))
+    told = facts_in(prepared.system_text) | prepared.schema
+    wanted = [(fact, kind_of(fact)) for fact in first_by_agent.keys() - told]
+    wanted += [(line, "command") for line in _commands(prepared, cut) - elsewhere.facts]
+    wanted += [(line, "error line") for line in _quoted_errors(prepared, cut)]
+    wanted = sorted(set(wanted), key=lambda row: (crc32(row[0].encode(errors="replace")), row))
+    before = "\n".join(prepared.texts[:cut])
+    last = before[int(len(before) * (1 - _LAST_SHARE)) :]
+    rows: list[Fact] = []
+    for text, kind in wanted[:_MOST_FACTS]:
+        whole_lines = kind in ("command", "error line")
+        near = any(
+            text in one_line(near) if whole_lines else stands(near, text)
+            for near in (prepared.texts[0], last)
+        )
+        if whole_lines:
+            cue = " ".join(text.split()[:_LINE_CUE_WORDS])
+        else:
+            cue = _cue(prepared.texts[first_by_agent[text]], text)
+        rows.append(Fact(text, kind, not near, _contexts(before, text, kind), cue))
+    return rows
+
+
+def _cue(used: str, fact: str) -> str:
+    """Return the words nearest to a fact in the message that first uses it, in their order."""
+    at = next(places(used, fact), -1)
+    if at < 0:
+        return ""
+    before = _CUE_WORD.findall(used[max(at - _CUE_CHARS, 0) : at])
+    after = _CUE_WORD.findall(used[at + len(fact) : at + len(fact) + _CUE_CHARS])
+    near = [*before[-_CUE_WORDS:], *after[:_CUE_WORDS]]
+    return " ".join(word for word in near if fact not in word and word not in fact)
+
+
+def future_facts(prepared: Prepared, cut: int) -> frozenset[str]:
+    """Return names that are first said after the cut: no view of what was before can hold them.
+
+    Numbers may come up by chance and are left out; at most 500, picked by a hash.
+    """
+    after = set[str]().union(*prepared.facts[cut:])
+    before = set[str]().union(*prepared.facts[:cut], facts_in(prepared.system_text))
+    fresh = {fact for fact in after - before - prepared.schema if kind_of(fact) != "number"}
+    known = "\n".join([prepared.system_text, *prepared.texts[:cut]])
+    picked = sorted(fresh, key=lambda fact: (crc32(fact.encode(errors="replace")), fact))
+    return frozenset([fact for fact in picked if fact not in known][:_MOST_FUTURE])
+
+
+def _contexts(before: str, text: str, kind: str) -> tuple[frozenset[str], ...]:
+    if kind in ("command", "error line"):
+        return ()
+    return tuple(set(contexts(before, text, _MOST_MENTIONS)))
+
+
+def _commands(prepared: Prepared, cut: int) -> set[str]:
+    """Return the commands that the agent ran before the cut and runs again after it."""
+    before = {line for message in prepared.messages[:cut] for line in commands_of(message)}
+    return {line for message in prepared.messages[cut:] for line in commands_of(message)} & before
+
+
+def commands_of(message: Message) -> list[str]:
+    """Return the shell commands of a message, each on one line."""
+    found: list[str] = []
+    for _, arguments in calls_of(message):
+        values = decoded(arguments)
+        for key in _COMMAND_KEYS:
+            line = one_line(str(values.get(key) or ""))
+            if _COMMAND_CHARS[0] <= len(line) <= _COMMAND_CHARS[1]:
+                found.append(line)
+    return found
+
+
+def _quoted_errors(prepared: Prepared, cut: int) -> set[str]:
+    """Return the error lines before the cut that the agent is the first to quote after it."""
+    lines = {
+        one_line(line)
+        for message, text in zip(prepared.messages[:cut], prepared.texts[:cut], strict=True)
+        if message["role"] == "tool"
+        for line in error_lines(text)
+    }
+    open_lines = {line for line in lines if len(line) >= _LEAST_LINE_CHARS}
+    found: set[str] = set()
+    for message, text in zip(prepared.messages[cut:], prepared.texts[cut:], strict=True):
+        if not open_lines:
+            break
+        flat = one_line(text)
+        said = {line for line in open_lines if line in flat}
+        open_lines -= said
+        if agent_text(message):
+            found |= said
+    return found
+
+
+def copied_grams(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> list[str]:
+    """Return runs of four words before the cut that the agent is the first to write after it.
+
+    One of the four is a word that no other project has; at most 400, picked by a hash.
+    """
+    common = elsewhere.words | {word for name in prepared.schema for word in words_in(name)}
+    first_by_agent: set[str] = set()
+    seen: set[str] = set()
+    for index in range(cut, len(prepared.messages)):
+        fresh = grams_of(prepared.texts[index], common) - seen
+        seen |= fresh
+        if agent_text(prepared.messages[index]):
+            first_by_agent |= fresh
+    told = grams_of(prepared.system_text, frozenset())
+    open_grams, found = first_by_agent - told, set[str]()
+    for text in prepared.texts[:cut]:
+        found |= grams_of(text, common) & open_grams
+    return sorted(found, key=lambda gram: crc32(gram.encode()))[:_MOST_GRAMS]
+
+
+def grams_of(text: str, common: frozenset[str]) -> set[str]:
+    """Return the runs of four words of a text that are not all common."""
+    words = _WORD.findall(text.lower())
+    return {
+        f"{a} {b} {c} {d}"
+        for a, b, c, d in zip(words, words[1:], words[2:], words[3:], strict=False)
+        if not (a in common and b in common and c in common and d in common)
+    }
+
+
+def words_in(text: str) -> set[str]:
+    """Return the words of a text, for the count of projects that know them."""
+    return set(_WORD.findall(text.lower()))
+
+
+def surviving(flat_view: str, view: str, fact: Fact) -> str:
+    """Return the form in which a fact still stands in a view; empty where it does not.
+
+    A path may also stand there as a folder and, elsewhere, the path below it.
+    """
+    if fact.kind in ("command", "error line"):
+        return fact.text if fact.text in flat_view else ""
+    if stands(view, fact.text):
+        return fact.text
+    if fact.kind != "path":
+        return ""
+    parts = fact.text.split("/")
+    for at in range(2, len(parts)):
+        folder, below = "/".join(parts[:at]), "/".join(parts[at:])
+        if len(folder) > 1 and stands(view, below) and stands(view, folder):
+            return below
+    return ""

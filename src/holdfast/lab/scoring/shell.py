@@ -1,0 +1,259 @@
+"""Which files a shell command touches, by a parse of its own."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from holdfast.lab.scoring.shell_words import simple_commands
+
+_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_FORMATTERS = ("gofmt", "goimports", "gofumpt", "prettier", "black", "ruff", "eslint", "rustfmt",
+               "isort")  # fmt: skip
+_SHELLS = ("sh", "bash", "zsh", "dash")
+_RUNS = re.compile(r"-[a-z]*c")
+_PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice", "then", "do",
+             "else", "if", "while")  # fmt: skip
+_WRITES = re.compile(r"open\(\s*['\"]([^'\"\n]{1,200})['\"]\s*,\s*['\"][wax]")
+_WRITES_TEXT = re.compile(r"Path\(\s*['\"]([^'\"\n]{1,200})['\"]\s*\)\.write_(?:text|bytes)")
+_SCRIPTED = re.compile(r"['\"]([\w./~-]{1,200}\.\w{1,8})['\"]")
+_PATCHED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]{1,300})", re.MULTILINE)
+_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,300})$", re.MULTILINE)
+_PATCH_MOVE = re.compile(r"^\*\*\* Move to: (.{1,300})$", re.MULTILINE)
+
+
+@dataclass
+class Touched:
+    """The files that were touched for sure, and those of which the text cannot tell."""
+
+    sure: set[str] = field(default_factory=set[str])
+    unsure: set[str] = field(default_factory=set[str])
+
+    def add(self, path: str, *, is_sure: bool = True) -> None:
+        """Take a path; what cannot be resolved is left out."""
+        path = path.strip()
+        if not path or path.startswith(("/dev/", "&")) or any(mark in path for mark in "$`*?\n{"):
+            return
+        (self.sure if is_sure else self.unsure).add(posixpath.normpath(path))
+
+    def join(self, other: Touched, *, is_sure: bool = True) -> None:
+        """Take what another found."""
+        (self.sure if is_sure else self.unsure).update(other.sure)
+        self.unsure.update(other.unsure)
+
+
+def touched_by(command: str, folder: str = "") -> Touched:
+    """Return the files that a command line writes, moves or deletes, if it succeeds."""
+    found = Touched()
+    variables: dict[str, str] = {}
+    for simple in simple_commands(command):
+        words = _assigned(simple.words, variables)
+        words = [_resolved(word, variables) for word in words]
+        if words[:1] == ["cd"] and len(words) > 1:
+            folder = posixpath.join(folder, words[1])
+            continue
+        here = Touched()
+        for target in simple.targets:
+            here.add(_resolved(target, variables))
+        _by_name(words, simple.document, here)
+        found.join(_placed(here, folder), is_sure=simple.after != "||")
+    return found
+
+
+def patched_files(patch: str) -> set[str]:
+    """Return the files of a patch in the form of the `apply_patch` tools."""
+    rows = [*_PATCH_FILE.findall(patch), *_PATCH_MOVE.findall(patch)]
+    return {posixpath.normpath(row.strip()) for row in rows}
+
+
+def _placed(touched: Touched, folder: str) -> Touched:
+    """Return the paths below the folder that the command runs in."""
+
+    def place(path: str) -> str:
+        return posixpath.normpath(posixpath.join(folder, path)) if path[0] != "~" else path
+
+    if not folder or "$" in folder:
+        return touched
+    return Touched(set(map(place, touched.sure)), set(map(place, touched.unsure)))
+
+
+def _assigned(words: list[str], variables: dict[str, str]) -> list[str]:
+    """Return the words after assignments and prefixes; remembers what was assigned."""
+    while words:
+        found = _ASSIGNMENT.fullmatch(words[0])
+        if found is None and words[0] not in _PREFIXES:
+            break
+        if found is not None:
+            variables[found.group(1)] = _resolved(found.group(2), variables)
+        words = words[1:]
+    return words
+
+
+def _resolved(word: str, variables: dict[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return variables.get(match.group(1), match.group())
+
+    return _VARIABLE.sub(value, word) if "$" in word else word
+
+
+def _by_name(words: Sequence[str], document: str, found: Touched) -> None:
+    if not words:
+        return
+    name = posixpath.basename(words[0])
+    rest = [word for word in words[1:] if not word.startswith("-")]
+    flags = [word for word in words[1:] if word.startswith("-")]
+    if name == "git" and rest:
+        _git(rest, flags, document, found)
+    elif name in _SHELLS and len(rest) == 1 and any(_RUNS.fullmatch(flag) for flag in flags):
+        found.join(touched_by(rest[0]))
+    elif name in _FORMATTERS:
+        if any(flag in ("-w", "--write", "--fix", "-i") for flag in flags) or name == "black":
+            for path in rest:
+                found.add(path, is_sure=False)
+    elif name.startswith("python") and (document or words[1:2] == ["-c"]):
+        _script(document or " ".join(words[2:3]), found)
+    elif name in ("apply_patch", "patch") and document:
+        for path in patched_files(document) | set(_PATCHED.findall(document)):
+            found.add(path)
+    elif name in _HANDLERS:
+        _HANDLERS[name](rest, list(words[1:]), found)
+    elif "-o" in words:
+        _output(words, found)
+
+
+def _all_words(rest: list[str], words: list[str], found: Touched) -> None:
+    del words
+    for path in rest:
+        found.add(path)
+
+
+def _truncate(rest: list[str], words: list[str], found: Touched) -> None:
+    sizes = {value for flag, value in pairwise(words) if flag == "-s"}
+    for path in rest:
+        if path not in sizes:
+            found.add(path)
+
+
+def _remove(rest: list[str], words: list[str], found: Touched) -> None:
+    deep = any(word.startswith("-") and "r" in word.lower() for word in words)
+    for path in rest:
+        found.add(path, is_sure=not deep and _is_file(path))
+
+
+def _move(rest: list[str], words: list[str], found: Touched) -> None:
+    del words
+    if len(rest) < 2:
+        return
+    for path in rest[:-1]:
+        found.add(path, is_sure=_is_file(path))
+    _destination(rest, found)
+
+
+def _copy(rest: list[str], words: list[str], found: Touched) -> None:
+    if len(rest) < 2:
+        return
+    deep = any(word.startswith("-") and word[1:2] in "rRa" for word in words)
+    if deep:
+        found.add(rest[-1], is_sure=False)
+    else:
+        _destination(rest, found)
+
+
+def _destination(rest: list[str], found: Touched) -> None:
+    """Add where files went; a target without an ending may be a folder or a file."""
+    target = rest[-1]
+    below = [posixpath.join(target, posixpath.basename(path)) for path in rest[:-1]]
+    if len(rest) > 2 or target.endswith("/") or target in (".", ".."):
+        for path in below:
+            found.add(path, is_sure=_is_file(path))
+    elif _is_file(target):
+        found.add(target)
+    else:
+        for path in (target, *below):
+            found.add(path, is_sure=False)
+
+
+def _is_file(path: str) -> bool:
+    """Return whether a name is one of a file; without an ending it may be a folder."""
+    return not path.endswith("/") and "." in posixpath.basename(path).strip(".")
+
+
+def _in_place(rest: list[str], words: list[str], found: Touched) -> None:
+    """Add the files of `sed -i` and `perl -i`; the script is no file."""
+    del rest
+    if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
+        return
+    paths: list[str] = []
+    has_script = False
+    for before, word in zip(["", *words], words, strict=False):
+        if re.fullmatch(r"-[a-zA-Z]*[ef]|--expression|--file", before):
+            has_script = True
+        elif word and not word.startswith("-"):
+            paths.append(word)
+    for path in paths if has_script else paths[1:]:
+        found.add(path)
+
+
+def _download(rest: list[str], words: list[str], found: Touched) -> None:
+    del rest
+    for flag, value in pairwise(words):
+        if flag in ("-o", "--output", "-O", "--output-document") and not value.startswith("http"):
+            found.add(value)
+
+
+def _output(words: Sequence[str], found: Touched) -> None:
+    """Note what a build writes: it does so only where something is to be built."""
+    for flag, value in pairwise(words):
+        if flag == "-o":
+            found.add(value, is_sure=False)
+
+
+def _disk(rest: list[str], words: list[str], found: Touched) -> None:
+    del words
+    for word in rest:
+        if word.startswith("of="):
+            found.add(word[3:])
+
+
+def _link(rest: list[str], words: list[str], found: Touched) -> None:
+    del words
+    if len(rest) > 1:
+        found.add(rest[-1])
+
+
+_HANDLERS: dict[str, Callable[[list[str], list[str], Touched], None]] = {
+    "tee": _all_words, "touch": _all_words, "truncate": _truncate, "unlink": _all_words,
+    "rm": _remove, "mv": _move, "cp": _copy, "install": _copy, "sed": _in_place,
+    "gsed": _in_place, "perl": _in_place, "curl": _download, "wget": _download, "dd": _disk,
+    "ln": _link,
+}  # fmt: skip
+
+
+def _git(rest: list[str], flags: list[str], document: str, found: Touched) -> None:
+    verb, paths = rest[0], rest[1:]
+    if "--cached" in flags or ("--staged" in flags and "--worktree" not in flags):
+        return  # the index alone, no file
+    if verb == "mv":
+        _move(paths, [], found)
+    elif verb == "rm":
+        _all_words(paths, [], found)
+    elif verb in ("checkout", "restore"):
+        for path in paths:
+            if re.search(r"\.\w{1,8}$", path):
+                found.add(path)
+    elif verb == "apply":
+        for path in _PATCHED.findall(document):
+            found.add(path)
+
+
+def _script(document: str, found: Touched) -> None:
+    """Add what an inline script writes; file names beside a write may or may not be meant."""
+    for path in (*_WRITES.findall(document), *_WRITES_TEXT.findall(document)):
+        found.add(path)
+    if re.search(r"write|\.dump\(|rename|unlink|remove", document):
+        for path in _SCRIPTED.findall(document):
+            found.add(path, is_sure=False)

@@ -1,0 +1,228 @@
+"""Frozen lists: which lines of a tool result report an error, which user sentences constrain.
+
+Changed for noise after the first tuning figures were seen, before any test figure was read; fixed
+since. Change them only with a reason that has nothing to do with a score.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.lab.scoring.render import content_text, decoded
+from holdfast.lab.scoring.session import Message
+
+_ERROR_SHAPES = re.compile(
+    r"""^\s{0,8}(?:
+      (?:error|fatal|panic|failed|failure|exception|aborted|npm\ ERR!)[:!\[\s]   # Error: …
+    | ERR_[A-Z] | --- \ FAIL: | FAIL\s+\S | FAILED\s+\S | not\ ok\ \d | E\ {3,}\S | [✗✖×]\s
+    | (?:[A-Za-z_][\w.]{0,60})?(?:Error|Exception)(?:\ \[[^\]]{1,40}\])?:\s     # ValueError: …
+    | [\w./@-]{1,200}\.\w{1,6}(?::\d{1,6}){2}:?\s\S                             # file:12:3: …
+    | [\w./@-]{1,200}\.\w{1,6}\(\d{1,6},\d{1,6}\):\s                            # file(12,3): …
+    | \{"error":
+    | <tool_use_error>
+    )
+    | command\ not\ found | No\ such\ file\ or\ directory | Permission\ denied
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_LONGEST_LINE = 2_000
+_LINES_A_RESULT = 5
+_KEPT_CHARS = 80
+"""A line survives where its first so many characters do."""
+
+_FAILED = re.compile(
+    r"\A\s{0,8}(?:<tool_use_error>|exit\ code:?\ [1-9]|error\b|\{\"error\""
+    r"|apply_patch\ verification|aborted\ by\ user"
+    r"|the\ user\ doesn't\ want|\[request\ interrupted|your\ proposed\ edit\ has\ introduced)"
+    r"|^process\ exited\ with\ code\ [1-9]|^exit\ (?:code|status):?\ [1-9]|\"exit_code\":\s?[1-9]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RUNNING = re.compile(r"^Process running with session ID (\d{1,12})", re.MULTILINE)
+_HEAD_CHARS = 4_000
+_SHOWS = re.compile(
+    r"\s*(?:cat|sed -n|nl|head|tail|grep|rg|git (?:diff|show|log|blame|grep)|awk|less|jq|bat|find"
+    r"|ls)\b"
+)
+"""Commands whose output is other text: an error word in it is no error of theirs."""
+_SHOWING_TOOLS = frozenset((
+    "read", "view", "open", "cat", "grep", "glob", "search", "find", "find_file", "search_dir",
+    "search_file", "read_file", "list", "ls", "websearch", "webfetch", "webfetch", "task",
+    "agent",
+))  # fmt: skip
+_TRAILER = re.compile(r"\s*(?:2>&1|\|\s*(?:head|tail|grep|tee)\b[^|&;]*|>\s*/dev/null)\s*\Z")
+_LEADER = re.compile(r"\A\s*cd\s+\S+\s*(?:&&|;)\s*")
+
+_CUES = re.compile(
+    r"""^[-*#>\d.)\s"'“]*(?:(?:please|also|and|but|so|just|ok,?|then)\s+)*
+      (?:never(?!\ mind)|always|don['’]?t(?!\ (?:we|you|they|I)\b)|do\ not|only|avoid|make\ sure)\b
+    | \bplease\ (?:never|always|don['’]?t|do\ not|only|avoid|make\ sure)\b
+    | [,;:–—-]\s+(?:but\ |and\ |so\ |please\ )?(?:never|always|don['’]?t|do\ not|only)\b
+    | (?<!\bthere\ )\bmust(?:n['’]t)?\b
+    | \b(?:should|can|may|to)\ (?:not|only|never|always)\b
+    | \bshouldn['’]t\b(?!\ (?:it|we|this|that|there)\b)
+    | \b(?:only|not?|n['’]t|never)\ want\b | \bonly[.!]?$
+    | \bonly\ (?:use|change|touch|edit|report|fix|run|return|do|include|add|keep)\b
+    | \b(?:at\ most|at\ least|no\ more\ than)\ (?:\$?\d|one\b|two\b|three\b) | \bup\ to\ \$\d
+    | \buse\b[^.\n]{1,60}\b(?:not|instead)\b
+    | (?<!\w)(?:
+      niemals | nie | immer | nur | höchstens | mindestens | darf\ nicht | auf\ keinen\ Fall | statt
+    | nunca | siempre | sólo | solamente | como\ máximo | al\ menos | debe | en\ lugar\ de
+    | no\ (?:uses|hagas|toques|cambies)
+    | jamais | toujours | seulement | uniquement | au\ plus | au\ moins | doit | au\ lieu\ de
+    | sempre | somente | apenas | no\ máximo | pelo\ menos | deve | em\ vez\ de
+    | não\ (?:use|faça|mude|toque)
+    | soltanto | al\ massimo | almeno | invece\ di | non\ (?:usare|fare|toccare|modificare)
+    | nooit | altijd | alleen | hoogstens | minstens
+    | nigdy | zawsze | tylko | co\ najwyżej | co\ najmniej
+    | никогда | всегда | только | не\ более | не\ менее | вместо
+    | не\ (?:используй|трогай|меняй|делай)\w{0,3} | долж(?:ен|на|но|ны)
+    | asla | her\ zaman | sadece | yalnızca | en\ fazla | en\ az
+    )(?!\w)
+    | 不要 | 别 | 必须 | 只能 | 只用 | 总是 | 始终 | 永远 | 最多 | 至少 | 禁止 | 不得 | 避免 | 务必
+    | しないで | ないでください | 必ず | のみ | 常に | 絶対 | 以内 | 少なくとも
+    | 하지\ ?마 | 반드시 | 항상 | 절대 | 오직 | 최대 | 최소 | 금지
+    | دائما | أبدا | فقط | يجب | हमेशा | केवल | कभी\ नहीं
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_WRAPPED = re.compile(
+    r"<(system-reminder|environment_context|subagent_notification|turn_aborted|user_instructions"
+    r"|INSTRUCTIONS|local-command-[a-z]{3,12}|command-[a-z]{3,12})>.*?</\1>",
+    re.DOTALL,
+)
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_NOT_THEIRS = ("This session is being continued from", "[Request interrupted", "Caveat: ")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
+_SENTENCE_CHARS = (8, 500)
+
+
+@dataclass(frozen=True)
+class OpenError:
+    """A line that reports an error which no later success of the same command settled."""
+
+    line: str
+    command: str
+
+
+def one_line(text: str) -> str:
+    """Return a text with every run of white space as one space, colours taken out."""
+    return " ".join(without_colours(text).split())
+
+
+def without_colours(text: str) -> str:
+    """Return a text without the codes that colour it."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def error_lines(text: str) -> list[str]:
+    """Return the lines of a text that have one of the shapes, in order."""
+    return [
+        line
+        for line in text.split("\n")
+        if len(line) <= _LONGEST_LINE and _ERROR_SHAPES.search(_ANSI.sub("", line))
+    ]
+
+
+def has_failed(result: str) -> bool:
+    """Return whether a tool result says of itself that the call did not do its work."""
+    return bool(_FAILED.search(result[:_HEAD_CHARS]))
+
+
+def open_errors(messages: Sequence[Message]) -> list[OpenError]:
+    """Return the error lines of tool results, first five of each, without the settled ones.
+
+    The last run of a command counts: its success settles what it said before, and its new
+    errors stand in place of the old.
+    """
+    rows: dict[str, list[str]] = {}
+    for command, tool, result in answered(messages):
+        key = same_command(command)
+        shows = tool.lower() in _SHOWING_TOOLS or bool(_SHOWS.match(key.partition(" ")[2]))
+        lines = error_lines(_first_line(result) if shows else result)
+        if lines:
+            rows[key] = lines[:_LINES_A_RESULT]
+        elif not has_failed(result) and not _RUNNING.search(result[:_HEAD_CHARS]):
+            rows.pop(key, None)
+    seen: dict[str, str] = {}
+    for key, lines in rows.items():
+        for line in lines:
+            seen.setdefault(one_line(line), key)
+    return [OpenError(line, key) for line, key in seen.items() if line]
+
+
+def error_survives(flat_view: str, error: OpenError) -> bool:
+    """Return whether the beginning of an error line stands in a view on one line."""
+    return error.line[:_KEPT_CHARS] in flat_view
+
+
+def answered(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
+    """Return call, tool name and result of each answered call, in the order of the results.
+
+    What is heard from a process that runs on belongs to the command that started it.
+    """
+    open_calls: dict[str, tuple[str, str]] = {}
+    running: dict[str, str] = {}
+    found: list[tuple[str, str, str]] = []
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            name = str(call["function"].get("name", ""))
+            values = decoded(str(call["function"].get("arguments") or ""))
+            command = running.get(str(values.get("session_id"))) or _command(name, values)
+            open_calls[str(call.get("id"))] = (name, command)
+        if message["role"] == "tool":
+            name, command = open_calls.pop(str(message.get("tool_call_id")), ("", ""))
+            result = content_text(message)
+            if started := _RUNNING.search(result[:_HEAD_CHARS]):
+                running[started.group(1)] = command
+            found.append((command, name, result))
+    return found
+
+
+def _command(name: str, values: dict[str, Any]) -> str:
+    for key in ("command", "cmd", "file_path", "filePath", "path", "query"):
+        if isinstance(values.get(key), str):
+            return f"{name} {values[key]}"
+    return f"{name} {json.dumps(values, sort_keys=True)}"
+
+
+def same_command(command: str) -> str:
+    """Return a command without what only steers where it runs and where its output goes."""
+    name, _, line = command.partition(" ")
+    line, was = _LEADER.sub("", one_line(line)), ""
+    while line != was:
+        line, was = _TRAILER.sub("", line), line
+    return f"{name} {line}"
+
+
+def _first_line(text: str) -> str:
+    """Return the first line of what a tool said, after the header that Codex puts before it."""
+    _, mark, output = text[:_HEAD_CHARS].partition("\nOutput:\n")
+    lines = (output if mark else text).split("\n")
+    return next((line for line in lines if line.strip()), "")
+
+
+def constraints(messages: Sequence[Message]) -> list[str]:
+    """Return the sentences of real user messages that hold a cue word, each on one line."""
+    found: dict[str, None] = {}
+    for message in messages:
+        if message["role"] != "user":
+            continue
+        text = _FENCE.sub("\n", _WRAPPED.sub("\n", content_text(message)))
+        if text.lstrip().startswith(_NOT_THEIRS):
+            continue
+        for line in text.split("\n"):
+            for sentence in _SENTENCE_END.split(line):
+                words = one_line(sentence)
+                if _SENTENCE_CHARS[0] <= len(words) <= _SENTENCE_CHARS[1] and _CUES.search(words):
+                    found[words] = None
+    return list(found)
+
+
+def constraint_survives(flat_view: str, sentence: str) -> bool:
+    """Return whether the user's words still stand in a view on one line."""
+    return sentence[: 2 * _KEPT_CHARS] in flat_view

@@ -1,0 +1,1 @@
+"""Ways to make a history small: Holdfast, plain cuts to beat, adversaries, and peers."""

@@ -1,0 +1,1 @@
+"""Persistent memory: what outlives every compaction and every session."""

@@ -1,0 +1,197 @@
+"""A file with its lock and its history: changes that are whole, kept, and lose nobody's work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.errors import MemoryRefused, NotWritable
+from holdfast.memory.files.disk import Seen, is_unchanged, look, settled, sync_folder, write_new
+from holdfast.memory.files.entries import entries_of
+from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
+from holdfast.memory.files.lock import locked
+from holdfast.memory.files.merge import merge
+from holdfast.ports import Redact
+
+UNSEEN_SECONDS = 5.0
+"""What Holdfast wrote so shortly before an editor saved, nobody can have read in that editor: where
+it is missing then, it was not taken out by anybody and is put back."""
+_TRIES = 50
+
+
+class _Now(Struct, frozen=True):
+    """The file under the lock; it is the newest version of its history."""
+
+    seen: Seen
+    last: Version | None
+
+    @property
+    def text(self) -> str:
+        return to_text(self.seen.data)
+
+
+class Place:
+    """The file at a path, and beside it its lock, its history and the file before it."""
+
+    def __init__(self, path: Path, redact: Redact, clock: Callable[[], float]) -> None:
+        self.path = path
+        self.history = History(path.with_name(f".{path.name}.history"))
+        self._old = path.with_name(f".{path.name}.before")
+        self._redact = redact
+        self._clock = clock
+
+    def exists(self) -> bool:
+        """Return whether there is, or was, anything."""
+        return self.path.exists() or self.history.path.exists()
+
+    def look(self) -> Seen:
+        """Return what is there now."""
+        return look(self.path)
+
+    def change(self, who: Who, what: str, edit: Callable[[str], str]) -> str:
+        """Put what `edit` makes of the text in its place and return it; it is on the disk then.
+
+        `edit` may be called again where somebody writes meanwhile; what it raises goes through,
+        and nothing is changed.
+        """
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with locked(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
+                for _ in range(_TRIES):
+                    now = self._noticed()
+                    if now is None:
+                        continue
+                    new = edit(now.text)
+                    if new == now.text or self._write(now, new, who, what):
+                        return new
+        except OSError as error:
+            raise NotWritable(
+                str(self.path),
+                f"cannot be written ({error.strerror or error})",
+                remedy="what was there is still there",
+            ) from error
+        raise MemoryRefused(
+            self.path.name, "somebody else writes it without a pause", remedy="try again"
+        )
+
+    def _noticed(self) -> _Now | None:
+        """Return the file as it is now, after taking in what others did; None to look again."""
+        last = self._finished()
+        known = last.after if last is not None else digest(b"")
+        seen = look(self.path)
+        if digest(seen.data) != known:
+            seen = settled(self.path)
+        if digest(seen.data) != known:
+            self._take_in(_Now(seen, last))
+            return None
+        now = _Now(seen, last)
+        return None if self._took_late(now) else now
+
+    def _finished(self) -> Version | None:
+        """Return the newest version, without one whose writer ended before it was in its place."""
+        last = self.history.last()
+        if last is not None and self._new_file(last.number).exists():
+            self.history.drop_last()
+            self._new_file(last.number).unlink()
+            last = self.history.last()
+        self._new_file(_next(last)).unlink(missing_ok=True)
+        return last
+
+    def _take_in(self, now: _Now) -> None:
+        """Keep what an editor saved, with what it cannot have shown."""
+        saved = now.seen.changed or self._clock()
+        merged = self._with_unseen(now.text, saved)
+        if merged != now.text:
+            self._write(now, merged, "editor", "edit")
+            return
+        version = Version(
+            number=_next(now.last), time=self._clock(), who="editor", what="edit", written=False,
+            before=now.last.after if now.last is not None else "", after=digest(now.seen.data),
+        )  # fmt: skip
+        self.history.put(version, None, self._redact(now.text))
+
+    def _with_unseen(self, text: str, saved: float) -> str:
+        """Return what an editor saved at a moment with what it cannot have shown by then."""
+        base = newest = ""
+        passed: set[str] = set()
+        for kept in self.history.versions():
+            newest = kept.text if kept.text is not None else newest
+            if not kept.version.written or kept.version.time <= saved - UNSEEN_SECONDS:
+                base, passed = newest, set[str]()
+            else:
+                passed.update(entry.text for entry in entries_of(newest))
+        return merge(base, newest, text, passed).text
+
+    def _took_late(self, now: _Now) -> bool:
+        """Take in what was written into the old file after it was read; return whether there was.
+
+        An editor that writes in place may have had it open when it was replaced.
+        """
+        old = look(self._old)
+        if not old.sign or digest(old.data) == self._replaced(now.last):
+            return False
+        old = settled(self._old)
+        new = self._with_unseen(to_text(old.data), old.changed)
+        if new == now.text:
+            self._old.unlink(missing_ok=True)
+        else:
+            self._write(now, new, "editor", "edit in place")
+        return True
+
+    def _replaced(self, last: Version | None) -> str:
+        """Return what the old file held when it was replaced."""
+        if last is None or last.written:
+            return last.before if last is not None else ""
+        written = [one.version for one in self.history.versions() if one.version.written]
+        return written[-1].before if written else ""
+
+    def _write(self, now: _Now, text: str, who: Who, what: str) -> bool:
+        """Put a text in the place of what was read; False where that is no longer there."""
+        data = to_bytes(text)
+        version = Version(
+            number=_next(now.last), time=self._clock(), who=who, what=what,
+            before=digest(now.seen.data), after=digest(data),
+        )  # fmt: skip
+        target = self._target()
+        new, start = self._new_file(version.number), self.history.size()
+        try:
+            write_new(new, data, like=target)
+            is_known = now.last is not None and now.last.after == version.before
+            before = self._redact(now.text) if is_known else None
+            self.history.put(version, before, self._redact(text))
+            if is_unchanged(target, now.seen):
+                self._keep_old(target)
+                os.replace(new, target)
+                sync_folder(target.parent)
+                return True
+        except OSError:
+            self._take_back(start, new)
+            raise
+        self._take_back(start, new)
+        return False
+
+    def _take_back(self, start: int, new: Path) -> None:
+        """Leave the history first: as long as the new file is there, it was not put in place."""
+        self.history.cut(start)
+        new.unlink(missing_ok=True)
+
+    def _keep_old(self, target: Path) -> None:
+        self._old.unlink(missing_ok=True)
+        try:
+            os.link(target, self._old)
+        except OSError:  # there is none yet, or the file system has no links
+            return
+
+    def _target(self) -> Path:
+        """Return the file that a link leads to: the link stays."""
+        return Path(os.path.realpath(self.path))
+
+    def _new_file(self, number: int) -> Path:
+        return self._target().with_name(f".{self.path.name}.{number}.new")
+
+
+def _next(last: Version | None) -> int:
+    return 1 if last is None else last.number + 1

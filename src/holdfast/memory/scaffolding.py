@@ -1,0 +1,75 @@
+"""The user's own words in a message that an agent filled with its templates.
+
+A command or skill that a user calls is expanded before the model sees it: the text of the skill,
+marks around the command, what a local command printed. None of that should be remembered as
+something that the user said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+GONE = (
+    "command-name", "command-message", "local-command-caveat", "local-command-stdout",
+    "local-command-stderr", "bash-stdout", "bash-stderr", "system-reminder", "task-notification",
+    "ide_opened_file", "ide_selection", "environment_context", "subagent_notification",
+    "turn_aborted", "user_instructions", "INSTRUCTIONS", "permissions instructions",
+)  # fmt: skip
+"""Marks of Claude Code and Codex that go with what is between them."""
+KEPT = ("command-args", "bash-input")
+"""Marks between which the user's words stand."""
+
+_OPENS = re.compile(f"<({'|'.join(map(re.escape, (*GONE, *KEPT)))})>")
+_WHOLE = tuple(
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        # a skill of Claude Code
+        r"\ABase directory for this skill: [^\n]*\n.*?(?:\n\n?ARGUMENTS: (?P<words>.*))?\Z",
+        # a skill of Hermes
+        r"\A\[(?:IMPORTANT|SYSTEM): The user has invoked the \"[^\"\n]*\" skill[^\]]*\]\s.*?"
+        r"(?:\n\n?The user has provided the following instruction alongside the skill invocation: "
+        r"(?P<words>.*?)(?:\n\n?\[Runtime note: [^\n]*\]\s*)?)?\Z",
+    )
+)
+"""Whole messages; the group `words` is the user's."""
+
+
+def users_words(text: str, more: Sequence[re.Pattern[str]] = ()) -> str:
+    """Return what the user wrote in a message; empty where all of it is an agent's.
+
+    A message without any template comes back as it is, letter for letter. `more` are patterns of
+    the host's own, looked for first: what one matches goes, its group `words`, where it has one,
+    stays.
+    """
+    found = text
+    for pattern in (*more, *_WHOLE):
+        found = pattern.sub(_words, found)
+    found = _without_marks(found)
+    return found if found == text else found.strip()
+
+
+def _words(found: re.Match[str]) -> str:
+    return found.groupdict().get("words") or ""
+
+
+def _without_marks(text: str) -> str:
+    """Return a text without marked stretches; a mark that is never closed stays. Linear."""
+    kept: list[str] = []
+    at = 0
+    unclosed: set[str] = set()
+    for found in _OPENS.finditer(text):
+        name = found.group(1)
+        if found.start() < at or name in unclosed:
+            continue
+        closes = f"</{name}>"
+        stop = text.find(closes, found.end())
+        if stop < 0:
+            unclosed.add(name)
+            continue
+        kept.append(text[at : found.start()])
+        if name in KEPT:
+            kept.append(text[found.end() : stop])
+        at = stop + len(closes)
+    kept.append(text[at:])
+    return "".join(kept)

@@ -1,0 +1,44 @@
+"""What the turns of a record cost as training text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.dialects.jsontext import dump_text
+from holdfast.pipeline.measure import message_tokens, tools_tokens
+from holdfast.ports import TokenCounter
+from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
+from holdfast.transcript import Message, Transcript
+
+SHAREGPT = "sharegpt"
+
+
+def turn_tokens(message: Message, dialect: str, counter: TokenCounter) -> int:
+    """Return the tokens of one turn with its envelope.
+
+    A ShareGPT turn costs what its text costs, tags and all: that is what is trained on.
+    """
+    if dialect == SHAREGPT:
+        value = message.wire.get("value") if message.intact and _is_object(message.wire) else None
+        if isinstance(value, str):
+            return MESSAGE_OVERHEAD_TOKENS + counter.count(value)
+    return message_tokens(message, counter)
+
+
+def outside_tokens(transcript: Transcript, counter: TokenCounter) -> int:
+    """Return the tokens of the system prompt and tools that stand beside the turns."""
+    if transcript.dialect == SHAREGPT:
+        body = transcript.frame.body or {}
+        return sum(_field_tokens(body.get(name), counter) for name in ("system", "tools"))
+    system = message_tokens(transcript.system, counter) if transcript.system else 0
+    return system + tools_tokens(transcript.tools, counter)
+
+
+def _field_tokens(value: Any, counter: TokenCounter) -> int:
+    if not value:
+        return 0
+    return counter.count(value if isinstance(value, str) else dump_text(value))
+
+
+def _is_object(wire: Any) -> bool:
+    return isinstance(wire, dict)

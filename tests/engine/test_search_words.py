@@ -1,0 +1,24 @@
+"""What was folded is found by its words too."""
+
+from __future__ import annotations
+
+from holdfast.dialects.load import load
+from holdfast.engine.recall import look_for
+
+LOG = load(
+    [
+        {"role": "user", "content": "Keep the port of the staging database at 5433."},
+        {"role": "assistant", "content": "Noted: staging listens on another port."},
+        {"role": "user", "content": "Now something about colours."},
+    ],
+    dialect="openai-chat",
+).messages
+
+
+def test_the_text_as_it_stands_comes_first_then_its_words() -> None:
+    """A literal hit leads; a question finds what has its telling words; nothing finds nothing."""
+    assert look_for("another port", LOG, 5)[0][0] == 1
+    assert look_for("which port has the staging database?", LOG, 5)[0][0] == 0
+    assert look_for("zebra", LOG, 5) == []
+    assert look_for("", LOG, 5) == []
+    assert look_for("  ", LOG, 5)[:1] == []

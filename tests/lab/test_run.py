@@ -1,0 +1,221 @@
+"""Runs of the lab: the same figures every time, gone on with, nothing lost to a wrong file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast.cli import run as holdfast
+from holdfast.errors import NotReadable, NotWritable
+from holdfast.lab.output import read_summary
+from holdfast.lab.reading import read_sessions
+from holdfast.lab.rows import Row
+from holdfast.lab.run import PROGRESS, ROWS, Manifest, digest_of, read_run, run
+from holdfast.lab.scoring.session import Session
+from holdfast.lab.session_rows import Terms
+from holdfast.lab.ways.registry import PLAIN, chosen
+
+FROZEN = Path(__file__).parent / "frozen"
+NAMES = ("holdfast", "head+tail", "keep-tail")
+
+
+def terms() -> Terms:
+    """Return few strategies at one budget."""
+    return Terms(ways=chosen(NAMES, PLAIN), budgets=(0.2,), peer_budgets=())
+
+
+def manifest(sessions: list[Session]) -> Manifest:
+    """Return what is asked of these sessions."""
+    return Manifest(
+        version="1", strategies=NAMES, budgets=(0.2,), peer_budgets=(), main=0.2, drifting=(),
+        asked={}, sessions=tuple(one.id for one in sessions), digest=digest_of(sessions),
+    )  # fmt: skip
+
+
+def without_times(rows: list[Row]) -> list[Any]:
+    """Return rows as values, but for how long they took."""
+    return [msgspec.to_builtins(msgspec.structs.replace(row, cpu_ms=0.0)) for row in rows]
+
+
+@pytest.fixture
+def sessions(make_session: Callable[..., Session]) -> list[Session]:
+    """Return three sessions of two projects."""
+    return [make_session(f"s/{n}", 20 + n, project=f"p{n % 2}") for n in range(3)]
+
+
+def quiet(done: int, total: int) -> None:
+    """Hear nothing."""
+
+
+def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session]) -> None:
+    """One process or two, in whatever order they end: times aside, all rows are equal."""
+    asked = manifest(sessions)
+    one = run(tmp_path / "one", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
+    two = run(tmp_path / "two", sessions, asked, terms, known=sessions, jobs=2, tell=quiet)
+    assert without_times(one) == without_times(two)
+    assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[Session]) -> None:
+    """Finished sessions are not made again, a torn line is, and the end is the same."""
+    asked = manifest(sessions)
+    whole = run(tmp_path / "whole", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
+    told: list[int] = []
+
+    class Stop(Exception):
+        pass
+
+    def stop_after_two(done: int, total: int) -> None:
+        told.append(done)
+        if done == 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(tmp_path / "half", sessions, asked, terms, known=sessions, jobs=1, tell=stop_after_two)
+    progress = tmp_path / "half" / PROGRESS
+    progress.write_bytes(progress.read_bytes() + b'{"session": "s/2", "ro')
+    seen: list[int] = []
+    rows = run(
+        tmp_path / "half",
+        sessions,
+        asked,
+        terms,
+        known=sessions,
+        jobs=1,
+        tell=lambda d, t: seen.append(d),
+    )
+    assert seen == [2, 3]
+    assert without_times(rows) == without_times(whole)
+    assert not progress.exists()
+    kept = (tmp_path / "half" / ROWS).read_bytes()
+    again = run(tmp_path / "half", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
+    assert again == rows
+    assert (tmp_path / "half" / ROWS).read_bytes() == kept
+    assert read_run(tmp_path / "half") == (asked, rows)
+
+
+def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) -> None:
+    """Another question in the same folder is refused, and what is there stays."""
+    asked = manifest(sessions)
+    rows = run(tmp_path, sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
+    other = msgspec.structs.replace(asked, budgets=(0.5,))
+    with pytest.raises(NotWritable, match="another run"):
+        run(tmp_path, sessions, other, terms, known=sessions, jobs=1, tell=quiet)
+    assert read_run(tmp_path)[1] == rows
+
+
+def test_a_wrong_file_is_reported_and_skipped(
+    tmp_path: Path, make_session: Callable[..., Session], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be read is named with its line; the rest is measured."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    good = make_session()
+    record = {"id": good.id, "family": "made-up", "messages": good.messages}
+    with gzip.open(folder / "set.jsonl.gz", "wt", encoding="utf-8") as lines:
+        lines.write(json.dumps(record) + "\n{torn\n" + json.dumps({"id": "x"}) + "\n")
+    (folder / "other.json").write_text("not JSON at all", encoding="utf-8")
+    code = holdfast(
+        ["lab", "run", str(folder), "-o", str(tmp_path / "out"), "--budgets", "20", "--jobs", "1",
+         "--strategies", "holdfast,head+tail", "--no-drift", "--min-tokens", "100"]
+    )  # fmt: skip
+    said = capsys.readouterr().err
+    assert code == 0
+    assert "line 2" in said
+    assert "line 3" in said
+    assert "other.json" in said
+    summary = read_summary(tmp_path / "out")
+    assert summary.manifest.sessions == (good.id,)
+    assert len(summary.skipped) == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--budgets", "none"],
+        ["--budgets", "0"],
+        ["--strategies", "magic"],
+        ["--min-tokens", "100000000"],
+        ["--model", "no-such-model"],
+    ],
+)
+def test_a_wrong_wish_is_one_sentence_and_writes_nothing(
+    tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, no folder, no traceback."""
+    out = tmp_path / "out"
+    code = holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out), *wrong])
+    assert code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_sessions_of_agents_are_read_through_the_importers(tmp_path: Path) -> None:
+    """A Claude Code file becomes a session with its folder as project; branches are not whole."""
+    lines = [
+        {"type": "user", "uuid": "a", "parentUuid": None, "sessionId": "s1", "cwd": "/work/x",
+         "message": {"role": "user", "content": "hello there"}},
+        {"type": "assistant", "uuid": "b", "parentUuid": "a", "sessionId": "s1", "cwd": "/work/x",
+         "message": {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}},
+    ]  # fmt: skip
+    path = tmp_path / "s1.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (found,) = read_sessions([tmp_path])
+    assert isinstance(found, Session)
+    assert (found.family, found.project, found.id) == ("claude-code", "/work/x", "claude-code/s1")
+    assert [row["role"] for row in found.messages] == ["user", "assistant"]
+
+
+def test_the_frozen_set_is_not_worse_than_its_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No score of Holdfast fell out of its interval, and there is no new fault."""
+    out = str(tmp_path / "out")
+    asked = ["--budgets", "20", "--strategies", "holdfast", "--jobs", "1"]
+    assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", out, *asked]) == 0
+    code = holdfast(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
+    """A missing or foreign file is named."""
+    with pytest.raises(NotReadable, match="does not exist"):
+        read_summary(tmp_path)
+    (tmp_path / "summary.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(NotReadable, match="no summary"):
+        read_summary(tmp_path)
+    with pytest.raises(NotReadable, match="no finished run"):
+        read_run(tmp_path)
+
+
+def test_a_given_summariser_is_a_strategy_of_its_own(
+    tmp_path: Path, make_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked over its real protocol; what it invents is no fact of the view."""
+    pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+    pytest.importorskip("openai")
+    from holdfast.testing.model_server import ModelServer
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k-test")
+    session = make_session(turns=40)
+    record = {"id": session.id, "family": "made-up", "messages": session.messages}
+    source = tmp_path / "set.jsonl"
+    source.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    said = {"completed": [{"text": "Parts were read; src/made/up_file.py was lost.", "source": ""}]}
+    with ModelServer(json.dumps(said)) as server:
+        code = holdfast(
+            ["lab", "run", str(source), "-o", str(tmp_path / "out"), "--budgets", "20",
+             "--strategies", "holdfast,holdfast+model", "--no-drift", "--jobs", "1",
+             "--summarizer", "openai:stub", "--summarizer-url", server.openai_url]
+        )  # fmt: skip
+        assert len(server.requests) >= 1
+    assert code == 0
+    lines = {line.strategy: line for line in read_summary(tmp_path / "out").lines}
+    assert lines["holdfast+model"].counts["invented"] == 0
+    assert lines["holdfast+model"].figures["bound"].mean > 0

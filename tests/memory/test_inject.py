@@ -1,0 +1,51 @@
+"""Recalled text in a request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import check
+from holdfast.memory.fence import fenced, without_fenced
+from holdfast.memory.inject import injected
+from holdfast.testing.strategies import valid_lists
+
+PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+
+
+def test_the_block_stands_at_the_end_of_what_the_user_said_last() -> None:
+    """Also in the middle of a tool loop, so that it stays where it was through the turn."""
+    rows: list[Any] = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "second"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "r"},
+    ]  # fmt: skip
+    before = json.dumps(rows)
+    made = injected(rows, fenced("blue"))
+    assert json.dumps(rows) == before
+    assert made[2]["content"] == f"second\n\n{fenced('blue')}"
+    assert made[:2] == rows[:2]
+    assert made[3:] == rows[3:]
+    assert injected(rows, "") == rows
+    assert injected(rows[:3], fenced("blue")) == made[:3]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(data=st.data())
+def test_injection_breaks_no_rule_and_nothing_before_its_place(
+    provider: str, data: st.DataObject
+) -> None:
+    """At most one message differs, and what a scrubber leaves of the request is the request."""
+    rows = data.draw(valid_lists(provider))
+    made = injected(rows, fenced("what is known"), dialect=provider)
+    changed = [at for at, pair in enumerate(zip(rows, made, strict=True)) if pair[0] != pair[1]]
+    assert len(changed) <= 1
+    assert not check(made, provider=provider)
+    assert "what is known" not in without_fenced(json.dumps(made, ensure_ascii=False))

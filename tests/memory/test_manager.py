@@ -1,0 +1,285 @@
+"""Memory beside a turn: deadlines, order, failures that stay where they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidSetting
+from holdfast.memory.fence import TAG
+from holdfast.memory.manager import Limits, MemoryManager
+from holdfast.memory.provider import MemoryProvider, Switch, Turn
+
+QUICK = Limits(prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=5.0)
+
+
+class Plain(MemoryProvider):
+    """Remembers in a list."""
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def prefetch(self, query: str, session_id: str) -> str:
+        return f"known of {query}"
+
+    def sync(self, turn: Turn) -> None:
+        self.told.append(turn)
+
+    def session_switched(self, switch: Switch) -> None:
+        self.told.append(switch)
+
+    def before_compaction(self, messages: Sequence[Any]) -> str:
+        return f"{len(messages)} messages seen"
+
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        return ({"name": "note", "description": "", "parameters": {}},)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return f"{name} {arguments['x']}"
+
+
+class Bad(Plain):
+    """Does in every method what it is given to do."""
+
+    name = "bad"
+
+    def __init__(self, act: Callable[[], Any]) -> None:
+        super().__init__()
+        self.act = act
+
+    def system_text(self) -> str:
+        raise ValueError("no system text")
+
+    def prefetch(self, query: str, session_id: str) -> str:
+        return self.act()
+
+    def sync(self, turn: Turn) -> None:
+        self.act()
+
+    def before_compaction(self, messages: Sequence[Any]) -> str:
+        return self.act()
+
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        return ({"name": "bad_note", "description": "", "parameters": {}},)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return self.act()
+
+
+def die() -> Any:
+    """End the thread that calls."""
+    raise SystemExit(3)
+
+
+def fail() -> Any:
+    """Raise."""
+    raise RuntimeError("secret words of a provider")
+
+
+@pytest.fixture
+def hang() -> Iterator[Callable[[], Any]]:
+    """Return what does not come back before the test is over."""
+    over = threading.Event()
+
+    def act() -> Any:
+        over.wait(300)
+
+    yield act
+    over.set()
+
+
+@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", "floods"])
+def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: str) -> None:
+    """The turn waits at most its limit, the other provider answers, and nothing is raised."""
+    acts: dict[str, Callable[[], Any]] = {
+        "hangs": hang, "raises": fail, "dies": die, "garbage": lambda: {"not": "a text"},
+        "floods": lambda: "x" * 10_000_000,
+    }  # fmt: skip
+    good, bad = Plain(), Bad(acts[kind])
+    limits = Limits(
+        prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=0.2
+    )
+    manager = MemoryManager(good, bad, limits=limits)
+    for turn in range(3):
+        manager.turn_started(f"turn {turn}")
+        begun = time.monotonic()
+        found = manager.prefetch(f"turn {turn}", "s")
+        assert time.monotonic() - begun < 2.0
+        assert f"known of turn {turn}" in found.text
+        assert len(found.text) < 20_000
+        assert ("bad" in (*found.late, *found.failed)) == (kind != "floods")
+        manager.sync("said", "answered", "s")
+        assert isinstance(manager.call("bad_note", {"x": 1}), str)
+        assert manager.before_compaction([{"role": "user", "content": "a"}]).startswith("1 mess")
+    assert manager.call("note", {"x": 1}) == "note 1"
+    assert "secret words" not in str(manager.status())
+    manager.close()
+    assert len(good.told) == 3
+
+
+def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:
+    """One after another; those beyond the limit are refused and counted, none waits."""
+    gate = threading.Event()
+
+    class Slow(Plain):
+        def sync(self, turn: Turn) -> None:
+            gate.wait(60)
+            super().sync(turn)
+
+    slow = Slow()
+    manager = MemoryManager(slow, limits=Limits(queued=5))
+    tickets = [manager.sync(f"u{number}", "a") for number in range(9)]
+    assert [len(one) for one in tickets] == [1] * 5 + [0] * 4
+    assert manager.status()["plain"]["refused"] == 4
+    assert tickets[0][0].state == "waiting"
+    gate.set()
+    assert manager.flush(30)
+    assert [turn.user for turn in slow.told] == [f"u{number}" for number in range(5)]
+    assert all(ticket.state == "done" for one in tickets for ticket in one)
+    assert manager.close() == {}
+
+
+def test_switches_are_told_between_the_turns_where_they_were() -> None:
+    """A turn of the new session never lands before the switch."""
+    plain = Plain()
+    manager = MemoryManager(plain)
+    manager.sync("one", "a", "s1")
+    manager.session_switched(Switch(session_id="s2", parent_id="s1"))
+    manager.sync("two", "a", "s2")
+    assert manager.close() == {}
+    assert [getattr(one, "user", "switch") for one in plain.told] == ["one", "switch", "two"]
+
+
+def test_no_thread_is_made_for_nothing() -> None:
+    """A provider that only has a system text costs no thread."""
+
+    class Still(MemoryProvider):
+        name = "still"
+
+        def system_text(self) -> str:
+            return "known"
+
+    before = threading.active_count()
+    manager = MemoryManager(Still())
+    assert manager.system_text() == "known"
+    manager.turn_started("x")
+    assert manager.prefetch("x").text == ""
+    assert manager.sync("x", "y") == []
+    assert manager.before_compaction([]) == ""
+    assert threading.active_count() == before
+
+
+def test_tools_may_not_shadow_those_of_the_host() -> None:
+    """Nor those of the other provider; what is refused is said."""
+
+    class Other(Plain):
+        name = "other"
+
+    manager = MemoryManager(Plain(), Other(), reserved_tools=["shell"])
+    assert [tool["name"] for tool in manager.tools()] == ["note"]
+    assert manager.refused_tools == ("note",)
+    assert MemoryManager(Plain(), reserved_tools=["note"]).tools() == []
+    assert "no memory tool" in manager.call("shell", {})
+    with pytest.raises(InvalidSetting):
+        MemoryManager(Plain(), Plain())
+
+
+def test_what_is_remembered_is_the_users_own_and_without_secrets() -> None:
+    """Templates, recalled blocks and keys are gone before any provider sees them."""
+    plain = Plain()
+    manager = MemoryManager(plain)
+    key = "ghp_" + "a1B2" * 9
+    manager.sync(
+        f"<command-name>/x</command-name><command-args>use {key}</command-args>",
+        f"done <{TAG}>old</{TAG}>now",
+    )
+    manager.close()
+    (turn,) = plain.told
+    assert turn.user.startswith("use ")
+    assert key not in turn.user
+    assert turn.agent == "done now"
+
+
+def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
+    """What was found ahead is used where the provider is late now."""
+    answers = iter(["warmed words"])
+
+    class Once(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            for answer in answers:
+                return answer
+            return hang()
+
+    manager = MemoryManager(Once(), limits=QUICK)
+    manager.warm("ahead")
+    deadline = time.monotonic() + 30
+    while "warmed" not in (found := manager.prefetch("now")).text:
+        assert time.monotonic() < deadline
+        if found.late:
+            break
+    assert "warmed words" in found.text
+
+
+def test_a_tool_call_waits_for_a_question_that_is_being_answered() -> None:
+    """Looking ahead for the next turn does not keep the model from its memory."""
+    gate = threading.Event()
+
+    class Looking(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            gate.wait(60)
+            return "x"
+
+    manager = MemoryManager(Looking())
+    manager.warm("ahead")
+    threading.Timer(0.1, gate.set).start()
+    assert manager.call("note", {"x": 2}) == "note 2"
+    manager.close()
+
+
+def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_path: Path) -> None:
+    """At exit the queue is finished; after SIGKILL all that was called durable is there."""
+    script = tmp_path / "host.py"
+    script.write_text(textwrap.dedent("""
+        import os, signal, sys, time
+        from holdfast.memory.manager import MemoryManager
+        from holdfast.memory.provider import MemoryProvider
+
+        class Slow(MemoryProvider):
+            name = "slow"
+            def sync(self, turn):
+                time.sleep(0.005)
+                with open(sys.argv[1], "a") as kept:
+                    kept.write(turn.user + "\\n"); kept.flush(); os.fsync(kept.fileno())
+
+        manager = MemoryManager(Slow())
+        tickets = [manager.sync(f"turn {n}", "a")[0] for n in range(40)]
+        if sys.argv[2] == "kill":
+            tickets[10].wait()
+            done = [n for n, ticket in enumerate(tickets) if ticket.state == "done"]
+            print(*done, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """))  # fmt: skip
+    for way in ("exit", "kill"):
+        kept = tmp_path / way
+        ran = subprocess.run(
+            [sys.executable, str(script), str(kept), way], capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+        lines = kept.read_text().splitlines()
+        assert lines == [f"turn {n}" for n in range(len(lines))], "in order"
+        if way == "exit":
+            assert ran.returncode == 0
+            assert len(lines) == 40
+        else:
+            assert {f"turn {n}" for n in ran.stdout.split()} <= set(lines)
+            assert len(ran.stdout.split()) > 10

@@ -1,0 +1,241 @@
+"""One record made to fit: a golden example, then the laws."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import NotReadable, check
+from holdfast.dialects.load import load
+from holdfast.errors import InvalidSetting
+from holdfast.pipeline.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from holdfast.testing import assistant, call, result, system, talk, user
+from holdfast.testing.trajectories import trajectories
+from holdfast.trajectories.compress import Written, compress_trajectory
+from holdfast.trajectories.notice import NOTICE
+from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.transcript import survey
+
+DIALECTS = ("sharegpt", "openai-chat", "anthropic")
+
+
+class Words:
+    """Counts words: sums can be done by hand."""
+
+    name = "words"
+    is_estimate = False
+
+    def count(self, text: str) -> int:
+        """Return the words of `text`."""
+        return len(text.split())
+
+
+def _words(number: int) -> str:
+    return " ".join(["word"] * number)
+
+
+def _turn(speaker: str, number: int) -> dict[str, str]:
+    return {"from": speaker, "value": _words(number)}
+
+
+RECORD = {
+    "id": 7,
+    "conversations": [
+        _turn("system", 6), _turn("human", 16), _turn("gpt", 26), _turn("tool", 46),
+        _turn("gpt", 196), _turn("gpt", 296), _turn("gpt", 396), _turn("gpt", 96),
+        _turn("human", 6),
+    ],
+}  # fmt: skip
+"""With 4 for each turn: 10, 20, 30, 50, 200, 300, 400, 100, 10: 1,120 in all."""
+
+
+def test_the_target_arithmetic_by_hand():
+    """1,120 tokens and a notice of 18 are to fit into 900 with a summary of at most 140: 238 are
+    too many, so 378 must go. The first two turns of the middle, 200 and 300, are the fewest."""
+    policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
+    notice = len(NOTICE.split())
+    assert notice == 18
+    made, metrics = compress_trajectory(RECORD, policy, counter=Words())
+    assert metrics.tokens_before == 1_120
+    assert metrics.region == (4, 6)
+    turns = made["conversations"]
+    summary = 4 + len(turns[4]["value"].split())
+    assert summary <= 140
+    assert metrics.tokens_after == 1_120 + 18 - 500 + summary
+    assert metrics.tokens_after <= 900
+    assert (metrics.outcome, metrics.still_over_limit) == ("compressed", False)
+    assert (metrics.turns_before, metrics.turns_after) == (9, 8)
+    assert turns[0]["value"].endswith(NOTICE)
+    assert turns[1:4] == RECORD["conversations"][1:4]
+    assert turns[5:] == RECORD["conversations"][6:]
+    assert turns[4]["from"] == "human"
+    assert turns[4]["value"].startswith(SUMMARY_OPEN)
+    assert turns[4]["value"].endswith(SUMMARY_CLOSE)
+    assert made["id"] == 7
+
+
+def test_a_record_under_the_target_is_the_very_object():
+    """1,120 fit into 1,120; into 1,119 they do not."""
+    same, metrics = compress_trajectory(RECORD, TrajectoryPolicy(target_tokens=1_120),
+                                        counter=Words())  # fmt: skip
+    assert same is RECORD
+    assert metrics.skipped
+    assert not metrics.still_over_limit
+    assert metrics.ratio == 1.0
+    _, over = compress_trajectory(RECORD, TrajectoryPolicy(target_tokens=1_119), counter=Words())
+    assert not over.skipped
+
+
+def test_what_cannot_fit_is_said_and_not_called_skipped():
+    """All of the middle is folded, head and tail alone are over the target."""
+    policy = TrajectoryPolicy(target_tokens=130, summary_tokens=140, keep_last=2)
+    _, metrics = compress_trajectory(RECORD, policy, counter=Words())
+    assert metrics.region == (4, 7)
+    assert metrics.still_over_limit
+    assert not metrics.skipped
+
+
+def test_a_record_that_is_all_head_and_tail_stays():
+    """There is nothing to fold, which is another outcome than being under the target."""
+    record = {"conversations": RECORD["conversations"][:4]}
+    same, metrics = compress_trajectory(record, TrajectoryPolicy(target_tokens=20),
+                                        counter=Words())  # fmt: skip
+    assert same is record
+    assert (metrics.outcome, metrics.still_over_limit) == ("nothing to fold", True)
+
+
+def test_the_words_of_a_writer_stand_in_the_summary_turn():
+    """A writer gets the turns, the region and its room; where it fails the ledger writes."""
+    policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
+    made, metrics = compress_trajectory(
+        RECORD, policy, counter=Words(), write=lambda *_: Written("told", calls=1)
+    )
+    assert made["conversations"][4] == {"from": "human", "value": "told"}
+    assert (metrics.summary_calls, metrics.errors) == (1, 0)
+    made, metrics = compress_trajectory(
+        RECORD, policy, counter=Words(), write=lambda *_: Written("", calls=2, errors=2)
+    )
+    assert made["conversations"][4]["value"].startswith(SUMMARY_OPEN)
+    assert (metrics.summary_calls, metrics.errors) == (2, 2)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_facts_of_folded_turns_are_in_the_summary(dialect: str):
+    """What was asked, changed and went wrong in the middle is told in the turn that replaces it."""
+    steps: list[Any] = [system("Be brief."), user("Begin."), assistant(call("bash", command="ls")),
+                        result("a.py"), assistant("Listed.")]  # fmt: skip
+    steps += [user("Never touch setup.cfg. Rename parse_row in src/rows.py.")]
+    for number in range(12):
+        steps.append(assistant(call("bash", command=f"pytest tests/test_{number}.py")))
+        steps.append(result(f"E   ValueError: row {number} is short\n" + "noise line\n" * 60))
+    steps += [assistant("Done."), user("Thanks."), assistant("Bye.")]
+    made, metrics = compress_trajectory(talk(*steps).wire(dialect),
+                                        TrajectoryPolicy(target_tokens=1_500))  # fmt: skip
+    assert metrics.outcome == "compressed"
+    assert metrics.tokens_after <= 1_500
+    summary = next(text for text in map(str, made) if SUMMARY_OPEN in text)
+    assert "Never touch setup.cfg" in summary
+    assert "ValueError: row" in summary
+
+
+def test_the_notice_goes_into_the_system_text_wherever_it_stands():
+    """A system turn, Anthropic's field, a ShareGPT column; never twice, and nowhere else."""
+    policy = TrajectoryPolicy(target_tokens=500, summary_tokens=140, keep_last=2)
+    turns = RECORD["conversations"][1:]
+    made, _ = compress_trajectory({"system": "Be kind.", "conversations": turns}, policy,
+                                  counter=Words())  # fmt: skip
+    assert made["system"] == f"Be kind.\n\n{NOTICE}"
+    chat = [{"role": {"human": "user"}.get(one["from"], "assistant"), "content": one["value"]}
+            for one in turns if one["from"] != "tool"]  # fmt: skip
+    body = {"model": "claude-opus-4-5", "max_tokens": 9, "system": "Be kind.", "messages": chat}
+    made, _ = compress_trajectory(body, policy, counter=Words())
+    assert NOTICE in str(made["system"])
+    made, _ = compress_trajectory({"conversations": turns}, policy, counter=Words())
+    assert NOTICE not in str(made)
+
+
+def test_a_second_run_carries_the_first_summary_on():
+    """Compressed again to less, the record still has one summary turn and one notice."""
+    wide = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=1)
+    made, _ = compress_trajectory(RECORD, wide, counter=Words())
+    again, metrics = compress_trajectory(
+        made, TrajectoryPolicy(target_tokens=420, summary_tokens=140, keep_last=1), counter=Words()
+    )
+    assert metrics.outcome == "compressed"
+    assert str(again).count(SUMMARY_OPEN) == 1
+    assert str(again).count(NOTICE) == 1
+
+
+def test_records_that_are_no_trajectory_are_refused():
+    """No turns, too many turns, nobody known, a tag inside itself: each with its place."""
+    policy = TrajectoryPolicy(target_tokens=900, max_turns=8)
+    with pytest.raises(NotReadable, match="holds no messages"):
+        compress_trajectory({"conversations": []}, policy)
+    with pytest.raises(NotReadable, match="has 9 turns, more than 8"):
+        compress_trajectory(RECORD, policy)
+    with pytest.raises(NotReadable, match="no turn of a known speaker"):
+        compress_trajectory({"conversations": [{"from": "x", "value": "y"}]}, policy)
+    loop = "<tool_call><tool_call>{}</tool_call></tool_call>"
+    nested = {"conversations": [_turn("human", 1), {"from": "gpt", "value": loop}]}
+    with pytest.raises(NotReadable, match=r"conversations\[1\]: a <tool_call> opens inside"):
+        compress_trajectory(nested, policy)
+
+
+def test_words_about_tags_are_no_nesting():
+    """A tag that is only named, or stands in the arguments of a call, is fine."""
+    policy = TrajectoryPolicy(target_tokens=900)
+    for value in (
+        "I write <tool_call> and then <tool_call> again.",
+        '<tool_call>\n{"name": "edit", "arguments": {"text": "<tool_call> <tool_call>"}}'
+        "\n</tool_call>",
+    ):
+        turns = [_turn("human", 1), {"from": "gpt", "value": value}]
+        assert compress_trajectory({"conversations": turns}, policy)[1].skipped
+
+
+@pytest.mark.parametrize("field", ["target_tokens", "summary_tokens", "keep_last", "max_turns"])
+def test_a_setting_out_of_range_is_refused(field: str):
+    """The error names the setting and what it must be."""
+    with pytest.raises(InvalidSetting, match=f"{field} is -1; it must be at least"):
+        TrajectoryPolicy(**{"target_tokens": 900, field: -1})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(data=st.data())
+def test_the_laws_of_a_compressed_record(dialect: str, data: st.DataObject):
+    """Never above the input; the target is reached or it is said that it is not; under the target
+    a second run changes nothing; pairs stay whole; no rule is broken that was kept; firsts and the
+    last turns are as they were; nothing that was given is changed; the same again is the same."""
+    record = data.draw(trajectories(dialect))
+    policy = TrajectoryPolicy(
+        target_tokens=data.draw(st.integers(60, 4_000)),
+        summary_tokens=data.draw(st.integers(120, 800)),
+        keep_last=data.draw(st.integers(0, 6)),
+    )
+    given_record = copy.deepcopy(record)
+    made, metrics = compress_trajectory(record, policy)
+    assert record == given_record
+    assert metrics.tokens_after <= metrics.tokens_before
+    assert metrics.still_over_limit == (metrics.tokens_after > policy.target_tokens)
+    assert metrics.turns_after == len(made)
+    again, same = compress_trajectory(made, policy)
+    assert same.tokens_before == metrics.tokens_after
+    if not metrics.still_over_limit:
+        assert again is made
+    assert compress_trajectory(record, policy) == (made, metrics)
+    found = survey(load(made).messages)
+    before = survey(load(record).messages)
+    assert found.call_of.count(-1) == before.call_of.count(-1)
+    assert found.answer_of.count(-1) == before.answer_of.count(-1)
+    assert {one.rule for one in check(made)} <= {one.rule for one in check(record)}
+    kept = policy.keep_last
+    assert kept == 0 or made[-kept:] == record[-kept:]
+    if metrics.region is not None:
+        start, stop = metrics.region
+        assert [one for one in made if SUMMARY_OPEN in str(one)] == [made[start]]
+        assert made[start + 1 :] == record[stop:]
+        assert made[1:start] == record[1:start]
