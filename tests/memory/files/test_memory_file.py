@@ -227,6 +227,19 @@ def test_what_is_written_into_a_file_that_was_replaced_is_taken_in(file: MemoryF
     assert len(file.history()) == count
 
 
+def test_a_late_write_takes_nothing_away_that_came_after_it(file: MemoryFile) -> None:
+    """Another editor saved the new file meanwhile; the late one knew neither."""
+    file.add("first", "tool")
+    with file.path.open("r+") as editor:
+        text = editor.read()
+        file.add("second", "tool")
+        editor.seek(0)
+        editor.write(text + "- late\n")
+    saved(file, file.text() + "- by hand\n")
+    file.notice("cli")
+    assert sorted(texts(file)) == ["by hand", "first", "late", "second"]
+
+
 def test_an_edit_is_merged_with_what_came_meanwhile(file: MemoryFile) -> None:
     """Headings and order are the editor's, entries are everybody's."""
     file.add("first", "tool")

@@ -15,8 +15,8 @@ MOST_BYTES = 256_000
 """Of a file that is read; nobody's memory is longer."""
 _PAUSE_SECONDS = 0.02
 _ROUNDS = 2
-_ROUNDS_EMPTY = 10
-_MOST_ROUNDS = 50
+_ROUNDS_EMPTY = 50
+_MOST_ROUNDS = 200
 
 
 class Seen(Struct, frozen=True):

@@ -119,7 +119,8 @@ class Place:
         passed: set[str] = set()
         for kept in self.history.versions():
             newest = kept.text if kept.text is not None else newest
-            if not kept.version.written or kept.version.time <= saved - UNSEEN_SECONDS:
+            seen_by = saved if not kept.version.written else saved - UNSEEN_SECONDS
+            if kept.version.time <= seen_by:
                 base, passed = newest, set[str]()
             else:
                 passed.update(entry.text for entry in entries_of(newest))
