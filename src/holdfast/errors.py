@@ -21,6 +21,7 @@
     │   └── StoreUnavailable   a file or server that cannot be used: where, and what to do
     ├── MemoryRefused      what a memory file does not take; nothing was changed
     │   └── MemoryConflict     an entry that somebody else changed first: both texts
+    ├── MemoryUnavailable  an external memory that cannot be asked now: which, and why
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     └── CannotRepair       violations that cannot be mended without inventing content
@@ -276,12 +277,32 @@ class MemoryConflict(MemoryRefused):
         self.entry = entry
         self.wanted = wanted
         self.found = found
-        became = f"now it says {found!r}" if found else "it is gone"
+        became = f"now it says {_brief(found)}" if found else "it is gone"
         super().__init__(
             name,
-            f"{entry} was changed by somebody else meanwhile: {became}",
-            remedy=f"{wanted!r} was not written; decide anew" if wanted else "decide anew",
+            f"{_brief(entry)} was changed meanwhile: {became}",
+            remedy=f"{_brief(wanted)} was not written; decide anew" if wanted else "decide anew",
         )
+
+
+def _brief(text: str) -> str:
+    return repr(text if len(text) <= _BRIEF_CHARS else f"{text[:_BRIEF_CHARS]}…")
+
+
+_BRIEF_CHARS = 200
+"""Of a text that an error quotes; the attributes hold all of it."""
+
+
+class MemoryUnavailable(HoldfastError):
+    """An external memory that cannot be asked now; later it may answer again.
+
+    Neither `name` nor `what` holds an address, a key or anything that was said.
+    """
+
+    def __init__(self, name: str, what: str) -> None:
+        self.name = name
+        self.what = what
+        super().__init__(f"{name}: {what}")
 
 
 class InvalidView(HoldfastError):
