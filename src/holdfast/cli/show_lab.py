@@ -65,7 +65,7 @@ def _table(console: Console, rows: Sequence[Line], *, wide: bool) -> Table:
     columns = _ALL if wide else _COLUMNS
     table.add_column("", no_wrap=True)
     if not wide:
-        table.add_column("bound", no_wrap=True)
+        table.add_column("", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("faults", style="red", overflow="fold")
