@@ -450,3 +450,21 @@ def test_a_file_does_what_a_list_does(
 
 def texts_of(file: MemoryFile, number: int) -> list[str]:
     return [entry.text for entry in entries_of(file.version(number))]
+
+
+def test_an_editor_that_saves_without_a_pause_keeps_nobody_out(file: MemoryFile) -> None:
+    """The entry is there, and so is all that was saved, also what was saved while it was added."""
+    file.add("first", "tool")
+    said: list[str] = []
+
+    def redact(text: str) -> str:
+        if len(said) < 60:  # called in the middle of every write
+            said.append(f"by hand {len(said)}")
+            saved(file, file.text() + f"- {said[-1]}\n", by_rename=len(said) % 3 == 0)
+        return text
+
+    busy = MemoryFile(file.path, LIMIT, redact=redact)
+    busy.add("second", "tool")
+    file.notice("cli")
+    assert {"first", "second"} <= set(texts(file))
+    assert set(said) <= set(texts(file))

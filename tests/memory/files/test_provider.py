@@ -53,8 +53,8 @@ def test_both_files_and_the_project_stand_in_the_prompt(tmp_path: Path) -> None:
     assert provider.system_text().split("\n\n", 2)[2] == (
         "## Who the user is (USER.md)\n\n- Lives in Lisbon\n\n"
         "## What you learnt (MEMORY.md)\n\n- Tests run with make test\n\n"
-        "## a/CLAUDE.md of this project\n\nHere spaces.\n\n"
-        "## AGENTS.md of this project\n\nUse tabs.\n\nNever spaces."
+        "## Rules of this project (a/CLAUDE.md)\n\nHere spaces.\n\n"
+        "## Rules of this project (AGENTS.md)\n\nUse tabs.\n\nNever spaces."
     )
 
 

@@ -19,18 +19,23 @@ from holdfast.ports import Redact
 UNSEEN_SECONDS = 5.0
 """What Holdfast wrote so shortly before an editor saved, nobody can have read in that editor: where
 it is missing then, it was not taken out by anybody and is put back."""
-_TRIES = 50
+_PATIENT = 5
+"""Tries that are given up where somebody saves meanwhile; the next ones are not."""
+_TRIES = 15
 _ENTRIES = 3
 
 
 class _Now(Struct, frozen=True):
-    """The file under the lock; it is the newest version of its history."""
+    """The file under the lock, the newest version of its history, and what it should say."""
 
     seen: Seen
     last: Version | None
+    text: str
+    """That of the file, or with what has yet to be put back or taken in."""
 
     @property
-    def text(self) -> str:
+    def there(self) -> str:
+        """What the file says."""
         return to_text(self.seen.data)
 
 
@@ -61,12 +66,16 @@ class Place:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with locked(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
-                for _ in range(_TRIES):
-                    now = self._noticed()
+                for number in range(_TRIES):
+                    insist = number >= _PATIENT
+                    now = self._noticed(insist=insist)
                     if now is None:
                         continue
                     new = edit(now.text)
-                    if new == now.text or self._write(now, new, who, what):
+                    if new == now.there:
+                        return new
+                    if self._write(now, new, who, what or "put back", insist=insist):
+                        self._settle(insist)
                         return new
         except OSError as error:
             raise NotWritable(
@@ -78,18 +87,35 @@ class Place:
             self.path.name, "somebody else writes it without a pause", remedy="try again"
         )
 
-    def _noticed(self) -> _Now | None:
-        """Return the file as it is now, after taking in what others did; None to look again."""
+    def _settle(self, insisted: bool) -> None:
+        """Take in what was saved while we did not wait; the next change does it otherwise."""
+        for _ in range(_PATIENT if insisted else 0):
+            now = self._noticed(insist=True)
+            if now is None or now.text == now.there:
+                return
+            self._write(now, now.text, "editor", "put back", insist=True)
+
+    def _noticed(self, *, insist: bool) -> _Now | None:
+        """Return the file as it is now, after taking in what others did; None to look again.
+
+        Who insists writes also where somebody saved since it was looked at: what they saved is
+        then the old file, and is taken in next. What is to be put back they write with their own.
+        """
         last = self._finished()
         known = last.after if last is not None else digest(b"")
         seen = look(self.path)
         if digest(seen.data) != known:
             seen = settled(self.path)
+        now = _Now(seen, last, to_text(seen.data))
         if digest(seen.data) != known:
-            self._take_in(_Now(seen, last))
-            return None
-        now = _Now(seen, last)
-        return None if self._took_late(now) else now
+            now = self._take_in(now, insist=insist)
+        late = self._late(now) if now is not None else None
+        if now is None or late is None:
+            return now
+        if insist:
+            return _Now(now.seen, now.last, late)
+        self._write(now, late, "editor", "edit in place", insist=False)
+        return None
 
     def _finished(self) -> Version | None:
         """Return the newest version, without one whose writer ended before it was in its place."""
@@ -104,7 +130,7 @@ class Place:
         self._new_file(_next(last)).unlink(missing_ok=True)
         return last
 
-    def _take_in(self, now: _Now) -> None:
+    def _take_in(self, now: _Now, *, insist: bool) -> _Now | None:
         """Keep what an editor saved, with what it cannot have shown."""
         merged = self._with_unseen(now.text, now.seen.changed or self._clock())
         start = self.history.size()
@@ -114,8 +140,12 @@ class Place:
             part=merged != now.text,
         )  # fmt: skip
         self.history.put(version, None, self._redact(now.text))
-        if version.part:
-            self._write(_Now(now.seen, version), merged, "editor", "put back", start)
+        if insist or not version.part:
+            return _Now(now.seen, version, merged)
+        self._write(
+            _Now(now.seen, version, merged), merged, "editor", "put back", start, insist=False
+        )
+        return None
 
     def _with_unseen(self, text: str, saved: float) -> str:
         """Return what an editor saved at a moment with what it cannot have shown by then."""
@@ -130,23 +160,24 @@ class Place:
                 passed.update(entry.text for entry in entries_of(newest))
         return merge(base, newest, text, passed).text
 
-    def _took_late(self, now: _Now) -> bool:
-        """Take in what was written into the old file after it was read; return whether there was.
+    def _late(self, now: _Now) -> str | None:
+        """Return the text with what was written into the old file after it was read, if anything.
 
         An editor that writes in place may have had it open when it was replaced.
         """
         old = look(self._old)
         if not old.sign or digest(old.data) == self._replaced(now.last):
-            return False
+            return None
         old = settled(self._old)
         if not old.data:  # emptied and not filled again: nobody saved that
-            return False
-        new = self._with_unseen(to_text(old.data), old.changed)
-        if new == now.text:
+            return None
+        late = self._with_unseen(to_text(old.data), old.changed)
+        if now.text != now.there:
+            late = merge(now.there, now.text, late).text
+        if late == now.text:
             self._old.unlink(missing_ok=True)
-        else:
-            self._write(now, new, "editor", "edit in place")
-        return True
+            return None
+        return late
 
     def _replaced(self, last: Version | None) -> str:
         """Return what the old file held when it was replaced."""
@@ -155,7 +186,9 @@ class Place:
         written = [one.version for one in self.history.versions() if one.version.written]
         return written[-1].before if written else ""
 
-    def _write(self, now: _Now, text: str, who: Who, what: str, start: int | None = None) -> bool:
+    def _write(
+        self, now: _Now, text: str, who: Who, what: str, start: int | None = None, *, insist: bool
+    ) -> bool:
         """Put a text in the place of what was read; False where that is no longer there.
 
         The history is then as it was when it ended at `start`, before this if nothing is said.
@@ -167,8 +200,8 @@ class Place:
         try:
             write_new(new, data, like=target)
             self._enter(now, text, who, what)
-            if is_unchanged(target, now.seen):
-                self._keep_old(target)
+            if is_unchanged(target, now.seen) or insist:
+                self._keep_old(target, needed=insist)
                 os.replace(new, target)
                 sync_folder(target.parent)
                 return True
@@ -184,7 +217,7 @@ class Place:
         By its time it is told what an editor can have shown.
         """
         known = now.last is not None and now.last.after == digest(now.seen.data)
-        before = self._redact(now.text) if known else None
+        before = self._redact(now.there) if known else None
         start, kept = self.history.size(), self._redact(text)
         for _ in range(_ENTRIES):
             version = Version(
@@ -201,12 +234,15 @@ class Place:
         self.history.cut(start)
         new.unlink(missing_ok=True)
 
-    def _keep_old(self, target: Path) -> None:
+    def _keep_old(self, target: Path, *, needed: bool) -> None:
         self._old.unlink(missing_ok=True)
         try:
             os.link(target, self._old)
-        except OSError:  # there is none yet, or the file system has no links
+        except FileNotFoundError:
             return
+        except OSError:  # not every file system has links
+            if needed:
+                raise
 
     def _target(self) -> Path:
         """Return the file that a link leads to: the link stays."""

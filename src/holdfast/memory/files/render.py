@@ -43,7 +43,7 @@ def knowledge_section(name: str, text: str) -> Section:
     paragraphs = shown(text.replace("\r\n", "\n")).strip().split("\n\n")
     pieces = tuple(one for one in paragraphs if one.strip())
     note = f"({{}} more paragraphs are in {shown(name)}.)"
-    title = f"## {shown(name)} of this project"
+    title = f"## Rules of this project ({shown(name)})"
     return Section(title, pieces, newest=False, left_out=note, between="\n\n")
 
 
