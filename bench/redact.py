@@ -420,6 +420,10 @@ CRAFTED: dict[str, str] = {
     "cookies": "< Set-Cookie: remember_token=QWQEN1hU6JR1JcsCnkvP; HttpOnly" * (SIZE // 60),
     "passwords on lines": "requirepass EwCEIiBYcK0VjTsCS\n" * (SIZE // 30),
     "speech of passwords": "the password is wrong" * (SIZE // 21),
+    "heads of keys": "PuTTY-User-Key-File-3: ssh-ed25519\nComment: me\n" * (SIZE // 47),
+    "tags without an end": "<zentrix_token>\n  00C6dT0ctPVnaawqrc" * (SIZE // 36),
+    "a long word before END": ("A" * 4_000 + ".\n-----END RSA PRIVATE KEY-----\n\n")
+    * (SIZE // 4_034),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }
 

@@ -277,12 +277,20 @@ class MemoryConflict(MemoryRefused):
         self.entry = entry
         self.wanted = wanted
         self.found = found
-        became = f"now it says {found!r}" if found else "it is gone"
+        became = f"now it says {_brief(found)}" if found else "it is gone"
         super().__init__(
             name,
-            f"{entry} was changed by somebody else meanwhile: {became}",
-            remedy=f"{wanted!r} was not written; decide anew" if wanted else "decide anew",
+            f"{_brief(entry)} was changed meanwhile: {became}",
+            remedy=f"{_brief(wanted)} was not written; decide anew" if wanted else "decide anew",
         )
+
+
+def _brief(text: str) -> str:
+    return repr(text if len(text) <= _BRIEF_CHARS else f"{text[:_BRIEF_CHARS]}…")
+
+
+_BRIEF_CHARS = 200
+"""Of a text that an error quotes; the attributes hold all of it."""
 
 
 class MemoryUnavailable(HoldfastError):

@@ -230,6 +230,22 @@ def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
     assert "warmed words" in found.text
 
 
+def test_a_tool_call_waits_for_a_question_that_is_being_answered() -> None:
+    """Looking ahead for the next turn does not keep the model from its memory."""
+    gate = threading.Event()
+
+    class Looking(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            gate.wait(60)
+            return "x"
+
+    manager = MemoryManager(Looking())
+    manager.warm("ahead")
+    threading.Timer(0.1, gate.set).start()
+    assert manager.call("note", {"x": 2}) == "note 2"
+    manager.close()
+
+
 def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_path: Path) -> None:
     """At exit the queue is finished; after SIGKILL all that was called durable is there."""
     script = tmp_path / "host.py"

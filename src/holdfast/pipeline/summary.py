@@ -144,11 +144,13 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
     rows = _ranked(summary)
     per_char = _tokens_per_char(summary, counter)
     room = float(budget_tokens - (headings if keep_empty else 0))
-    text, tokens = "", budget_tokens + 1
+    text, tokens, was = "", budget_tokens + 1, _Chosen()
     for number in range(_ROUNDS):
         chosen = _within_budget(rows, room / per_char, charge_headings=not keep_empty)
-        text = _rendered(summary, chosen, keep_empty=keep_empty)
-        tokens = counter.count(text)
+        if chosen != was or not chosen:
+            text = _rendered(summary, chosen, keep_empty=keep_empty)
+            tokens = counter.count(text)
+            was = chosen
         if tokens <= budget_tokens:
             return text
         if sum(max(len(pieces), 1) for one in chosen.values() for pieces in one.values()) == 1:

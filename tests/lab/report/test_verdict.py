@@ -21,7 +21,7 @@ from holdfast.lab.report.verdict import (
     findings,
     terms_of,
 )
-from holdfast.lab.report.words import headline, listed, own, sign, signed
+from holdfast.lab.report.words import headline, listed, own, sign, signed, with_more
 from holdfast.lab.rows import Row
 from holdfast.lab.scoring.stats import Estimate, estimate
 
@@ -131,6 +131,25 @@ def test_the_headline_names_who_is_not_outdone(make_run: Make) -> None:
     said = headline(found, "bound")
     assert "in dialogue (1 of 2 families)" in said
     assert "in coding it is behind peer" in said
+
+
+def test_who_took_more_is_told_apart(make_run: Make) -> None:
+    """Ahead of Holdfast with more tokens is said as such, and so is behind it all the same."""
+    run = make_run()
+    worse = [
+        replace(row, rates={**row.rates, "bound": 0.1})
+        if (row.family, row.strategy) == ("coding", "masking-3")
+        else row
+        for row in run.rows
+    ]
+    found = findings(run.summary.lines, differences(worse), 0.2, MAIN_SCORES, "over")
+    assert with_more(found, "bound") == (
+        "Of those that took more tokens than allowed, on bound recall: Holdfast is ahead all the "
+        "same of masking-3 (coding); ahead of Holdfast are masking-3 (dialogue)."
+    )
+    equals = findings(run.summary.lines, differences(worse), 0.2, ["bound"])
+    assert "masking-3" not in headline(equals, "bound")
+    assert with_more([], "bound") == ""
 
 
 def test_too_few_sessions_give_no_verdict(make_run: Make) -> None:

@@ -400,6 +400,19 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
     assert shown.count("`update_trip`") == 1
 
 
+def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf) -> None:
+    """Of very many failures of one tool the newest are told, and those of the others too."""
+    rows: list[Message | ToolResult] = [user("Go.")]
+    for number in range(300):
+        rows += [assistant(call("book", seat=number)), result(f"Error: seat {number} is taken")]
+    rows += [assistant(call("pay", card="x1")), result("Error: card x1 refused")]
+    summary = summarise(ledger_of(*rows), Around(room_chars=2_000))
+    told = "\n".join(entry.text for entry in summary.sections["blocked"])
+    assert "Error: card x1 refused" in told
+    assert "Error: seat 299 is taken" in told
+    assert len(told) < 600
+
+
 def test_rules_of_a_very_long_message_are_rules(ledger_of: LedgerOf) -> None:
     """In a message of any length a limit counts as well as a ban, behind those of short ones."""
     pasted = "- Only use the staging host.\n" + "Some words about the service. " * 300

@@ -18,7 +18,7 @@ from holdfast.lab.report.verdict import (
     differences,
     findings,
 )
-from holdfast.lab.report.words import drifting, headline, interval, number, own, signed
+from holdfast.lab.report.words import drifting, headline, interval, number, own, signed, with_more
 from holdfast.lab.rows import Row
 from holdfast.lab.run import read_run
 from holdfast.lab.summary import SPEED, Line
@@ -54,8 +54,9 @@ def read(folder: Path) -> Run:
 def verdict(run: Run) -> Iterator[str]:
     """Yield the verdict in words, and the differences that it stands on."""
     found = findings(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
+    over = findings(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over")
     for score in MAIN_SCORES:
-        yield f"- {headline(found, score)}"
+        yield f"- {headline(found, score)} {with_more(over, score)}".rstrip()
     yield ""
     yield (
         "“Ahead” and “behind” are said only where the 95 % interval of the difference, session by "
@@ -64,28 +65,38 @@ def verdict(run: Run) -> Iterator[str]:
         "in more than one of ten cuts, or that keeps no usable text, is no equal and stands apart."
     )
     yield ""
-    others = dict.fromkeys(one.other for finding in found for one in finding.against)
+    others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)
     for score in MAIN_SCORES:
         mine = {one.family: one for one in found if one.figure == score}
+        more = {one.family: one for one in over if one.figure == score}
         if not mine:
             continue
-        yield f"Holdfast minus the others, {title_of(score)} (bold: beyond chance):"
+        yield (
+            f"Holdfast minus the others, {title_of(score)} (bold: beyond chance; †: took more "
+            "tokens than allowed):"
+        )
         yield ""
         yield f"| | {' | '.join(map(_flat, mine))} |"
         yield "| --- |" + " --- |" * len(mine)
         yield f"| holdfast | {' | '.join(interval(one.ours) for one in mine.values())} |"
         for other in others:
-            cells = [_difference(one.against, other) for one in mine.values()]
+            cells = [
+                _difference(one.against, other, "")
+                or _difference(more[one.family].against, other, " †")
+                or "–"
+                for one in mine.values()
+            ]
             yield f"| {_flat(other)} | {' | '.join(cells)} |"
         yield ""
 
 
-def _difference(against: Sequence[Difference], other: str) -> str:
+def _difference(against: Sequence[Difference], other: str, mark: str) -> str:
     for one in against:
         if one.other == other:
             said = signed(one.by)
-            return f"**{said}**" if one.standing in ("ahead", "behind") else said
-    return "–"
+            bold = "**" if one.standing in ("ahead", "behind") else ""
+            return f"{bold}{said}{bold}{mark}"
+    return ""
 
 
 def where_it_loses(run: Run) -> Iterator[str]:

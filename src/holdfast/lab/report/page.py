@@ -28,7 +28,7 @@ from holdfast.lab.report.verdict import (
     differences,
     findings,
 )
-from holdfast.lab.report.words import drifting, headline, number, own, signed
+from holdfast.lab.report.words import drifting, headline, number, own, signed, with_more
 from holdfast.lab.rows import Row
 from holdfast.lab.session_rows import LONG_LIVED, OWN
 from holdfast.lab.terms import Asked, all_ways
@@ -56,6 +56,7 @@ def page(summary: Summary, rows: Sequence[Row], plots: Sequence[Plot]) -> str:
     cuts = [row for row in rows if row.part == "cut"]
     found = differences(rows)
     at_main = findings(summary.lines, found, manifest.main, MAIN_SCORES)
+    over = findings(summary.lines, found, manifest.main, MAIN_SCORES, "over")
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -64,7 +65,8 @@ def page(summary: Summary, rows: Sequence[Row], plots: Sequence[Plot]) -> str:
         number=number, signed=signed, title_of=title_of, manifest=manifest,
         share=f"{manifest.main * 100:g} %", families=_families(cuts),
         ours=any(line.strategy == OURS and line.figures for line in summary.lines),
-        headlines=[headline(at_main, score) for score in MAIN_SCORES], main_scores=MAIN_SCORES,
+        headlines=[(headline(at_main, score), with_more(over, score)) for score in MAIN_SCORES],
+        main_scores=MAIN_SCORES, over={(one.family, one.figure): one for one in over},
         cards=_cards(at_main), own=own(found), drifting=drifting(rows, MAIN_SCORES),
         losses=losses(summary, found),
         outdone={

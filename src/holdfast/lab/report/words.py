@@ -46,6 +46,34 @@ def headline(found: Sequence[Finding], figure: str) -> str:
     return f"On {title_of(figure)} Holdfast {lead}; {'; '.join(rest)}."
 
 
+def with_more(found: Sequence[Finding], figure: str) -> str:
+    """Return one sentence on those that took more tokens than allowed, and stand apart from it.
+
+    "" where there are none.
+    """
+    mine = [one for one in found if one.figure == figure and one.against]
+    said: list[str] = []
+    for standing, words in _WITH_MORE:
+        where: dict[str, list[str]] = {}
+        for one in mine:
+            for row in one.of(standing):
+                where.setdefault(row.other, []).append(one.family)
+        names = [
+            name if len(families) == len(mine) else f"{name} ({', '.join(families)})"
+            for name, families in where.items()
+        ]
+        if names:
+            said.append(f"{words} {listed(names)}")
+    if not said:
+        return ""
+    return f"Of those that took more tokens than allowed, on {title_of(figure)}: {'; '.join(said)}."
+
+
+_WITH_MORE: tuple[tuple[Standing, str], ...] = (
+    ("ahead", "Holdfast is ahead all the same of"), ("behind", "ahead of Holdfast are"),
+)  # fmt: skip
+
+
 def _otherwise(one: Finding) -> str:
     said = [
         f"{word} {listed(_named(rows))}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast.errors import NotReadable
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 256_000
 """Of a file that is read; nobody's memory is longer."""
 _PAUSE_SECONDS = 0.02
 _ROUNDS = 2
@@ -29,8 +29,8 @@ class Seen(Struct, frozen=True):
     """When it was put in its place, or written, in seconds since 1970."""
 
 
-def look(path: Path) -> Seen:
-    """Return what is in a file, or raise `NotReadable`."""
+def look(path: Path, *, cut: bool = False) -> Seen:
+    """Return what is in a file, or raise `NotReadable`; `cut` takes the beginning of a long one."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -39,16 +39,17 @@ def look(path: Path) -> Seen:
         raise NotReadable(
             f"cannot be read ({error.strerror})", where=str(path), remedy="check the file"
         ) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise NotReadable("is no file", where=str(path), remedy="move it away")
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise NotReadable("is no file", where=str(path), remedy="move it away")
         data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+    if len(data) > MOST_BYTES and not cut:
         raise NotReadable(
             f"is larger than {MOST_BYTES:,} bytes", where=str(path), remedy="make it shorter"
         )
-    return Seen(data, _sign(found), found.st_ctime)
+    return Seen(data[:MOST_BYTES], _sign(found), found.st_ctime)
 
 
 def settled(path: Path) -> Seen:

@@ -62,6 +62,10 @@ def what_became_of(versions: Iterable[Kept], which: str) -> Became | None:
 
 def candidate(entry: Entry) -> str:
     """Return an entry as errors name it: its id and how it begins."""
-    line = " ".join(entry.text.split())
-    shown = line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
-    return f"{entry.id} {shown!r}"
+    return f"{entry.id} {quoted(entry.text)}"
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a text, in quotes and on one line."""
+    line = " ".join(text[: 2 * _SHOWN_CHARS].split())
+    return repr(line if len(text) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…")

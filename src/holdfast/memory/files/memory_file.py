@@ -12,7 +12,7 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import clean_value
 from holdfast.errors import MemoryConflict, MemoryRefused
 from holdfast.memory.files.entries import Entry, entries_of, parse, rewritten, tidy
-from holdfast.memory.files.finding import candidate, found_in, what_became_of
+from holdfast.memory.files.finding import candidate, found_in, quoted, what_became_of
 from holdfast.memory.files.history import Kept, Version, Who, to_text
 from holdfast.memory.files.merge import between, merge
 from holdfast.memory.files.place import Place
@@ -24,6 +24,8 @@ from holdfast.tokens import estimate_text
 _APART = 100
 """Between the positions of two entries, so that a search takes none for a neighbour."""
 _CANDIDATES = 5
+_FAR_TOO_LONG = 10
+"""Times the limit: such a content is not even read."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -135,7 +137,7 @@ class MemoryFile:
                     self.name, "a heading", "\n".join(lines[2]), "\n".join(lines[1])
                 )
             if merged.clash and clash:
-                raise MemoryConflict(self.name, repr("\n".join(merged.clash.base)),
+                raise MemoryConflict(self.name, "\n".join(merged.clash.base),
                                      *map("\n".join, clash))  # fmt: skip
             return merged.text
 
@@ -180,6 +182,10 @@ class MemoryFile:
         self._place.change(who, f"restore {number}", lambda _: text)
 
     def _content(self, content: str) -> str:
+        if len(content) > _FAR_TOO_LONG * self.limit.chars:
+            raise MemoryRefused(
+                self.name, f"an entry of {len(content):,} characters", remedy="make it shorter"
+            )
         wanted = tidy(self.redact(str(clean_value(content))))
         if not wanted:
             raise MemoryRefused(self.name, "there is nothing in this entry", remedy="say what")
@@ -194,14 +200,15 @@ class MemoryFile:
         if len(found) > 1:
             entries = [blocks[number].entry for number in found[:_CANDIDATES]]
             raise MemoryRefused(
-                self.name, f"{which!r} fits {len(found)} entries", remedy="name one by its id",
+                self.name, f"{quoted(which)} fits {len(found)} entries",
+                remedy="name one by its id",
                 candidates=[candidate(entry) for entry in entries if entry],
             )  # fmt: skip
         became = what_became_of(self._place.history.versions(), which)
         if became is not None:
-            raise MemoryConflict(self.name, repr(became.text), wanted, became.now)
+            raise MemoryConflict(self.name, became.text, wanted, became.now)
         raise MemoryRefused(
-            self.name, f"no entry has the id or the text {which!r}", remedy="list them first"
+            self.name, f"no entry has the id or the text {quoted(which)}", remedy="list them first"
         )
 
     def _fitting(self, old: str, new: str, wanted: str) -> str:
@@ -211,7 +218,8 @@ class MemoryFile:
         over_tokens = max(tokens - self.limit.tokens, 0)
         if not (over or over_tokens) or len(new) <= len(old):
             return new
-        going = _oldest(entries_of(old), over, over_tokens)
+        alone = len(wanted) > self.limit.chars or estimate_text(wanted) > self.limit.tokens
+        going = () if alone else _oldest(entries_of(old), over, over_tokens)
         raise MemoryRefused(
             self.name,
             f"it holds {len(old):,} of {self.limit.chars:,} characters ({estimate_text(old):,} of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -24,16 +25,17 @@ class Merged(Struct, frozen=True):
     clash: Clash | None = None
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base: str, ours: str, theirs: str, passed: Collection[str] = ()) -> Merged:
     """Return `theirs` with the entries that `ours` added and took away since `base`.
 
+    `passed` are entries that ours had meanwhile, and has no longer where it took them away again.
     What stands between entries is theirs. An entry that one side changed and the other took away
     is kept as changed. The work is linear.
     """
     before, mine, other = _texts(base), _texts(ours), _texts(theirs)
     gone, new = before - mine, mine - before
     missed = new - (other - before)
-    away = gone & other
+    away = (gone | (Counter(set(passed)) - before - mine)) & other
     changed: dict[int, str | None] = {}
     for number, block in enumerate(parse(theirs)):
         if block.entry is not None and away[block.entry.text] > 0:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.errors import MemoryRefused, NotWritable
 from holdfast.memory.files.disk import Seen, is_unchanged, look, settled, sync_folder, write_new
+from holdfast.memory.files.entries import entries_of
 from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
 from holdfast.memory.files.lock import locked
 from holdfast.memory.files.merge import merge
@@ -60,7 +61,7 @@ class Place:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with locked(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
                 for _ in range(_TRIES):
-                    now = self._noticed(who)
+                    now = self._noticed()
                     if now is None:
                         continue
                     new = edit(now.text)
@@ -76,7 +77,7 @@ class Place:
             self.path.name, "somebody else writes it without a pause", remedy="try again"
         )
 
-    def _noticed(self, who: Who) -> _Now | None:
+    def _noticed(self) -> _Now | None:
         """Return the file as it is now, after taking in what others did; None to look again."""
         last = self._finished()
         known = last.after if last is not None else digest(b"")
@@ -84,11 +85,10 @@ class Place:
         if digest(seen.data) != known:
             seen = settled(self.path)
         if digest(seen.data) != known:
-            self._take_in(seen, last, who)
+            self._take_in(_Now(seen, last))
             return None
-        if last is not None and last.written and self._took_late(_Now(seen, last)):
-            return None
-        return _Now(seen, last)
+        now = _Now(seen, last)
+        return None if self._took_late(now) else now
 
     def _finished(self) -> Version | None:
         """Return the newest version, without one whose writer ended before it was in its place."""
@@ -100,44 +100,53 @@ class Place:
         self._new_file(_next(last)).unlink(missing_ok=True)
         return last
 
-    def _take_in(self, seen: Seen, last: Version | None, who: Who) -> None:
-        """Keep what an editor saved, and put back what it cannot have shown."""
-        text = to_text(seen.data)
-        back = merge(*self._unseen(seen.changed or self._clock()), text).text
+    def _take_in(self, now: _Now) -> None:
+        """Keep what an editor saved, with what it cannot have shown."""
+        saved = now.seen.changed or self._clock()
+        merged = self._with_unseen(now.text, saved)
+        if merged != now.text:
+            self._write(now, merged, "editor", "edit")
+            return
         version = Version(
-            number=_next(last), time=self._clock(), who="editor", what="edit", written=False,
-            before=last.after if last is not None else "", after=digest(seen.data),
+            number=_next(now.last), time=self._clock(), who="editor", what="edit", written=False,
+            before=now.last.after if now.last is not None else "", after=digest(now.seen.data),
         )  # fmt: skip
-        self.history.put(version, None, self._redact(text))
-        if back != text:
-            self._write(_Now(seen, version), back, who, "put back")
+        self.history.put(version, None, self._redact(now.text))
 
-    def _unseen(self, saved: float) -> tuple[str, str]:
-        """Return what an editor can have read at most, and what there was when it saved."""
+    def _with_unseen(self, text: str, saved: float) -> str:
+        """Return what an editor saved at a moment with what it cannot have shown by then."""
         base = newest = ""
+        passed: set[str] = set()
         for kept in self.history.versions():
             newest = kept.text if kept.text is not None else newest
             if not kept.version.written or kept.version.time <= saved - UNSEEN_SECONDS:
-                base = newest
-        return base, newest
+                base, passed = newest, set[str]()
+            else:
+                passed.update(entry.text for entry in entries_of(newest))
+        return merge(base, newest, text, passed).text
 
     def _took_late(self, now: _Now) -> bool:
-        """Take in what was written into the old file after it was read, and return whether.
+        """Take in what was written into the old file after it was read; return whether there was.
 
         An editor that writes in place may have had it open when it was replaced.
         """
-        assert now.last is not None
         old = look(self._old)
-        if not old.sign or digest(old.data) == now.last.before:
+        if not old.sign or digest(old.data) == self._replaced(now.last):
             return False
         old = settled(self._old)
-        base = ""
-        for kept in self.history.versions():
-            if kept.version.number < now.last.number and kept.text is not None:
-                base = kept.text
-        new = merge(base, to_text(old.data), now.text).text
-        self._old.unlink(missing_ok=True)
-        return new != now.text and self._write(now, new, "editor", "edit in place")
+        new = self._with_unseen(to_text(old.data), old.changed)
+        if new == now.text:
+            self._old.unlink(missing_ok=True)
+        else:
+            self._write(now, new, "editor", "edit in place")
+        return True
+
+    def _replaced(self, last: Version | None) -> str:
+        """Return what the old file held when it was replaced."""
+        if last is None or last.written:
+            return last.before if last is not None else ""
+        written = [one.version for one in self.history.versions() if one.version.written]
+        return written[-1].before if written else ""
 
     def _write(self, now: _Now, text: str, who: Who, what: str) -> bool:
         """Put a text in the place of what was read; False where that is no longer there."""
@@ -150,7 +159,9 @@ class Place:
         new, start = self._new_file(version.number), self.history.size()
         try:
             write_new(new, data, like=target)
-            self.history.put(version, self._redact(now.text), self._redact(text))
+            is_known = now.last is not None and now.last.after == version.before
+            before = self._redact(now.text) if is_known else None
+            self.history.put(version, before, self._redact(text))
             if is_unchanged(target, now.seen):
                 self._keep_old(target)
                 os.replace(new, target)

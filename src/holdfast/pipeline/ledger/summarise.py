@@ -19,6 +19,7 @@ from holdfast.pipeline.ledger.carried import (
 )
 from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger
 from holdfast.pipeline.ledger.lines import cut, whole_words
+from holdfast.pipeline.ledger.open_failures import open_failures
 from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_topic
 from holdfast.pipeline.ledger.result import HEAD_CHARS
 from holdfast.pipeline.ledger.terms import terms_of
@@ -34,20 +35,18 @@ _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
 _REPLY_SHARE = 0.08
 """How much of the room each kind of entry may take before anything is ranked."""
+_WISHES_SHARE = 0.15
+"""So much rules have together with what may be none, where rules alone do not need more."""
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
 _LEAST_CHARS = 400
 """Rules and open errors have so much room at least."""
 _ENTRY_CHARS = 16
-_ERROR_FORMS = ((24, 70), (5, 70), (3, 70), (2, 40), (1, 24))
-"""How many lines of each open failure are shown, and how much of its name: the first that fits."""
 _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
 _RULE = _MUST + 30
-_FAILURE = _MUST + 35
-_FAILURE_DETAIL = _MUST + 10
 _ASKED_BETWEEN = _MUST + 28
 """Where little fits, the first line of every open failure and the rules stand before the asks
 between the first and the newest."""
@@ -227,13 +226,13 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for fact in ledger.constraints.values()
         if fact.source not in around.live_asks and fact.text not in quoted
     ]
-    for_rules = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    for_rules = _room_for_rules(stated, room)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
     rules = [
         Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
     ]
     for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
-    errors = _errors(ledger, for_errors)
+    errors = open_failures(ledger, for_errors)
     files = [
         Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
         for path, state in ledger.files.items()
@@ -254,58 +253,13 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         made.put("in_progress", text, last.source, _MUST + 25)
 
 
-def _errors(ledger: Ledger, room: float) -> list[Entry]:
-    """Return the open failures: each with all its lines where there is room for that.
-
-    Otherwise every one has its first line before any has a second, and short names; in the end
-    those of one tool stand together.
-    """
-    rows, found = list(ledger.errors.items()), list[Entry]()
-    for most, name_chars in _ERROR_FORMS:
-        found = [_error(key, facts[:most], name_chars, room / 2) for key, facts in rows]
-        if _chars(found) <= room:
-            return found
-    return _by_tool(rows) if len(rows) > 1 else found
-
-
-def _chars(entries: Iterable[Entry]) -> int:
-    return sum(len(entry.text) + _ENTRY_CHARS for entry in entries)
-
-
-def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> Entry:
-    """Return a failure with as many of its lines as fit; its first line goes last."""
-    lines = [facts[0].text]
-    room -= len(lines[0])
-    for fact in facts[1:]:
-        room -= len(fact.text)
-        if room < 0:
-            break
-        lines.append(fact.text)
-    name = f"`{cut(key, name_chars)}`" if key and not lines[0].startswith(key) else ""
-    return _failure(name, lines, facts[0].source)
-
-
-def _failure(name: str, lines: Sequence[str], source: str, *, first_alone: bool = True) -> Entry:
-    text = "\n".join(lines)
-    if not name:
-        return Entry(text, source, _FAILURE)
-    pieces = [
-        Piece(line, _FAILURE if not number or not first_alone else _FAILURE_DETAIL - number / 100)
-        for number, line in enumerate(lines)
-    ]
-    return of_pieces(name, tuple(pieces), source)
-
-
-def _by_tool(rows: Sequence[tuple[str, tuple[Fact, ...]]]) -> list[Entry]:
-    """Return the first lines of all failures under the first word of what failed."""
-    tools: dict[str, dict[str, str]] = {}
-    for key, facts in rows:
-        name = key.partition(" ")[0]
-        tools.setdefault(name, {})[facts[0].text] = facts[0].source
-    return [
-        _failure(f"`{name}`", list(lines), list(lines.values())[-1], first_alone=False)
-        for name, lines in tools.items()
-    ]
+def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
+    """Return the room for rules; wishes and lines of what was pasted take less of it."""
+    most = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= _SURE_RULE]
+    if len(sure) == len(stated):
+        return most
+    return min(most, max(sum(sure), room * _WISHES_SHARE, _LEAST_CHARS))
 
 
 def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
