@@ -149,7 +149,10 @@ class McpMemory(MemoryProvider):
     def _say(self, purpose: Purpose, text: str) -> str:
         if not text:
             return f"nothing to {purpose}: the text is empty"
-        way = self._way(purpose)
+        try:
+            way = self._way(purpose)
+        except InvalidSetting as error:  # here somebody reads the sentence
+            return str(error)
         if way is None:
             return f"this memory server has no tool to {purpose} with"
         result = self._link.call(way.tool, way.arguments(text))
