@@ -107,14 +107,14 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     }  # fmt: skip
     good, bad = Plain(), Bad(acts[kind])
     limits = Limits(
-        prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=0.2
+        prefetch_seconds=1.0, tool_seconds=1.0, compaction_seconds=1.0, close_seconds=1.0
     )
     manager = MemoryManager(good, bad, limits=limits)
-    for turn in range(3):
+    for turn in range(2):
         manager.turn_started(f"turn {turn}")
         begun = time.monotonic()
         found = manager.prefetch(f"turn {turn}", "s")
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 3.0
         assert f"known of turn {turn}" in found.text
         assert len(found.text) < 20_000
         assert ("bad" in (*found.late, *found.failed)) == (kind != "floods")
@@ -124,7 +124,7 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     assert manager.call("note", {"x": 1}) == "note 1"
     assert "secret words" not in str(manager.status())
     manager.close()
-    assert len(good.told) == 3
+    assert len(good.told) == 2
 
 
 def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:

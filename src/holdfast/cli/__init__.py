@@ -35,6 +35,7 @@ COMMANDS = {
     "search": "Find a text in all past sessions, or in a file of originals.",
     "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
+    "trajectories": "Make finished runs fit a training window, in batches.",
     "undo": "Give back a transcript as it was before it was compressed.",
 }
 """Name of a command, which is also the name of its file, and what it does."""

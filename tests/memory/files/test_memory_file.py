@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import MemoryConflict, MemoryRefused, NotReadable, NotWritable
 from holdfast.memory.files.entries import entries_of
+from holdfast.memory.files.history import History, Version, Who, digest
 from holdfast.memory.files.memory_file import Limit, MemoryFile
 from holdfast.memory.files.place import UNSEEN_SECONDS
 
@@ -195,6 +198,58 @@ def test_what_an_editor_cannot_have_shown_is_put_back(file: MemoryFile) -> None:
     saved(file, stale + "- by hand\n")
     file.notice("cli")
     assert file.text() == "- by hand\n- second\n"
+    saved(file, stale + "- by hand\n- again\n")
+    file.notice("cli")
+    assert file.text() == "- by hand\n- again\n- second\n"
+    assert [one.version.what for one in file.history()][3:] == ["edit", "put back"] * 2
+
+
+def test_what_was_put_back_counts_from_then_on(file: MemoryFile) -> None:
+    """It was not in the file before, however long ago it was written: nobody can have read it."""
+    file.path.parent.mkdir()
+    history = History(file.path.with_name(".MEMORY.md.history"))
+    now = os.stat(file.path.parent).st_ctime
+    told: list[tuple[float, Who, str, bool]] = [
+        (now - 60, "tool", "- a\n", True),
+        (now - 6, "tool", "- a\n- b\n", True),
+        (now - 2, "editor", "- a\n", False),
+        (now - 2, "editor", "- a\n- b\n", True),
+    ]
+    for number, (time, who, text, written) in enumerate(told, 1):
+        version = Version(
+            number=number, time=time, who=who, what="", before="", after=digest(text.encode()),
+            written=written, part=not written,
+        )  # fmt: skip
+        history.put(version, None, text)
+    saved(file, "- a\n- by hand\n")
+    file.notice("cli")
+    assert file.text() == "- a\n- by hand\n- b\n"
+
+
+def test_a_writer_that_ends_between_noticing_and_putting_back_leaves_both_to_do(
+    file: MemoryFile, tmp_path: Path
+) -> None:
+    """At every step: the entry that was acknowledged is there in the end."""
+    file.add("first", "tool")
+    stale = file.text()
+    file.add("second", "tool")
+    log = file.path.with_name(".MEMORY.md.history")
+    saved(file, stale + "- by hand\n")
+    before = log.read_bytes()
+    file.notice("cli")
+    after, merged = log.read_bytes(), file.text()
+    lines = after[len(before) :].splitlines(keepends=True)
+    assert len(lines) == 2
+    new = file.path.with_name(".MEMORY.md.4.new")
+    for rest, unfinished in ((lines[0], False), (lines[0] + lines[1], True), (b"", True)):
+        saved(file, stale + "- by hand\n")
+        log.write_bytes(before + rest)
+        if unfinished:
+            new.write_text(merged)
+        file.notice("cli")
+        assert file.text() == merged
+        assert len(file.history()) == 4
+        assert not new.exists()
 
 
 def test_what_a_person_took_out_stays_out(file: MemoryFile, make: Make) -> None:
@@ -225,6 +280,40 @@ def test_what_is_written_into_a_file_that_was_replaced_is_taken_in(file: MemoryF
     count = len(file.history())
     file.notice("cli")
     assert len(file.history()) == count
+
+
+def test_a_late_write_takes_nothing_away_that_came_after_it(file: MemoryFile) -> None:
+    """Another editor saved the new file meanwhile; the late one knew neither."""
+    file.add("first", "tool")
+    with file.path.open("r+") as editor:
+        text = editor.read()
+        file.add("second", "tool")
+        editor.seek(0)
+        editor.write(text + "- late\n")
+    saved(file, file.text() + "- by hand\n")
+    file.notice("cli")
+    assert sorted(texts(file)) == ["by hand", "first", "late", "second"]
+
+
+def test_an_old_file_that_was_emptied_and_never_filled_empties_nothing(
+    file: MemoryFile, make: Make
+) -> None:
+    """An editor that ended between the two; what it had open is no longer the file."""
+    long_ago(file, make).add("first", "tool")
+    with file.path.open("r+") as editor:
+        file.add("second", "tool")
+        editor.truncate(0)
+    file.add("third", "tool")
+    assert texts(file) == ["first", "second", "third"]
+
+
+def test_it_is_there_without_file_locks() -> None:
+    """Where the system has none, as on Windows, the modules still load."""
+    code = "import sys; sys.modules['fcntl'] = None; import holdfast.memory.files.provider"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert (
+        subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+    )
 
 
 def test_an_edit_is_merged_with_what_came_meanwhile(file: MemoryFile) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from holdfast.cli.draw import shortened
 from holdfast.cli.memory.target import chosen, file_options, print_json
 from holdfast.cli.times import shown
+from holdfast.errors import NotWritable
 from holdfast.memory.files.memory_file import Change
 
 
@@ -28,7 +30,8 @@ def command(most: int, as_json: bool, **options: Any) -> int:
     holdfast memory history --user --most 100 --json
     """
     file = chosen(options)
-    file.notice("cli")
+    with suppress(NotWritable):  # what there is can still be read
+        file.notice("cli")
     changes = file.history()
     for change in changes[-most:]:
         if as_json:

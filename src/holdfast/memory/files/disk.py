@@ -13,10 +13,12 @@ from holdfast.errors import NotReadable
 
 MOST_BYTES = 256_000
 """Of a file that is read; nobody's memory is longer."""
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+"""A pipe keeps nobody waiting."""
 _PAUSE_SECONDS = 0.02
 _ROUNDS = 2
-_ROUNDS_EMPTY = 10
-_MOST_ROUNDS = 50
+_ROUNDS_EMPTY = 50
+_MOST_ROUNDS = 200
 
 
 class Seen(Struct, frozen=True):
@@ -32,7 +34,7 @@ class Seen(Struct, frozen=True):
 def look(path: Path, *, cut: bool = False) -> Seen:
     """Return what is in a file, or raise `NotReadable`; `cut` takes the beginning of a long one."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, _READ)
     except FileNotFoundError:
         return Seen(b"")
     except OSError as error:
@@ -79,7 +81,7 @@ def is_unchanged(path: Path, seen: Seen) -> bool:
 
 def write_new(path: Path, data: bytes, like: Path) -> None:
     """Write a file of our own and put it on the disk, as readable as the file that it is like."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
         if like.exists():
             os.chmod(path, stat.S_IMODE(like.stat().st_mode))

@@ -32,6 +32,8 @@ class Version(Struct, frozen=True, kw_only=True):
     after: str
     written: bool = True
     """Whether Holdfast wrote the file; it found it so otherwise."""
+    part: bool = False
+    """Whether it counts only together with the next one."""
 
 
 class Kept(Struct, frozen=True):
@@ -88,7 +90,7 @@ class History:
             middle = data[head : len(data) - tail]
             line = _Line(**fields, head=head, tail=tail, middle=middle, sum=digest(data))
         start, is_new = self.size(), not self.path.exists()
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(msgspec.json.encode(line) + b"\n")

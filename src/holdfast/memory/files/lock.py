@@ -25,7 +25,7 @@ def locked(lock: Path, name: str, wait_seconds: float = WAIT_SECONDS) -> Generat
 
     Raises `MemoryRefused` where another holder keeps it longer than `wait_seconds`.
     """
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         until = time.monotonic() + wait_seconds
         while not _taken(handle):

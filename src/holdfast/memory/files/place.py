@@ -20,6 +20,7 @@ UNSEEN_SECONDS = 5.0
 """What Holdfast wrote so shortly before an editor saved, nobody can have read in that editor: where
 it is missing then, it was not taken out by anybody and is put back."""
 _TRIES = 50
+_ENTRIES = 3
 
 
 class _Now(Struct, frozen=True):
@@ -97,21 +98,24 @@ class Place:
             self.history.drop_last()
             self._new_file(last.number).unlink()
             last = self.history.last()
+        if last is not None and last.part:
+            self.history.drop_last()
+            last = self.history.last()
         self._new_file(_next(last)).unlink(missing_ok=True)
         return last
 
     def _take_in(self, now: _Now) -> None:
         """Keep what an editor saved, with what it cannot have shown."""
-        saved = now.seen.changed or self._clock()
-        merged = self._with_unseen(now.text, saved)
-        if merged != now.text:
-            self._write(now, merged, "editor", "edit")
-            return
+        merged = self._with_unseen(now.text, now.seen.changed or self._clock())
+        start = self.history.size()
         version = Version(
             number=_next(now.last), time=self._clock(), who="editor", what="edit", written=False,
             before=now.last.after if now.last is not None else "", after=digest(now.seen.data),
+            part=merged != now.text,
         )  # fmt: skip
         self.history.put(version, None, self._redact(now.text))
+        if version.part:
+            self._write(_Now(now.seen, version), merged, "editor", "put back", start)
 
     def _with_unseen(self, text: str, saved: float) -> str:
         """Return what an editor saved at a moment with what it cannot have shown by then."""
@@ -119,7 +123,8 @@ class Place:
         passed: set[str] = set()
         for kept in self.history.versions():
             newest = kept.text if kept.text is not None else newest
-            if not kept.version.written or kept.version.time <= saved - UNSEEN_SECONDS:
+            seen_by = saved if not kept.version.written else saved - UNSEEN_SECONDS
+            if kept.version.time <= seen_by:
                 base, passed = newest, set[str]()
             else:
                 passed.update(entry.text for entry in entries_of(newest))
@@ -134,6 +139,8 @@ class Place:
         if not old.sign or digest(old.data) == self._replaced(now.last):
             return False
         old = settled(self._old)
+        if not old.data:  # emptied and not filled again: nobody saved that
+            return False
         new = self._with_unseen(to_text(old.data), old.changed)
         if new == now.text:
             self._old.unlink(missing_ok=True)
@@ -148,20 +155,18 @@ class Place:
         written = [one.version for one in self.history.versions() if one.version.written]
         return written[-1].before if written else ""
 
-    def _write(self, now: _Now, text: str, who: Who, what: str) -> bool:
-        """Put a text in the place of what was read; False where that is no longer there."""
+    def _write(self, now: _Now, text: str, who: Who, what: str, start: int | None = None) -> bool:
+        """Put a text in the place of what was read; False where that is no longer there.
+
+        The history is then as it was when it ended at `start`, before this if nothing is said.
+        """
         data = to_bytes(text)
-        version = Version(
-            number=_next(now.last), time=self._clock(), who=who, what=what,
-            before=digest(now.seen.data), after=digest(data),
-        )  # fmt: skip
         target = self._target()
-        new, start = self._new_file(version.number), self.history.size()
+        new = self._new_file(_next(now.last))
+        start = self.history.size() if start is None else start
         try:
             write_new(new, data, like=target)
-            is_known = now.last is not None and now.last.after == version.before
-            before = self._redact(now.text) if is_known else None
-            self.history.put(version, before, self._redact(text))
+            self._enter(now, text, who, what)
             if is_unchanged(target, now.seen):
                 self._keep_old(target)
                 os.replace(new, target)
@@ -172,6 +177,24 @@ class Place:
             raise
         self._take_back(start, new)
         return False
+
+    def _enter(self, now: _Now, text: str, who: Who, what: str) -> None:
+        """Put a version into the history, again where the disk took so long that its time is old.
+
+        By its time it is told what an editor can have shown.
+        """
+        known = now.last is not None and now.last.after == digest(now.seen.data)
+        before = self._redact(now.text) if known else None
+        start, kept = self.history.size(), self._redact(text)
+        for _ in range(_ENTRIES):
+            version = Version(
+                number=_next(now.last), time=self._clock(), who=who, what=what,
+                before=digest(now.seen.data), after=digest(to_bytes(text)),
+            )  # fmt: skip
+            self.history.cut(start)
+            self.history.put(version, before, kept)
+            if self._clock() - version.time < UNSEEN_SECONDS / 5:
+                break
 
     def _take_back(self, start: int, new: Path) -> None:
         """Leave the history first: as long as the new file is there, it was not put in place."""

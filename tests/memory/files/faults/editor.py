@@ -25,6 +25,7 @@ def main() -> None:
     number = 0
     while time.monotonic() < until:
         number += 1
+        wait_for_agents(path)
         lines = path.read_text().splitlines() if path.exists() else []
         time.sleep(chance.uniform(0, 0.4))
         mine = [
@@ -48,6 +49,22 @@ def main() -> None:
         sys.stdout.write("".join(f"{line}\n" for line in said))
         sys.stdout.flush()
         time.sleep(chance.uniform(0, 0.3))
+
+
+def wait_for_agents(path: Path) -> None:
+    """Wait where the agents have stood still for seconds, as on a busy machine.
+
+    They notice a save only when they write. Of several saves that nobody noticed the first may
+    have been stale, and the last be so late that what it lacks counts as taken out.
+    """
+    history = path.with_name(f".{path.name}.history")
+    until = time.monotonic() + 20
+    while (
+        history.exists()
+        and time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
+        and time.monotonic() < until
+    ):
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":

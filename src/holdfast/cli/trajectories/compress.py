@@ -1,0 +1,101 @@
+"""`holdfast trajectories compress`: a batch of records made to fit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from holdfast.cli import say
+from holdfast.cli.inputs import json_option
+from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
+from holdfast.trajectories.batch import compress_batch
+from holdfast.trajectories.job import Format, Job
+from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
+from holdfast.trajectories.sources import find_sources
+
+_NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
+
+
+@click.command()
+@sources_argument
+@click.option("-o", "--output", required=True, metavar="DST", type=click.Path(file_okay=False),
+              help="The folder of the output; run again, it goes on where it stopped."
+              )  # fmt: skip
+@click.option("--target-tokens", type=click.IntRange(min=1), required=True, metavar="N",
+              help="What a record may cost.")  # fmt: skip
+@click.option("--summary-tokens", type=click.IntRange(min=120), default=750, show_default=True,
+              metavar="N", help="What the summary of the folded turns may cost.")  # fmt: skip
+@click.option("--keep-last", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
+              help="So many turns at the end stay as they are.")  # fmt: skip
+@click.option("--no-notice", is_flag=True, help="Leave the system turn as it is.")
+@click.option("--strip-artifacts", is_flag=True,
+              help="Take generated text out: summaries, digests and notices, also our own."
+              )  # fmt: skip
+@click.option("--exclude-compacted", is_flag=True,
+              help="Leave records out that hold generated text or would get some.")  # fmt: skip
+@tokenizer_option
+@click.option("--format", "form", type=click.Choice(get_args(Format)), default="jsonl",
+              show_default=True, help="How records are written.")  # fmt: skip
+@click.option("--shard-records", type=click.IntRange(min=1), default=1_000, show_default=True,
+              metavar="N", help="Records of a file of the output.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), default=None, metavar="N",
+              help="Processes; as many as there are cores where it is not said.")  # fmt: skip
+@click.option("--no-resume", is_flag=True, help="Remove what DST holds of an earlier run first.")
+@click.option("--engine", type=click.Choice(["processes", "ray"]), default="processes",
+              show_default=True, help="Where the work is done; ray is not there yet.")  # fmt: skip
+@json_option
+def command(sources: tuple[str, ...], **options: Any) -> int:
+    """Make every record fit, in a folder that can be gone on with.
+
+    SRC are files or folders of records. Those under the target stay as they are, byte for byte.
+    Of the others the first system, human, gpt and tool turn and the last ones stay; as few turns
+    between them as will do become one human turn with a summary, made without a model. What
+    cannot be read goes to quarantine.jsonl with its line and the reason. The same input and
+    settings give the same bytes, whatever the number of processes and restarts.
+
+    \b
+    holdfast trajectories compress runs/ -o fitted --target-tokens 16000
+    holdfast trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
+      --tokenizer tokenizer.json --format jsonl.zst --workers 8
+    """
+    if options["engine"] == "ray":
+        return say(_NO_RAY)
+    job = Job(
+        policy=TrajectoryPolicy(
+            target_tokens=options["target_tokens"], summary_tokens=options["summary_tokens"],
+            keep_last=options["keep_last"], notice=not options["no_notice"],
+            artifacts=_artifacts(options),
+        ),
+        tokenizer=options["tokenizer"], format=options["form"],
+        shard_records=options["shard_records"],
+    )  # fmt: skip
+    from holdfast.cli.show_trajectories import batch_progress, show_batch
+
+    folder = Path(options["output"])
+    with batch_progress(quiet=not sys.stderr.isatty()) as tell:
+        done = compress_batch(
+            find_sources(sources), folder, job, resume=not options["no_resume"],
+            workers=options["workers"] or os.cpu_count() or 1, tell=tell,
+        )  # fmt: skip
+    if options["as_json"]:
+        import msgspec
+
+        click.echo(msgspec.json.encode(done.report))
+    else:
+        show_batch(folder, done)
+    return 0
+
+
+def _artifacts(options: dict[str, Any]) -> Artifacts:
+    if options["strip_artifacts"] and options["exclude_compacted"]:
+        raise click.UsageError(
+            "--strip-artifacts and --exclude-compacted contradict each other; give one of them",
+            click.get_current_context(),
+        )
+    if options["strip_artifacts"]:
+        return "strip"
+    return "exclude" if options["exclude_compacted"] else "keep"

@@ -1,0 +1,190 @@
+"""A whole batch: sources in, a folder of shards out, in any number of runs.
+
+manifest.json       what was asked; only the same may go on here
+part-00000.jsonl    records, in the order of the input; 00001 …
+metrics/            what was done with each of them, a line a record
+quarantine.jsonl    records that were not written, where they stood, and why
+report.json         sums; ratios.png where matplotlib is there
+.holdfast/          which shards are done
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.errors import NotWritable
+from holdfast.trajectories.claim import claimed
+from holdfast.trajectories.files import write_synced
+from holdfast.trajectories.histogram import draw_ratios
+from holdfast.trajectories.job import Job, means_for
+from holdfast.trajectories.pool import do_shards
+from holdfast.trajectories.reading import read_entries
+from holdfast.trajectories.shards import Shard, cut
+from holdfast.trajectories.sources import Source
+from holdfast.trajectories.tally import Tally, added
+from holdfast.trajectories.work import METRICS, STATE, Done, done_path
+
+QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
+
+
+class Progress(Struct, frozen=True):
+    """How far a batch is; bytes are those of the files, packed as they are."""
+
+    records: int
+    """Done in this run, and taken over from runs before."""
+    new: int
+    """Of these, done in this run."""
+    quarantined: int
+    bytes_read: int
+    bytes_total: int
+    seconds: float
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What `report.json` holds: the same for the same input and job, however it was run."""
+
+    job: Job
+    counter: str
+    estimated: bool
+    """Whether tokens are estimates."""
+    shards: int
+    total: Tally
+
+
+class Outcome(Struct, frozen=True):
+    """A finished batch."""
+
+    report: Report
+    resumed: int
+    """Shards that were taken over from an earlier run."""
+    seconds: float
+    drawn: bool
+    """Whether there is a picture of the ratios."""
+
+
+Tell: TypeAlias = Callable[[Progress], None]
+
+
+def compress_batch(
+    sources: Sequence[Source],
+    folder: Path,
+    job: Job,
+    *,
+    workers: int = 1,
+    resume: bool = True,
+    tell: Tell = lambda _: None,
+) -> Outcome:
+    """Compress all records of the sources into the folder, and return what was done.
+
+    Shards that the folder holds already are not done again where their input is the same. The
+    bytes that are written depend on the input and the job alone. Raises `NotWritable` where the
+    folder holds something else or the disk refuses; what is finished then stays.
+    """
+    counter = means_for(job).counter
+    with claimed(folder, job, resume=resume):
+        began, run = time.monotonic(), _Run(folder, sum(source.size for source in sources))
+
+        def entries_read(size: int) -> None:
+            run.bytes_read = size
+
+        def told(begun: int = 0) -> None:
+            tell(run.progress(begun, time.monotonic() - began))
+
+        entries = read_entries(sources, entries_read)
+        shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
+        for done in do_shards(run.waiting(shards), job, folder, workers=workers, tell=told):
+            run.take(done)
+            told()
+        told()
+        report = Report(
+            job=job, counter=counter.name, estimated=counter.is_estimate, shards=run.shards,
+            total=run.total,
+        )  # fmt: skip
+        _finish(folder, report)
+        drawn = draw_ratios(run.total, folder / RATIOS)
+        return Outcome(report, run.resumed, time.monotonic() - began, drawn)
+
+
+class _Run:
+    """The sums of a batch while it runs."""
+
+    def __init__(self, folder: Path, bytes_total: int) -> None:
+        self._folder = folder
+        self._bytes_total = bytes_total
+        self.bytes_read = 0
+        self.shards = 0
+        self.resumed = 0
+        self._new = 0
+        self.total = Tally()
+
+    def waiting(self, shards: Iterator[Shard]) -> Iterator[Shard]:
+        """Yield the shards that are not done yet."""
+        for shard in shards:
+            self.shards += 1
+            done = _finished(self._folder, shard)
+            if done is None:
+                done_path(self._folder, shard).unlink(missing_ok=True)
+                yield shard
+            else:
+                self.resumed += 1
+                self.total = added(self.total, done.tally)
+
+    def take(self, done: Done) -> None:
+        """Count a shard that was done now."""
+        self._new += done.tally.records
+        self.total = added(self.total, done.tally)
+
+    def progress(self, begun: int, seconds: float) -> Progress:
+        """Return how far the batch is."""
+        records = self.total.records + begun
+        return Progress(
+            records, self._new + begun, self.total.quarantined, self.bytes_read,
+            self._bytes_total, seconds,
+        )  # fmt: skip
+
+
+def _finished(folder: Path, shard: Shard) -> Done | None:
+    """Return the shard as an earlier run left it; None where it did not, or of other input."""
+    try:
+        found = msgspec.json.decode(done_path(folder, shard).read_bytes(), type=Done)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if found.digest == shard.digest else None
+
+
+def _finish(folder: Path, report: Report) -> None:
+    """Write what follows from all shards, and take away what is of none."""
+    names = {f"part-{number:05d}" for number in range(report.shards)}
+    for path in (*folder.glob("part-*"), *(folder / METRICS).glob("part-*"),
+                 *(folder / STATE).glob("part-*")):  # fmt: skip
+        if path.name.partition(".")[0] not in names:
+            path.unlink()
+    _join_quarantines(folder, sorted(names))
+    encoded = msgspec.json.format(msgspec.json.encode(report), indent=1)
+    write_synced(folder / REPORT, encoded + b"\n")
+
+
+def _join_quarantines(folder: Path, names: Sequence[str]) -> None:
+    found = [folder / STATE / f"{name}.quarantine.jsonl" for name in names]
+    data = b"".join(path.read_bytes() for path in found if path.exists())
+    if data:
+        write_synced(folder / QUARANTINE, data)
+    else:
+        (folder / QUARANTINE).unlink(missing_ok=True)
+
+
+def read_report(folder: Path) -> Report:
+    """Return the report of a finished batch; raises `NotWritable` where there is none."""
+    try:
+        return msgspec.json.decode((folder / REPORT).read_bytes(), type=Report)
+    except (OSError, msgspec.DecodeError) as error:
+        raise NotWritable(
+            str(folder), f"holds no finished batch ({type(error).__name__})",
+            remedy="finish it with `holdfast trajectories compress`",
+        ) from None  # fmt: skip

@@ -1,0 +1,113 @@
+"""Who counts the tokens: a tokenizer file, a vocabulary by name, or our estimate."""
+
+# pyright: reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
+from holdfast.pipeline.measure import Estimator
+from holdfast.ports import TokenCounter
+from holdfast.tokens import exact_counter
+
+_REMEMBERED = 1_024
+"""System prompts and tools stand in thousands of records: their counts are kept."""
+
+
+def counter_for(spec: str) -> TokenCounter:
+    """Return who counts by `spec`: a `tokenizers` JSON file, a name that tiktoken knows (of a
+    model or a vocabulary), or "" for the estimate.
+
+    Raises `NotReadable`, `MissingExtra` or `ExactCountingUnavailable`, each with the remedy.
+    """
+    if not spec:
+        return Estimator()
+    if spec.endswith(".json") or os.path.exists(spec):
+        return _Remembering(_from_file(spec))
+    return _Remembering(_by_name(spec))
+
+
+class _Exact(Protocol):
+    name: str
+
+    def count(self, text: str) -> int: ...
+
+
+class _Remembering:
+    """An exact counter that does not count the same text again and again."""
+
+    is_estimate = False
+
+    def __init__(self, counts: _Exact) -> None:
+        self.name = counts.name
+        self.count = lru_cache(maxsize=_REMEMBERED)(counts.count)
+
+
+class _Tokenizer:
+    """A `tokenizers` file; special tokens are not added, and count as what they are in a text."""
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        self.name = name
+        self._encode = tokenizer.encode
+
+    def count(self, text: str) -> int:
+        """Return the tokens of `text`; half a surrogate pair counts as a question mark."""
+        try:
+            return len(self._encode(text, add_special_tokens=False).ids)
+        except (UnicodeEncodeError, TypeError):
+            clean = text.encode("utf-8", "replace").decode()
+            return len(self._encode(clean, add_special_tokens=False).ids)
+
+
+def _from_file(path: str) -> _Tokenizer:
+    if not os.path.isfile(path):
+        raise NotReadable("does not exist", where=path, remedy="name a tokenizer.json")
+    try:
+        tokenizers: Any = import_module("tokenizers")
+    except ImportError:
+        raise MissingExtra("trajectories", "a tokenizer file") from None
+    try:
+        loaded = tokenizers.Tokenizer.from_file(path)
+    # the package raises a bare Exception for whatever it does not understand
+    except Exception as error:  # noqa: BLE001
+        what = f"is no tokenizer file ({str(error)[:120]})"
+        raise NotReadable(what, where=path, remedy="name a tokenizer.json") from None
+    loaded.no_truncation()
+    loaded.no_padding()
+    return _Tokenizer(f"tokenizers, {os.path.basename(path)}", loaded)
+
+
+def _by_name(name: str) -> _Exact:
+    try:
+        return exact_counter(name)
+    except ExactCountingUnavailable as error:
+        if "knows no vocabulary" not in error.reason:
+            raise
+    tiktoken: Any = import_module("tiktoken")
+    try:
+        return _Encoding(f"tiktoken, {name}", tiktoken.get_encoding(name))
+    except ValueError:
+        known = ", ".join(tiktoken.list_encoding_names())
+        raise ExactCountingUnavailable(
+            name, "tiktoken knows no such model or vocabulary",
+            f"name a tokenizer.json, a model of OpenAI's, or one of {known}",
+        ) from None  # fmt: skip
+    except OSError as error:
+        raise ExactCountingUnavailable(
+            name, f"its vocabulary could not be loaded ({type(error).__name__})",
+            "go online once, or point TIKTOKEN_CACHE_DIR at a filled cache",
+        ) from None  # fmt: skip
+
+
+class _Encoding:
+    def __init__(self, name: str, encoding: Any) -> None:
+        self.name = name
+        self._encode = encoding.encode_ordinary
+
+    def count(self, text: str) -> int:
+        return len(self._encode(text))

@@ -1,0 +1,164 @@
+"""Hold the output of a batch against what it says of itself, and against its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.dialects.check import check_transcript
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.load import load_parsed
+from holdfast.dialects.profiles import profile_for
+from holdfast.errors import HoldfastError
+from holdfast.ports import TokenCounter
+from holdfast.trajectories.artifacts import is_compacted
+from holdfast.trajectories.batch import Report, read_report
+from holdfast.trajectories.counters import counter_for
+from holdfast.trajectories.measure import outside_tokens, turn_tokens
+from holdfast.trajectories.policy import Metrics
+from holdfast.trajectories.reading import Entry, read_entries
+from holdfast.trajectories.sources import Source, find_sources
+from holdfast.trajectories.work import METRICS
+from holdfast.transcript import Transcript, survey
+
+
+class Fault(Struct, frozen=True):
+    """Something that is not as the batch says; `where` is a file of the output and a line."""
+
+    where: str
+    what: str
+
+
+class Row(Metrics, frozen=True, kw_only=True):
+    """A line of `metrics/`."""
+
+    source: str
+    line: int
+
+
+def verify(folder: Path, against: Sequence[Source] = ()) -> Iterator[Fault]:
+    """Yield what is wrong with the output of a finished batch; nothing where all is well.
+
+    Every record is read and counted again. With the input at hand every record is also held
+    against its own: turns outside the folded region are the same, calls have their results as
+    before, no rule is broken that was kept, order and number are those of the input.
+    """
+    report = read_report(folder)
+    counter = counter_for(report.job.tokenizer)
+    inputs = _inputs(against) if against else None
+    written = quarantined = 0
+    for number in range(report.shards):
+        name = f"part-{number:05d}"
+        rows = _rows(folder / METRICS / f"{name}.jsonl")
+        kept = [row for row in rows if row.outcome != "excluded"]
+        entries = list(_records(folder / f"{name}.{report.job.format}"))
+        if len(entries) != len(kept):
+            yield Fault(name, f"holds {len(entries)} records, its metrics tell of {len(kept)}")
+        written += len(entries)
+        if inputs is None:
+            given: list[Entry | None] = [None] * len(kept)
+        else:
+            given = [inputs.get((row.source, row.line)) for row in kept]
+        for entry, row, was in zip(entries, kept, given, strict=False):
+            where = f"{name}.{report.job.format}:{entry.line}"
+            for what in _faults(entry, row, report, counter):
+                yield Fault(where, what)
+            if inputs is not None:
+                for what in _differences(entry, row, was, report):
+                    yield Fault(where, what)
+    quarantined = _line_count(folder / "quarantine.jsonl")
+    if (written, quarantined) != (report.total.written, report.total.quarantined):
+        yield Fault("report.json", f"tells of {report.total.written} written and "
+                    f"{report.total.quarantined} quarantined records; there are {written} and "
+                    f"{quarantined}")  # fmt: skip
+
+
+def _faults(entry: Entry, row: Row, report: Report, counter: TokenCounter) -> Iterator[str]:
+    """Yield what is wrong with a record by itself."""
+    try:
+        made = load_parsed(parse(entry.data))
+    except HoldfastError as error:
+        yield f"cannot be read: {error}"
+        return
+    tokens = outside_tokens(made, counter) + sum(
+        turn_tokens(message, made.dialect, counter) for message in made.messages
+    )
+    target = report.job.policy.target_tokens
+    if tokens != row.tokens_after:
+        yield f"costs {tokens} tokens, its metrics say {row.tokens_after}"
+    if row.tokens_after > row.tokens_before:
+        yield "costs more than its input"
+    if (tokens > target) != row.still_over_limit:
+        yield f"costs {tokens} tokens of {target}, and its metrics say otherwise"
+    if len(made.messages) != row.turns_after:
+        yield f"has {len(made.messages)} turns, its metrics say {row.turns_after}"
+    if report.job.policy.artifacts != "keep" and is_compacted(made):
+        yield "holds generated text"
+
+
+def _differences(entry: Entry, row: Row, was: Entry | None, report: Report) -> Iterator[str]:
+    """Yield how a record differs from its input beyond what was to be done."""
+    if was is None:
+        yield f"comes from {row.source}:{row.line}, which is not in the input"
+        return
+    try:
+        made, given = load_parsed(parse(entry.data)), load_parsed(parse(was.data))
+    except HoldfastError:
+        return  # told already
+    if report.job.policy.artifacts != "strip":
+        if row.region is None and made.messages != given.messages:
+            yield "was changed without a fold"
+        elif row.region is not None:
+            yield from _outside_region(made, given, row.region)
+    if _unpaired(made) > _unpaired(given):
+        yield "parts a call from its result"
+    fresh = _broken(made) - _broken(given)
+    if fresh:
+        yield f"breaks {', '.join(sorted(fresh))}, which its input does not"
+
+
+def _outside_region(made: Transcript, given: Transcript, region: tuple[int, int]) -> Iterator[str]:
+    start, stop = region
+    head = [message.wire for message in made.messages[:start] if message.role != "system"]
+    mine = [message.wire for message in given.messages[:start] if message.role != "system"]
+    if head != mine:
+        yield "differs from its input before the fold"
+    if [one.wire for one in made.messages[start + 1 :]] != [
+        one.wire for one in given.messages[stop:]
+    ]:
+        yield "differs from its input after the fold"
+    if made.messages[start].role != "user":
+        yield "has no user's turn in the place of the fold"
+
+
+def _unpaired(transcript: Transcript) -> int:
+    found = survey(transcript.messages)
+    return found.call_of.count(-1) + found.answer_of.count(-1)
+
+
+def _broken(transcript: Transcript) -> set[str]:
+    return {one.rule for one in check_transcript(transcript, profile_for(transcript.dialect))}
+
+
+def _inputs(sources: Sequence[Source]) -> dict[tuple[str, int], Entry]:
+    return {(entry.source, entry.line): entry for entry in read_entries(sources)}
+
+
+def _records(path: Path) -> Iterator[Entry]:
+    if path.exists():
+        yield from read_entries(find_sources([str(path)]))
+
+
+def _rows(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Row)
+    return [decoder.decode(line) for line in path.read_bytes().splitlines()]
+
+
+def _line_count(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0

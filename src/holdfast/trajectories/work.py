@@ -1,0 +1,139 @@
+"""One shard from its records to its files."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import zstandard
+from msgspec import Struct, to_builtins
+
+from holdfast.dialects.jsontext import dump as dump_json
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.load import dump, load_parsed
+from holdfast.errors import HoldfastError
+from holdfast.trajectories.compress import Means, compress_transcript
+from holdfast.trajectories.files import write_synced
+from holdfast.trajectories.job import Format, Job
+from holdfast.trajectories.policy import Metrics
+from holdfast.trajectories.reading import Entry
+from holdfast.trajectories.shards import Shard
+from holdfast.trajectories.tally import Tally, tally_of
+
+STATE, METRICS = ".holdfast", "metrics"
+_SHOWN_CHARS = 100_000
+"""So much of a quarantined record stands in the quarantine file."""
+
+Tell: TypeAlias = Callable[[int], None]
+"""Told which record of the shard is begun."""
+
+
+class Quarantined(Struct, frozen=True):
+    """A record that was not written, where it stood, and why."""
+
+    source: str
+    line: int
+    reason: str
+    text: str
+    cut: bool = False
+    """Whether the text is only the start of the record."""
+
+
+class Done(Struct, frozen=True):
+    """A shard whose files are on the disk."""
+
+    number: int
+    digest: str
+    tally: Tally
+
+
+def do_shard(
+    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell
+) -> Done:
+    """Write the files of a shard, the one that says that it is done last.
+
+    `poison` are records that killed a process, with what is known of it: they are not looked at.
+    Raises `NotWritable` where the disk refuses; the shard is then as good as not begun.
+    """
+    lines: list[bytes] = []
+    measured: list[bytes] = []
+    metrics: list[Metrics] = []
+    refused: list[Quarantined] = []
+    for at, entry in enumerate(shard.entries):
+        tell(at)
+        try:
+            reason = entry.problem or poison.get(at, "")
+            made = None if reason else _compressed(entry, job, means)
+        except HoldfastError as error:
+            made, reason = None, str(error)
+        # the boundary of a record: whatever it brings to light, the others go on
+        except Exception as error:  # noqa: BLE001
+            made, reason = None, f"unexpected {type(error).__name__}; this is a bug of Holdfast"
+        if made is None:
+            refused.append(_quarantined(entry, reason))
+            continue
+        line, found = made
+        metrics.append(found)
+        measured.append(dump_json(_row(entry, found)))
+        if found.outcome != "excluded":
+            lines.append(line)
+    done = Done(shard.number, shard.digest, tally_of(metrics, len(refused)))
+    _write(folder / f"{shard.name}.{job.format}", lines, job.format)
+    _write(folder / METRICS / f"{shard.name}.jsonl", measured)
+    _write(folder / STATE / f"{shard.name}.quarantine.jsonl",
+           [dump_json(to_builtins(one)) for one in refused])  # fmt: skip
+    write_synced(done_path(folder, shard), dump_json(to_builtins(done)) + b"\n")
+    return done
+
+
+def done_path(folder: Path, shard: Shard) -> Path:
+    """Return the file that says that a shard is done."""
+    return folder / STATE / f"{shard.name}.json"
+
+
+def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
+    """Return a record as a line, its own bytes where nothing changed, and what was done."""
+    transcript = load_parsed(parse(entry.data))
+    made, metrics = compress_transcript(transcript, job.policy, means)
+    return entry.data if made is transcript else dump_json(dump(made)), metrics
+
+
+def _row(entry: Entry, metrics: Metrics) -> dict[str, Any]:
+    found: dict[str, Any] = to_builtins(metrics)
+    return {"source": entry.source, "line": entry.line, **found, "ratio": round(metrics.ratio, 4)}
+
+
+def _quarantined(entry: Entry, reason: str) -> Quarantined:
+    text = entry.data[: 4 * _SHOWN_CHARS].decode("utf-8", "replace")
+    is_cut = len(text) > _SHOWN_CHARS or len(entry.data) > 4 * _SHOWN_CHARS
+    return Quarantined(entry.source, entry.line, reason, text[:_SHOWN_CHARS], is_cut)
+
+
+def _write(path: Path, lines: Sequence[bytes], form: Format = "jsonl") -> None:
+    """Write a file of records; none where there are no records."""
+    if not lines:
+        path.unlink(missing_ok=True)
+        return
+    write_synced(path, _packed(lines, form, path.name))
+
+
+def _packed(lines: Sequence[bytes], form: Format, name: str) -> bytes:
+    if form == "parquet":
+        from holdfast.trajectories.parquet import packed_rows
+
+        return packed_rows([parse(line) for line in lines], name)
+    data = b"".join(one_line(line) + b"\n" for line in lines)
+    match form:
+        case "jsonl":
+            return data
+        case "jsonl.gz":
+            return gzip.compress(data, 6, mtime=0)
+        case "jsonl.zst":
+            return zstandard.ZstdCompressor(level=6).compress(data)
+
+
+def one_line(record: bytes) -> bytes:
+    """Return a record without line breaks: one from a JSON file may stand on many lines."""
+    return dump_json(parse(record)) if b"\n" in record or b"\r" in record else record

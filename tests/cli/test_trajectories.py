@@ -1,0 +1,202 @@
+"""`trajectories`: batches from the command line, killed and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from holdfast.cli.trajectories import COMMANDS, trajectories
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = tuple(COMMANDS)
+
+
+def _record(number: int, pairs: int) -> bytes:
+    turns: list[dict[str, Any]] = [{"role": "user", "content": f"Run {number}."}]
+    for at in range(pairs):
+        call = {"name": "bash", "arguments": json.dumps({"command": f"cat {number}/{at}.py"})}
+        turns += [
+            {"role": "assistant", "content": None,
+             "tool_calls": [{"id": f"c{at}", "type": "function", "function": call}]},
+            {"role": "tool", "tool_call_id": f"c{at}", "content": f"line {at} of {number}\n" * 20},
+        ]  # fmt: skip
+    return json.dumps({"messages": [*turns, {"role": "assistant", "content": "Done."}]}).encode()
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A file of 60 records, every third of them long, and one that is no record."""
+    path = tmp_path / "runs.jsonl"
+    lines = [_record(number, 16 if number % 3 == 0 else 2) for number in range(60)]
+    path.write_bytes(b"\n".join([*lines[:7], b"{torn", *lines[7:]]) + b"\n")
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_with_an_example(
+    holdfast: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its first line is the one of the group, every option says what it does, and the page of the
+    documents is what is printed.
+    """
+    found = trajectories.get_command(click.Context(trajectories), name)
+    assert found is not None
+    assert (found.help or "").splitlines()[0] == COMMANDS[name]
+    assert all(option.help for option in found.params if isinstance(option, click.Option))
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = holdfast("trajectories", name, "--help")
+    assert f"holdfast trajectories {name}" in seen.text.split("\n", 2)[2]
+    page = (ROOT / "docs" / "cli.md").read_text()
+    block = page.split(f"<!-- help: trajectories {name} -->\n```text\n")[1].split("```")[0]
+    assert block == seen.text
+
+
+def test_a_batch_is_compressed_described_sampled_and_verified(
+    holdfast: Any, runs: Path, tmp_path: Path
+) -> None:
+    """The four commands after each other; run again, everything is taken over."""
+    out = tmp_path / "out"
+    given = ("trajectories", "compress", runs, "-o", out, "--target-tokens", 900, "--workers", 1)
+    seen = holdfast(*given)
+    assert seen.code == 0
+    for words in ("61 records", "compressed", "quarantined", "tokens estimated by estimate"):
+        assert words in seen.text
+    again = holdfast(*given, "--json")
+    assert json.loads(again.out)["total"]["outcomes"] == {"compressed": 20, "under target": 40}
+    assert "taken over" in holdfast(*given).text
+    verified = holdfast("trajectories", "verify", out, "--against", runs)
+    assert (verified.code, verified.text) == (0, f"{out}: all is well\n")
+    stats = holdfast("trajectories", "stats", runs, "--target-tokens", 900, "--json")
+    found = json.loads(stats.out)
+    assert (found["records"], found["unreadable"], found["over"]) == (60, 1, {"900": 20})
+    shown = holdfast("trajectories", "stats", out).text
+    assert "with generated text: 20" in shown
+    drawn = holdfast("trajectories", "sample", runs, "-n", 5)
+    lines = drawn.out.splitlines()
+    assert len(lines) == 5
+    assert set(lines) <= set(runs.read_bytes().splitlines())
+    assert holdfast("trajectories", "sample", runs, "-n", 5).out == drawn.out
+
+
+def test_a_mistake_is_one_sentence_and_nothing_is_written(
+    holdfast: Any, runs: Path, tmp_path: Path
+) -> None:
+    """Exit 2, and no folder is made."""
+    out = tmp_path / "out"
+    given = ("trajectories", "compress", runs, "-o", out, "--target-tokens", 900)
+    for more, words in (
+        (("--strip-artifacts", "--exclude-compacted"), "contradict each other"),
+        (("--tokenizer", tmp_path / "no.json"), "does not exist"),
+        (("--engine", "ray"), "not there yet"),
+        (("--summary-tokens", 3), "--summary-tokens"),
+    ):
+        seen = holdfast(*given, *more)
+        assert (seen.code, seen.out) == (2, b"")
+        assert seen.err.count("\n") == 1
+        assert words in seen.err
+        assert not out.exists()
+    seen = holdfast("trajectories", "compress", tmp_path / "no.jsonl", "-o", out,
+                    "--target-tokens", 900)  # fmt: skip
+    assert (seen.code, out.exists()) == (2, False)
+    assert "does not exist" in seen.err
+    seen = holdfast("trajectories", "verify", tmp_path)
+    assert seen.code == 2
+    assert "holds no finished batch" in seen.err
+
+
+def _start(runs: Path, out: Path) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "holdfast", "trajectories", "compress", str(runs), "-o", str(out),
+            "--target-tokens", "900", "--workers", "2", "--shard-records", "3"]  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.Popen(line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _workers_of(pid: int) -> list[int]:
+    """Return the processes below this one that do the work: those with no child of their own."""
+    found: list[int] = []
+    for child in _children(pid):
+        below = _workers_of(child)
+        found += below
+        if not below and b"forkserver" in Path(f"/proc/{child}/cmdline").read_bytes():
+            found.append(child)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    except OSError:
+        return []
+
+
+def _killed_now_and_then(runs: Path, out: Path, chance: random.Random, kills: int) -> int:
+    """Run the batch, killing now the parent, now a worker; return how many kills hit something."""
+    hits = 0
+    for number in range(kills):
+        done_before = len(list(out.glob(".holdfast/part-*.json")))
+        running = _start(runs, out)
+        wanted = done_before + chance.randrange(1, 5)
+        while running.poll() is None and len(list(out.glob(".holdfast/part-*.json"))) < wanted:
+            time.sleep(0.005)
+        if number % 2 == 0:
+            hits += running.poll() is None
+            running.kill()
+            running.communicate()
+        else:
+            for worker in _workers_of(running.pid)[:1]:
+                hits += 1
+                os.kill(worker, signal.SIGKILL)
+            _, said = running.communicate()
+            assert (running.returncode, said) == (0, b"")
+    return hits
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find workers")
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.soak) for seed in range(2, 22))],
+)
+def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
+    runs: Path, tmp_path: Path, seed: int, kills: int
+) -> None:
+    """kill -9 of the parent and of workers at random points, then a resume: byte for byte what an
+    undisturbed run writes.
+    """
+    undisturbed = _start(runs, tmp_path / "undisturbed")
+    assert undisturbed.communicate()[1] == b""
+    out = tmp_path / "out"
+    hits = _killed_now_and_then(runs, out, random.Random(seed), kills)
+    assert hits
+    last = _start(runs, out)
+    _, said = last.communicate()
+    assert (last.returncode, said) == (0, b"")
+    assert _files(out) == _files(tmp_path / "undisturbed")
+
+
+def test_progress_says_rate_and_time_left() -> None:
+    """By the share of the input that was read; records taken over do not make it faster."""
+    from holdfast.cli.show_trajectories import progress_line
+    from holdfast.trajectories.batch import Progress
+
+    line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))
+    assert line == "5,000 records, 20/s, 0:05:00 left, 3 quarantined"
+    assert re.fullmatch(r"1 record, 0/s", progress_line(Progress(1, 0, 0, 0, 0, 0.0)))

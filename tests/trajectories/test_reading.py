@@ -1,0 +1,141 @@
+"""Records come out of every file as they stand in it, and what is broken says where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import NotReadable
+from holdfast.trajectories.reading import Entry, read_entries
+from holdfast.trajectories.sample import sample
+from holdfast.trajectories.shards import cut
+from holdfast.trajectories.sources import find_sources
+
+RECORD = b'{"conversations":[{"from":"human","value":"a"}]}'
+
+
+def _read(path: Path, **options: int) -> list[Entry]:
+    return list(read_entries(find_sources([str(path)]), **options))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.ndjson"])
+def test_lines_are_read_whatever_they_are_packed_in(tmp_path: Path, name: str):
+    """A byte order mark, CRLF and blank lines are no part of a record; lines are counted."""
+    data = b"\xef\xbb\xbf" + RECORD + b"\r\n\n  \n" + RECORD + b" \nnot json"
+    if name.endswith(".gz"):
+        data = gzip.compress(data[:60]) + gzip.compress(data[60:])
+    elif name.endswith(".zst"):
+        pack = zstandard.ZstdCompressor().compress
+        data = pack(data[:60]) + pack(data[60:])
+    (tmp_path / name).write_bytes(data)
+    assert _read(tmp_path / name) == [
+        Entry(name, 1, RECORD), Entry(name, 4, RECORD), Entry(name, 5, b"not json"),
+    ]  # fmt: skip
+
+
+def test_a_json_file_is_one_record_or_a_list_of_them(tmp_path: Path):
+    """A list of turns is one record; a list of objects that hold turns is many."""
+    one, many, turns = tmp_path / "one.json", tmp_path / "many.json", tmp_path / "turns.json"
+    one.write_bytes(b"\n" + RECORD + b"\n")
+    many.write_bytes(b"[" + RECORD + b",\n " + RECORD + b"]")
+    turns.write_bytes(b'[{"from":"human","value":"a"}]')
+    assert _read(one) == [Entry("one.json", 1, RECORD)]
+    assert _read(many) == [Entry("many.json", 1, RECORD), Entry("many.json", 2, RECORD)]
+    assert _read(turns) == [Entry("turns.json", 1, b'[{"from":"human","value":"a"}]')]
+    (tmp_path / "torn.json").write_bytes(b"[" + RECORD)
+    assert [entry.problem != "" for entry in _read(tmp_path / "torn.json")] == [True]
+
+
+def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path):
+    """The rest is one entry with the problem, under the line that could not be read."""
+    lines = b"".join(b'{"n":%d,"x":"%d"}\n' % (n, n * 7919) for n in range(5_000))
+    for name, packed in (("a.jsonl.gz", gzip.compress(lines)),
+                         ("a.jsonl.zst", zstandard.ZstdCompressor().compress(lines))):  # fmt: skip
+        (tmp_path / name).write_bytes(packed[:-20])
+        found = _read(tmp_path / name)
+        assert all(not entry.problem for entry in found[:-1])
+        assert b"\n".join(entry.data for entry in found[:-1]) in lines
+        assert "cannot be unpacked" in found[-1].problem
+        assert found[-1].line == len(found)
+
+
+def test_a_record_that_is_too_long_is_passed_over(tmp_path: Path):
+    """It is never held in memory; the records after it are read."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(RECORD + b"\n" + b"x" * 500 + b"\n" + RECORD + b"\n" + b"y" * 500)
+    found = _read(path, most_bytes=100)
+    assert [(entry.line, bool(entry.problem)) for entry in found] == [
+        (1, False), (2, True), (3, False), (4, True),
+    ]  # fmt: skip
+
+
+def test_a_folder_gives_its_files_in_order_and_by_their_path(tmp_path: Path):
+    """Hidden files and files of other kinds are passed over; names say no place on this machine."""
+    for name in ("b/z.jsonl", "b/a.jsonl.gz", "a.json", ".c.jsonl", "readme.md", ".d/e.jsonl"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(RECORD)
+    assert [one.name for one in find_sources([str(tmp_path)])] == [
+        "a.json", "b/a.jsonl.gz", "b/z.jsonl",
+    ]  # fmt: skip
+
+
+def test_what_is_not_there_or_says_no_format_is_refused(tmp_path: Path):
+    """One sentence with the place and the remedy."""
+    (tmp_path / "a.csv").write_text("x")
+    cases = {
+        tmp_path / "no.jsonl": "does not exist",
+        tmp_path / "a.csv": "says no format",
+        tmp_path: "holds no records",
+    }
+    for path, what in cases.items():
+        with pytest.raises(NotReadable, match=what):
+            find_sources([str(path)])
+
+
+def test_parquet_rows_are_records(tmp_path: Path):
+    """Rows come out as JSON, in order."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs holdfast[trajectories]")
+    from pyarrow import parquet
+
+    rows = [json.loads(RECORD) | {"id": n} for n in range(3)]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    found = _read(tmp_path / "a.parquet")
+    assert [json.loads(entry.data) for entry in found] == rows
+    assert [entry.line for entry in found] == [1, 2, 3]
+    (tmp_path / "b.parquet").write_bytes(b"no")
+    with pytest.raises(NotReadable, match="cannot be read as Parquet"):
+        _read(tmp_path / "b.parquet")
+
+
+_ENTRIES = st.lists(st.builds(Entry, st.just("a"), st.integers(1, 99), st.binary(max_size=30)))
+
+
+@given(_ENTRIES, st.integers(1, 5), st.integers(1, 60))
+def test_shards_are_the_input_cut_by_position(entries: list[Entry], records: int, size: int):
+    """Together they are all of it, in order; none is empty or too long; each has its own digest."""
+    found = list(cut(entries, most_records=records, most_bytes=size))
+    assert [entry for shard in found for entry in shard.entries] == entries
+    assert [shard.number for shard in found] == list(range(len(found)))
+    for shard in found:
+        assert 1 <= len(shard.entries) <= records
+        assert sum(len(entry.data) for entry in shard.entries[:-1]) < size
+    assert found == list(cut(iter(entries), most_records=records, most_bytes=size))
+
+
+@given(st.lists(st.integers(1, 10**6), unique=True), st.integers(1, 8), st.integers(0, 3))
+def test_a_sample_is_in_order_and_always_the_same(lines: list[int], number: int, seed: int):
+    """It has as many records as were asked for, as far as there are so many."""
+    entries = [Entry("a", line, b"{}") for line in lines]
+    drawn = sample(iter(entries), number, seed)
+    assert len(drawn) == min(number, len(entries))
+    places = [entries.index(entry) for entry in drawn]
+    assert places == sorted(places)
+    assert drawn == sample(iter(entries), number, seed)
+    assert set(drawn) <= set(sample(iter(entries), number + 3, seed))
