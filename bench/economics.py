@@ -27,7 +27,7 @@ from holdfast.lab.plot import spread_plot
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import Replay, Terms, replay
 from holdfast.lab.simulate import THRESHOLDS, Outcome, outcome, quantiles, strategies_for
-from holdfast.lab.strategies import Strategy, append_only, planner
+from holdfast.lab.strategies import Strategy, append_only, at_calls, planner
 
 CODING = ("claude-code", "codex", "opencode")
 CODING_WINDOW = 200_000
@@ -62,6 +62,8 @@ def main() -> int:
         )  # fmt: skip
         if options.tune:
             _tune(family, terms, options.jobs)
+        elif options.oracle:
+            _look_back(family, terms, options.jobs)
         else:
             _compare(family, terms, options)
     return 0
@@ -129,9 +131,13 @@ def _replays(recording: Recording, terms: Terms, thresholds: tuple[float, ...]) 
 def _tune(family: Family, terms: Terms, jobs: int) -> None:
     """Print what the planner costs on the tuning half by its constants."""
     rules = [
-        Rule(margin=margin, prior_turns=turns, prior_tokens_per_turn=growth)
-        for margin in (1.0, 2.0)
-        for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 500), (10, 1_000), (20, 500))
+        *(Rule(margin=margin) for margin in (1.0, 1.5, 2.0)),
+        *(
+            Rule(prior_turns=turns, prior_tokens_per_turn=growth)
+            for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 1_000), (20, 500))
+        ),
+        *(Rule(least_tokens=tokens) for tokens in (6_000, 10_000, 15_000)),
+        *(Rule(settled_turns=turns) for turns in (0, 10, 13, 14, 16, 20, 25, 1_000_000)),
     ]
     work = partial(_tuned, terms=terms, rules=rules)
     rows = list(in_parallel(work, family.tuning, jobs, "sessions"))
@@ -145,6 +151,36 @@ def _tune(family: Family, terms: Terms, jobs: int) -> None:
 def _tuned(recording: Recording, terms: Terms, rules: list[Rule]) -> list[Replay]:
     strategies = [append_only(), *(planner(min(THRESHOLDS), rule) for rule in rules)]
     return [replay(recording, one.name, one.start(recording, terms), terms) for one in strategies]
+
+
+def _look_back(family: Family, terms: Terms, jobs: int) -> None:
+    """Print what the best compactions of each session, chosen in hindsight, save on the tuning
+    half."""
+    rows = list(in_parallel(partial(_best, terms=terms), family.tuning, jobs, "sessions"))
+    base, best = sum(row[0].usd for row in rows), sum(row[1].usd for row in rows)
+    gaining = sum(row[1].usd < row[0].usd for row in rows)
+    compactions = sum(row[1].compactions for row in rows)
+    print(f"{family.name:12} in hindsight ×{best / base:.4f}: {compactions} compactions in "
+          f"{gaining} of {len(rows)} sessions")  # fmt: skip
+
+
+def _best(recording: Recording, terms: Terms) -> tuple[Replay, Replay]:
+    """Return append only, and the best of every call at which a compaction could stand, one call
+    after another for as long as one more saves something."""
+    base = best = replay(recording, "append only", append_only().start(recording, terms), terms)
+    chosen: frozenset[int] = frozenset()
+    while True:
+        tried = [(_compacted(recording, chosen | {call}, terms), call)
+                 for call in range(1, base.calls)]  # fmt: skip
+        made, call = min(tried, key=lambda one: one[0].usd, default=(best, 0))
+        if made.usd >= best.usd:
+            return base, best
+        best, chosen = made, chosen | {call}
+
+
+def _compacted(recording: Recording, calls: frozenset[int], terms: Terms) -> Replay:
+    strategy = at_calls(calls, min(THRESHOLDS))
+    return replay(recording, strategy.name, strategy.start(recording, terms), terms)
 
 
 def _print_table(
@@ -204,6 +240,7 @@ def _options() -> argparse.Namespace:
     add("--chain", action="store_true", help="all sessions of a half one after another, as one")
     add("--window", type=int, default=0, metavar="N", help="the window, for every family")
     add("--tune", action="store_true", help="the planner by its constants, tuning half")
+    add("--oracle", action="store_true", help="the best compactions in hindsight, tuning half")
     add("--jobs", type=int, default=2, metavar="N", help="processes (2)")
     add("--plots", metavar="FOLDER", help="draw how the costs spread, a file a family")
     add("--json", metavar="FILE", help="add all figures to a file, a line a family")

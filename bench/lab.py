@@ -28,8 +28,8 @@ from holdfast.cli import run
 HERE = Path(__file__).resolve().parent
 SAMPLE_FILE = HERE / "lab_sample.json"
 OUT = HERE / ".out"
-MOST = {"claude-code": 14, "codex": 10, "opencode": 10, "swe-agent": 9, "tau-bench": 20,
-        "tau2": 16, "sql": 3, "bfcl": 12}  # fmt: skip
+MOST = {"claude-code": 12, "codex": 9, "opencode": 9, "swe-agent": 9, "tau-bench": 16,
+        "tau2": 12, "sql": 3, "bfcl": 8}  # fmt: skip
 QUICK = 3
 LEAST_TOKENS = "1"
 """Whether a session is long enough is asked here, family by family."""

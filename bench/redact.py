@@ -149,6 +149,8 @@ def _our_score(rows: Sequence[Row]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, all(covered[start:end]))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, all(covered[start:end]))
     return score
 
 
@@ -160,6 +162,8 @@ def _peer_score(rows: Sequence[Row], outputs: Sequence[str]) -> Score:
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
             _count(score, row, kind, is_gone(row.text[start:end], output))
+            start, end = bared(row.text, start, end)
+            _count_bared(score, kind, is_gone(row.text[start:end], output))
     return score
 
 
@@ -172,6 +176,31 @@ def _count(score: Score, row: Row, kind: str, is_hidden: bool) -> None:
     ):
         score.total[family] += 1
         score.hidden[family] += is_hidden
+
+
+def bared(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a label without the quotes, brackets and commas that it takes along.
+
+    No redactor that keeps JSON valid can hide those; the label as it is gives the main figure.
+    """
+    label = text[start:end]
+    if not label.strip(_AROUND):
+        return start, end
+    before = len(label) - len(label.lstrip(_AROUND))
+    after = len(label) - len(label.rstrip(_AROUND))
+    return start + before, end - after
+
+
+_AROUND = "\"'`,;:[]{}()<>\\ \t\r\n"
+
+
+def _count_bared(score: Score, kind: str, is_hidden: bool) -> None:
+    if not kind.startswith("pii"):
+        score.total[BARED] += 1
+        score.hidden[BARED] += is_hidden
+
+
+BARED = "all secrets, labels without the signs around them"
 
 
 def is_gone(secret: str, output: str) -> bool:
@@ -302,7 +331,13 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
         ratio = f"{ours / theirs['hermes'][number]:.0f}" if "hermes" in theirs else ""
         print(f"| {kind} | {ours:.1f} | " + " | ".join(f"{o:.2f}" for o in other) + f" | {ratio} |")
         result[kind] = {"holdfast": ours, **dict(zip(peers, other, strict=True))}
-    return result
+    whole = {
+        name: len(texts) / sum(1 / one[name] for one in result.values())
+        for name in ("holdfast", *peers)
+    }
+    ratio = f"{whole['holdfast'] / whole['hermes']:.0f}" if "hermes" in whole else ""
+    print("| all three | " + " | ".join(f"{rate:.2f}" for rate in whole.values()) + f" | {ratio} |")
+    return {**result, "all": whole}
 
 
 def _kinds(size: int = 4_000_000) -> dict[str, str]:
@@ -385,6 +420,10 @@ CRAFTED: dict[str, str] = {
     "cookies": "< Set-Cookie: remember_token=QWQEN1hU6JR1JcsCnkvP; HttpOnly" * (SIZE // 60),
     "passwords on lines": "requirepass EwCEIiBYcK0VjTsCS\n" * (SIZE // 30),
     "speech of passwords": "the password is wrong" * (SIZE // 21),
+    "heads of keys": "PuTTY-User-Key-File-3: ssh-ed25519\nComment: me\n" * (SIZE // 47),
+    "tags without an end": "<zentrix_token>\n  00C6dT0ctPVnaawqrc" * (SIZE // 36),
+    "a long word before END": ("A" * 4_000 + ".\n-----END RSA PRIVATE KEY-----\n\n")
+    * (SIZE // 4_034),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }
 

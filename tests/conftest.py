@@ -38,6 +38,8 @@ settings.register_profile(
     "soak",
     max_examples=10_000,
     deadline=None,
+    # not by itself: a new profile takes over what the one named default was given above
+    derandomize=False,
     database=None,
     print_blob=True,
     suppress_health_check=_SLOW_IS_FINE,

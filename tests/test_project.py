@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import holdfast
 
@@ -72,6 +73,12 @@ def test_the_readme_begins_with_both_commands() -> None:
     readme = (ROOT / "README.md").read_text()
     assert "make demo" in readme
     assert "make test" in readme
+
+
+def test_a_soak_looks_at_new_examples_each_time_and_a_plain_run_at_the_same_ones() -> None:
+    """What passed once says nothing new when it is run again on the same examples."""
+    assert settings.get_profile("default").derandomize
+    assert not settings.get_profile("soak").derandomize
 
 
 def test_no_file_names_a_package_index() -> None:

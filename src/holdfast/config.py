@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
 
 if TYPE_CHECKING:
+    from holdfast.memory.provider import MemoryProvider
     from holdfast.stores.store import Store
 
 FILE_NAME = "holdfast.toml"
@@ -60,6 +62,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "retention_mb": "int",
         "store": "str",
     },
+    "memory": {"external": "str"},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -72,6 +75,10 @@ _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
 }  # fmt: skip
+
+_TABLES = frozenset({"memory"})
+"""Sections that hold tables of others: the options of an external memory, under its name."""
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
 """Variables whose short names people expect, and what they set."""
@@ -116,6 +123,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The oldest sessions beyond this size may be erased; 0 keeps them."""
     store: str = ""
     """A file or a server; "" is a file in the data folder."""
+    memory: str = ""
+    """The name of the external memory, ours or one that another package registers; "" is none."""
+    memory_options: Mapping[str, Mapping[str, Any]] = {}
+    """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
     file: str = ""
 
 
@@ -141,7 +152,10 @@ def read_settings(
     """
     surroundings = os.environ if environment is None else environment
     found = settings_file(file, surroundings)
-    layers = [dict(_from_file(found)) if found else {}, _from_environment(surroundings)]
+    layers = [
+        dict(_from_file(found, surroundings)) if found else {},
+        _from_environment(surroundings),
+    ]
     layers.append({key: _Given(value, flag) for key, (flag, value) in (flags or {}).items()})
     given: dict[str, _Given] = {}
     for layer in layers:
@@ -198,7 +212,24 @@ def open_store(
     return open_at(place, profile=profile, tenant=tenant, read_only=read_only)
 
 
-def _from_file(name: str) -> Iterator[tuple[str, _Given]]:
+def external_memory(
+    settings: Settings, *, environment: Mapping[str, str] | None = None
+) -> MemoryProvider | None:
+    """Return the external memory that the settings name, for `MemoryManager`; None for none.
+
+    Raises `UnknownName`, `InvalidSetting` and `MissingExtra`; nothing is opened or asked yet.
+    """
+    if not settings.memory:
+        return None
+    from holdfast.memory.external.found import external_named  # a plain check needs no memory
+    from holdfast.memory.files.provider import memory_folder
+
+    folder = memory_folder(home_folder(environment), settings.profile)
+    options = settings.memory_options.get(settings.memory, {})
+    return external_named(settings.memory, options, folder / settings.memory)
+
+
+def _from_file(name: str, environment: Mapping[str, str]) -> Iterator[tuple[str, _Given]]:
     for section, held in _parsed(name).items():
         if section not in SECTIONS:
             raise InvalidSetting(
@@ -209,9 +240,28 @@ def _from_file(name: str) -> Iterator[tuple[str, _Given]]:
             raise InvalidSetting(f"{name}: {section}", held, f"a section: [{section}]")
         for key, value in cast("dict[str, Any]", held).items():
             origin = f"{name}: {section}.{key}"
+            if section in _TABLES and isinstance(value, dict):
+                table = _filled(value, origin, environment)
+                yield f"{section}.{key}", _Given(table, origin)
+                continue
             if key not in SECTIONS[section]:
                 raise _unknown(origin, value, key, SECTIONS[section])
             yield f"{section}.{key}", _Given(_checked(section, key, value, origin), origin)
+
+
+def _filled(value: Any, origin: str, environment: Mapping[str, str]) -> Any:
+    """Return options in which `${NAME}` is that variable: keys need not stand in a file."""
+    if isinstance(value, dict):
+        table = cast("dict[str, Any]", value)
+        return {key: _filled(one, f"{origin}.{key}", environment) for key, one in table.items()}
+    if isinstance(value, list):
+        return [_filled(one, origin, environment) for one in cast("list[Any]", value)]
+    if not isinstance(value, str):
+        return value
+    for name in _VARIABLE.findall(value):
+        if name not in environment:
+            raise InvalidSetting(origin, value, f"without ${{{name}}}, or {name} must be set")
+    return _VARIABLE.sub(lambda found: environment[found.group(1)], value)
 
 
 def _parsed(name: str) -> dict[str, Any]:
@@ -344,8 +394,18 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         retention_days=_value(given, "sessions.retention_days", 0),
         retention_mb=_value(given, "sessions.retention_mb", 0),
         store=_value(given, "sessions.store", ""),
+        memory=_value(given, "memory.external", ""),
+        memory_options=_tables(given, "memory"),
         file=file,
     )
+
+
+def _tables(given: Mapping[str, _Given], section: str) -> dict[str, Mapping[str, Any]]:
+    return {
+        key.removeprefix(f"{section}."): cast("Mapping[str, Any]", one.value)
+        for key, one in given.items()
+        if key.startswith(f"{section}.") and isinstance(one.value, dict)
+    }
 
 
 def _value(given: Mapping[str, _Given], key: str, otherwise: Any) -> Any:

@@ -14,10 +14,14 @@
     ├── StoreError         what a store of sessions refuses or cannot do; nothing was changed
     │   ├── UnknownSession     no session of that id, beginning or source id
     │   ├── AmbiguousSession   a beginning that several sessions share: which
+    │   ├── UnknownPosition    no message at that place of the session
     │   ├── Conflict           somebody else changed the session first
     │   ├── LeaseLost          the right to compact went to somebody else meanwhile
     │   ├── NothingToUndo      a session without a compaction
     │   └── StoreUnavailable   a file or server that cannot be used: where, and what to do
+    ├── MemoryRefused      what a memory file does not take; nothing was changed
+    │   └── MemoryConflict     an entry that somebody else changed first: both texts
+    ├── MemoryUnavailable  an external memory that cannot be asked now: which, and why
     ├── InvalidView        items that do not cover their log exactly once
     ├── CannotEncode       a message that a dialect has no form for
     └── CannotRepair       violations that cannot be mended without inventing content
@@ -197,6 +201,17 @@ class AmbiguousSession(StoreError):
         super().__init__(f"several sessions begin with {name!r}: {', '.join(self.found)}")
 
 
+class UnknownPosition(StoreError):
+    """No message stands there; positions are counted from 0."""
+
+    def __init__(self, session_id: str, position: int, last: int) -> None:
+        self.session_id = session_id
+        self.position = position
+        self.last = last
+        there = f"its places are m0 to m{last}; name one of them" if last >= 0 else "it is empty"
+        super().__init__(f"session {session_id} has no place m{position}: {there}")
+
+
 class Conflict(StoreError):
     """Somebody else changed the session first; read it again and decide anew."""
 
@@ -233,6 +248,61 @@ class StoreUnavailable(StoreError):
         self.what = what
         self.remedy = remedy
         super().__init__(f"{where}: {what}; {remedy}")
+
+
+class MemoryRefused(HoldfastError):
+    """What a memory file does not take; nothing was changed.
+
+    `candidates` are entries that may have been meant, or that may go: id and beginning.
+    """
+
+    def __init__(
+        self, name: str, what: str, *, remedy: str, candidates: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.what = what
+        self.remedy = remedy
+        self.candidates = tuple(candidates)
+        listed = f": {'; '.join(self.candidates)}" if candidates else ""
+        super().__init__(f"{name}: {what}; {remedy}{listed}")
+
+
+class MemoryConflict(MemoryRefused):
+    """An entry that somebody else changed or removed first; theirs is not overwritten.
+
+    `wanted` is what should have been written, `found` what is there instead, "" for nothing.
+    """
+
+    def __init__(self, name: str, entry: str, wanted: str, found: str) -> None:
+        self.entry = entry
+        self.wanted = wanted
+        self.found = found
+        became = f"now it says {_brief(found)}" if found else "it is gone"
+        super().__init__(
+            name,
+            f"{_brief(entry)} was changed meanwhile: {became}",
+            remedy=f"{_brief(wanted)} was not written; decide anew" if wanted else "decide anew",
+        )
+
+
+def _brief(text: str) -> str:
+    return repr(text if len(text) <= _BRIEF_CHARS else f"{text[:_BRIEF_CHARS]}…")
+
+
+_BRIEF_CHARS = 200
+"""Of a text that an error quotes; the attributes hold all of it."""
+
+
+class MemoryUnavailable(HoldfastError):
+    """An external memory that cannot be asked now; later it may answer again.
+
+    Neither `name` nor `what` holds an address, a key or anything that was said.
+    """
+
+    def __init__(self, name: str, what: str) -> None:
+        self.name = name
+        self.what = what
+        super().__init__(f"{name}: {what}")
 
 
 class InvalidView(HoldfastError):

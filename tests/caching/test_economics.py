@@ -13,7 +13,7 @@ from holdfast.caching.economics import (
     Rule,
     Situation,
     expected_growth,
-    expected_turns,
+    turns_expected,
     usd,
     weigh,
 )
@@ -137,7 +137,6 @@ def test_what_is_expected_lies_between_what_was_seen_and_what_is_usual(
 ) -> None:
     """And nearer to what was seen, the longer the session lasts."""
     rule = Rule(prior_turns=prior_turns, prior_tokens_per_turn=usual)
-    assert expected_turns(turns, rule) >= turns
     expected = expected_growth(turns, growth, rule)
     if turns + prior_turns:
         seen = growth if turns else usual
@@ -192,14 +191,50 @@ def test_what_cannot_shrink_is_not_tried() -> None:
     assert verdict.answer == "cannot"
 
 
-def test_small_prompts_are_left_alone() -> None:
-    """Below ten thousand tokens a call costs too little for it to matter."""
-    small = due(
-        tokens_now=9_000, tokens_after=2_000, cached_tokens=9_000, kept_prefix_tokens=0,
-        threshold_tokens=1_000, hard_tokens=20_000, remaining_turns=1_000,
+@given(st.integers(0, 10_000), st.floats(0, 1e9), st.floats(0, 1e9))
+def test_the_calls_expected_are_fewer_than_those_asked_about_and_those_that_were(
+    turns: int, one: float, other: float
+) -> None:
+    """And more calls asked about are never fewer expected."""
+    fewer, more = sorted((one, other))
+    expected = turns_expected(turns, fewer)
+    assert 0 <= expected <= min(turns, fewer + 0.5)
+    assert expected <= turns_expected(turns, more)
+
+
+def test_a_session_that_is_as_likely_as_not_to_double_has_seven_of_its_next_ten_calls() -> None:
+    """After ten calls: the first is nearly sure, the tenth a toss."""
+    assert turns_expected(10, 10) == round(sum(10 / (10 + call) for call in range(1, 11)))
+    assert turns_expected(10, 10) == 7
+
+
+def test_a_saving_that_needs_every_call_until_it_is_gone_is_not_waited_for() -> None:
+    """Five calls would pay for it and after five the prompt has grown back; as the session may end
+    before, it waits, and acts where somebody knows that they will come."""
+    near = due(
+        tokens_now=20_000, tokens_after=8_000, cached_tokens=19_500, kept_prefix_tokens=1_500,
+        turns_so_far=10, tokens_per_turn=4_000.0, threshold_tokens=10_000,
     )  # fmt: skip
-    assert weigh(small).answer == "wait"
+    total = weigh(near).sum
+    assert total is not None
+    assert 4 < total.price / total.saving_per_turn < 5
+    assert (total.turns_until_regrown, total.turns_counted) == (5, 4)
+    assert weigh(near).answer == "wait"
+    assert weigh(replace(near, remaining_turns=10)).answer == "act"
+
+
+def test_small_prompts_are_left_alone_until_a_session_has_lasted() -> None:
+    """Below twenty thousand tokens a call costs too little for it to matter in a short session."""
+    small = due(
+        tokens_now=19_000, tokens_after=4_000, cached_tokens=19_000, kept_prefix_tokens=0,
+        threshold_tokens=1_000, hard_tokens=40_000, turns_so_far=29, tokens_per_turn=600.0,
+    )  # fmt: skip
+    verdict = weigh(small)
+    assert (verdict.answer, verdict.basis) == ("wait", "size")
+    assert "30 calls" in verdict.sentence
     assert weigh(small, Rule(least_tokens=0)).answer == "act"
+    assert weigh(replace(small, tokens_now=20_000)).answer == "act"
+    assert weigh(replace(small, turns_so_far=30)).answer == "act"
 
 
 def test_a_rule_out_of_its_range_is_refused() -> None:

@@ -176,3 +176,21 @@ def test_the_address_of_another_summarizer_is_not_the_providers(
             *flags("anthropic", server, "--summarizer", summarizer, "--on-failure", "ledger"),
         )  # fmt: skip
     assert (seen.reports[0]["summary_source"]["source"] == "native") is is_asked
+
+
+@pytest.mark.usefixtures("home")
+def test_a_kept_session_is_compacted_by_its_provider_too(
+    holdfast: Any, server: ModelServer, who: str, file: Path
+) -> None:
+    """The item stands in the view as it came, and after undo nothing of it is left."""
+    (taken,) = holdfast("import", file, "--json").reports
+    session = taken["sessions"][0]["session"]
+    seen = holdfast("sessions", "compact", session, "--json", *flags(who, server))
+    (report,) = seen.reports
+    assert (seen.code, report["summary_source"]["source"]) == (0, "native"), report
+    shown = holdfast("sessions", "export", session, "--view").text
+    assert '"type":"compaction"' in shown
+    assert holdfast("sessions", "undo", session).code == 0
+    assert '"compaction"' not in holdfast("sessions", "export", session, "--view").text
+    refused = holdfast("sessions", "compact", session, "--focus", "x", *flags(who, server))
+    assert (refused.code, "exclude each other" in refused.err) == (2, True)

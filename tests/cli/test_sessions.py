@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,6 +201,10 @@ def test_recall_gives_the_bytes_of_a_session(holdfast: Any, compacted: str) -> N
     assert seen.code == 0
     assert seen.out in log
     assert holdfast("recall", shown[start : start + 13], "--session", compacted).out == seen.out
+    (told,) = holdfast("recall", shown[start : start + 13], "--json").reports
+    assert (told["reference"], told["session"]) == (shown[start : start + 13], compacted)
+    assert told["messages"] == [json.loads(line) for line in seen.out.splitlines()]
+    assert told["positions"][1] - told["positions"][0] == len(told["messages"])
 
 
 def test_recall_of_what_nobody_gave_out(holdfast: Any, talked: str) -> None:
@@ -241,7 +248,7 @@ def test_a_branch_is_drawn_below_its_parent(holdfast: Any, talked: str) -> None:
     assert [row["session"] for row in rows["sessions"]] == [talked, branch["session"]]
     wrong = holdfast("sessions", "branch", talked, "--at", 42)
     assert wrong.code == 2
-    assert "has 41 messages" in wrong.err
+    assert "its places are m0 to m41" in wrong.err
 
 
 def test_title_goal_and_pins_are_kept(holdfast: Any, talked: str) -> None:
@@ -343,8 +350,12 @@ def test_delete_by_the_settings(holdfast: Any, talked: str, tmp_path: Path) -> N
 
 
 def test_a_branch_keeps_what_it_shares_with_the_deleted(holdfast: Any, talked: str) -> None:
-    """And that is said."""
+    """And that is said; a dry run counts only what would really go."""
     (branch,) = holdfast("sessions", "branch", talked, "--at", 11, "--json").reports
+    (told,) = holdfast("sessions", "delete", talked, "--dry-run", "--json").reports
+    assert (told["messages"], told["erased"]) == (30, None)
+    seen = holdfast("sessions", "delete", talked, "--dry-run")
+    assert "1 session with 30 messages would be deleted" in seen.text
     seen = holdfast("sessions", "delete", talked, "--yes")
     assert f"stays with {branch['session']}" in seen.text
     (left,) = holdfast("sessions", "read", branch["session"], "--json").reports
@@ -354,7 +365,9 @@ def test_a_branch_keeps_what_it_shares_with_the_deleted(holdfast: Any, talked: s
 def test_a_backup_is_a_store(holdfast: Any, talked: str, tmp_path: Path) -> None:
     """It opens with --store and holds the same."""
     copy = tmp_path / "copy.db"
-    assert holdfast("sessions", "backup", copy).code == 0
+    (told,) = holdfast("sessions", "backup", copy, "--json").reports
+    assert told["file"] == str(copy)
+    assert told["bytes"] == copy.stat().st_size
     (there,) = holdfast("sessions", "list", "--store", copy, "--json").reports
     assert [row["session"] for row in there["sessions"]] == [talked]
 
@@ -383,3 +396,50 @@ def test_json_is_one_object_a_line_and_nothing_else(
         assert (seen.code, seen.err) == (0, ""), command
         (line,) = seen.out.splitlines()
         assert isinstance(json.loads(line), dict)
+
+
+def test_a_place_that_is_not_there_is_said(holdfast: Any, talked: str) -> None:
+    """Nothing changed meanwhile: there is no such message, and which there are."""
+    for command in (("pin", talked, "41"), ("branch", talked, "--at", "99")):
+        seen = holdfast("sessions", *command)
+        assert (seen.code, seen.out) == (2, b"")
+        assert "its places are m0 to m4" in seen.err
+        assert "meanwhile" not in seen.err
+
+
+def test_a_view_that_was_undone_is_called_so(holdfast: Any, compacted: str) -> None:
+    """What an undo went back behind is no step on the way to what is shown."""
+    holdfast("sessions", "undo", compacted)
+    holdfast("sessions", "compact", compacted, "--context-length", 8000, "--keep-last", 2)
+    (told,) = holdfast("sessions", "show", compacted, "--json").reports
+    assert [(step["current"], step["undone"]) for step in told["steps"]] == [
+        (False, True), (True, False),
+    ]  # fmt: skip
+    assert "undone" in holdfast("sessions", "show", compacted).text
+
+
+def test_the_goal_stands_in_the_summary(holdfast: Any, talked: str) -> None:
+    """Letter for letter, whatever the log says, also after a second compaction."""
+    goal = "Alle 41 Tests von pärser.py   laufen — ohne `sleep`"
+    holdfast("sessions", "goal", talked, goal)
+    for kept in (4, 2):
+        holdfast("sessions", "compact", talked, "--context-length", 8000, "--keep-last", kept)
+        shown = holdfast("sessions", "export", talked, "--view", "--to", "markdown").text
+        assert f"- {goal}\n" in shown
+
+
+@pytest.mark.parametrize("command", ["list", "show", "tree", "read"])
+def test_a_reader_that_went_away_ends_every_command_alike(talked: str, command: str) -> None:
+    """`holdfast sessions … | head` ends with 141, without a word."""
+    given = () if command == "list" else (talked,)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "sessions", command, *given],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    err = child.stderr.read()
+    child.stderr.close()
+    assert (child.wait(timeout=30), err) == (141, b"")

@@ -82,3 +82,28 @@ def test_a_store_in_a_folder_that_nobody_may_write_is_still_searched(
         assert seen.stderr.count("\n") == 1
         assert "cannot be written" in seen.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_doctor_says_that_nothing_can_be_written(talked: str, home: Path) -> None:
+    """A store that can only be read is no store that all is well with."""
+    folder = home / "holdfast" / "sessions"
+    folder.chmod(0o500)
+    try:
+        seen = as_others("doctor")
+    finally:
+        folder.chmod(0o700)
+    assert seen.returncode == 1
+    assert "nothing can be written" in seen.stdout
+
+
+def test_the_remedy_for_a_torn_file_leads_out_of_it(holdfast: Any, talked: str, home: Path) -> None:
+    """A backup, or SQLite's own recovery, of the file that it names."""
+    (file,) = (home / "holdfast" / "sessions").glob("*.db")
+    held = bytearray(file.read_bytes())
+    held[4096:] = bytes(len(held) - 4096)
+    file.write_bytes(held)
+    seen = holdfast("sessions", "list")
+    assert seen.code == 2
+    assert f"sqlite3 {file} .recover" in seen.err
+    assert "backup" in seen.err
+    assert "doctor" not in seen.err

@@ -21,6 +21,7 @@ from holdfast.lab.simulate import quantiles, simulate, strategies_for
 from holdfast.lab.strategies import (
     Strategy,
     append_only,
+    at_calls,
     fixed,
     masking,
     planner,
@@ -114,6 +115,18 @@ def test_the_planner_leaves_a_short_session_alone() -> None:
     """What ends soon is not compacted, whatever share of the window it has reached."""
     made = run(session(6), planner(0.1), terms(window=30_000))
     assert made.compactions == 0
+
+
+def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
+    """One before each of them and none elsewhere; chosen in hindsight they can only save."""
+    recording = session(40)
+    none = run(recording, at_calls(frozenset(), 0.1), terms())
+    assert none.bill == run(recording, append_only(), terms()).bill
+    made = run(recording, at_calls(frozenset({10, 25}), 0.1), terms())
+    assert made.compactions == 2
+    assert made.usd < none.usd
+    early = run(recording, at_calls(frozenset({1}), 0.1), terms(window=100_000))
+    assert early.compactions == 0
 
 
 def test_a_planner_that_wants_too_much_still_keeps_within_the_window() -> None:

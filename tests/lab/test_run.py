@@ -192,3 +192,30 @@ def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
         read_summary(tmp_path)
     with pytest.raises(NotReadable, match="no finished run"):
         read_run(tmp_path)
+
+
+def test_a_given_summariser_is_a_strategy_of_its_own(
+    tmp_path: Path, make_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked over its real protocol; what it invents is no fact of the view."""
+    pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")
+    pytest.importorskip("openai")
+    from holdfast.testing.model_server import ModelServer
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k-test")
+    session = make_session(turns=40)
+    record = {"id": session.id, "family": "made-up", "messages": session.messages}
+    source = tmp_path / "set.jsonl"
+    source.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    said = {"completed": [{"text": "Parts were read; src/made/up_file.py was lost.", "source": ""}]}
+    with ModelServer(json.dumps(said)) as server:
+        code = holdfast(
+            ["lab", "run", str(source), "-o", str(tmp_path / "out"), "--budgets", "20",
+             "--strategies", "holdfast,holdfast+model", "--no-drift", "--jobs", "1",
+             "--summarizer", "openai:stub", "--summarizer-url", server.openai_url]
+        )  # fmt: skip
+        assert len(server.requests) >= 1
+    assert code == 0
+    lines = {line.strategy: line for line in read_summary(tmp_path / "out").lines}
+    assert lines["holdfast+model"].counts["invented"] == 0
+    assert lines["holdfast+model"].figures["bound"].mean > 0

@@ -107,14 +107,14 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     }  # fmt: skip
     good, bad = Plain(), Bad(acts[kind])
     limits = Limits(
-        prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=0.2
+        prefetch_seconds=1.0, tool_seconds=1.0, compaction_seconds=1.0, close_seconds=1.0
     )
     manager = MemoryManager(good, bad, limits=limits)
-    for turn in range(3):
+    for turn in range(2):
         manager.turn_started(f"turn {turn}")
         begun = time.monotonic()
         found = manager.prefetch(f"turn {turn}", "s")
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 3.0
         assert f"known of turn {turn}" in found.text
         assert len(found.text) < 20_000
         assert ("bad" in (*found.late, *found.failed)) == (kind != "floods")
@@ -124,7 +124,7 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     assert manager.call("note", {"x": 1}) == "note 1"
     assert "secret words" not in str(manager.status())
     manager.close()
-    assert len(good.told) == 3
+    assert len(good.told) == 2
 
 
 def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:
@@ -228,6 +228,22 @@ def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
         if found.late:
             break
     assert "warmed words" in found.text
+
+
+def test_a_tool_call_waits_for_a_question_that_is_being_answered() -> None:
+    """Looking ahead for the next turn does not keep the model from its memory."""
+    gate = threading.Event()
+
+    class Looking(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            gate.wait(60)
+            return "x"
+
+    manager = MemoryManager(Looking())
+    manager.warm("ahead")
+    threading.Timer(0.1, gate.set).start()
+    assert manager.call("note", {"x": 2}) == "note 2"
+    manager.close()
 
 
 def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_path: Path) -> None:

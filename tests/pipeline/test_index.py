@@ -6,8 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from holdfast.pipeline.cleaning import cleaned, cleaned_call
 from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.ledger import Ledger, facts_of, update
+from holdfast.pipeline.ledger import Fact, Ledger, facts_of, update
 from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.pipeline.prune import answered_calls
 from holdfast.policy import Policy
@@ -79,6 +80,14 @@ def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
     assert [fact.kind for fact in found[:2]] == ["ask", "constraint"]
     assert [fact.at for fact in found] == sorted(fact.at for fact in found)
     assert len(log) == 41
+
+
+def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
+    """What is asked for may have room for more than the newest part tells."""
+    log = long_log()
+    readings = Readings(Estimator(), Policy())
+    found = ScannedIndex(log, whole(len(log)), readings, 100_000).facts(0, len(log))
+    assert "line_0 = 000" in {fact.text for fact in found if fact.kind == "line"}
 
 
 def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
@@ -199,4 +208,77 @@ def test_only_the_calls_that_a_message_answers_are_cleaned() -> None:
     calls = {f"c{n}": ToolCall(f"c{n}", "bash", f'{{"command": "run {n}"}}') for n in range(500)}
     message = Message("tool", (ToolResult("c7", (Text("ok"),)),), 9)
     Readings(Estimator(), Policy(), redact).facts(message, calls)
-    assert sorted(asked) == ["ok", '{"command": "run 7"}']
+    assert sorted("\n\n".join(asked).split("\n\n")) == ["ok", '{"command": "run 7"}']
+
+
+@given(log=logs())
+def test_what_is_looked_through_together_is_as_clean_as_one_by_one(
+    log: tuple[Message, ...],
+) -> None:
+    """Where nothing is found in many messages nothing is in each; where something is, each is
+    cleaned by itself.
+    """
+
+    def starred(text: str) -> str:
+        return text.replace("e", "*")
+
+    calls = answered_calls(log)
+    every = index_of(log, Readings(Estimator(), Policy(), starred)).facts(0, len(log))
+    one_by_one = [
+        fact
+        for at, message in enumerate(log)
+        for fact in facts_of(
+            cleaned(message, starred),
+            {name: cleaned_call(made, starred) for name, made in calls.get(at, {}).items()},
+        )
+    ]
+    assert every == one_by_one
+
+
+def test_a_secret_beside_clean_messages_is_hidden_and_they_stay_as_they_are() -> None:
+    """The messages around it are told in their own words, with the default redactor too."""
+    key = "ghp_" + "a1B2c3D4e5" * 4
+    rows: list[Message | ToolResult] = [user("Run both.")]
+    for command in (f"deploy --token {key}", "make test_all"):
+        rows += [assistant(call("bash", command=command)), result(f"ran {command}\nok_done yes")]
+    log = talk(*rows).messages
+    found = index_of(log, Readings(Estimator(), Policy(), Redactor())).facts(0, len(log))
+    told = msgspec.json.encode(found).decode()
+    assert key not in told
+    assert "make test_all" in told
+    assert "ok_done yes" in told
+
+
+def older(*rows: Message | ToolResult) -> list[Fact]:
+    """The facts of messages that stand before more text than is read line by line."""
+    big = (assistant(call("bash", command="cat big")), result("a b\n" * 70_000))
+    log = talk(*rows, *big).messages
+    return [fact for fact in index_of(log).facts(0, len(log)) if fact.at < len(log) - 2]
+
+
+def test_far_back_a_command_that_only_looked_tells_nothing() -> None:
+    """As a tool that reads does; unless it failed, or went elsewhere."""
+    rows: list[Message | ToolResult] = [user("Look.")]
+    for command, output in (
+        ("cat a.py", "x_1 = 1"), ("cat gone.py", "cat: gone.py: No such file or directory"),
+        ("cd src && ls", "b.py"), ("rm c.py", ""),
+    ):  # fmt: skip
+        rows += [assistant(call("bash", command=command)), result(output)]
+    told = [fact.text for fact in older(*rows)]
+    assert not any("a.py" in text for text in told)
+    assert "cat: gone.py: No such file or directory" in told
+    assert "src" in told
+    assert "c.py" in told
+
+
+def test_far_back_a_run_that_came_again_tells_what_it_did_and_not_what_it_printed() -> None:
+    """The last one tells whether it still fails."""
+    rows: list[Message | ToolResult] = [user("Test.")]
+    for n in range(3):
+        made = call("bash", command="pytest -q > log.txt")
+        rows += [assistant(made), result(f"Error: boom_{n}\nexit code 1")]
+    found = older(*rows)
+    assert [fact.text for fact in found if fact.kind == "error"] == ["Error: boom_2"]
+    assert sum(fact.kind == "command" and fact.failed for fact in found) == 3
+    assert sum(fact.kind == "file" for fact in found) == 3
+    assert list(update(Ledger(), found).errors) == ["pytest -q > log.txt"]

@@ -14,10 +14,13 @@ from holdfast.pipeline.measure import Estimator
 from holdfast.pipeline.summary import (
     SECTIONS,
     Entry,
+    Piece,
     Section,
     Summary,
+    aimed,
     focused,
     merged,
+    of_pieces,
     parse_summary,
     render_summary,
 )
@@ -87,6 +90,23 @@ def test_a_budget_for_everything_leaves_nothing_out(summary: Summary) -> None:
     assert "\n(… " not in text
 
 
+@given(summary=SUMMARIES, goal=words().filter(str.strip), budget=st.integers(120, 600))
+def test_the_goal_that_was_set_stands_first_letter_for_letter(
+    summary: Summary, goal: str, budget: int
+) -> None:
+    """Whatever else has to go; a goal too long for the room is cut, and no other entry is lost."""
+    goal = goal[:100]
+    whole = aimed(summary, goal, 10_000.0)
+    text = render_summary(whole, COUNTER, budget)
+    heading = phrases_for(summary.language).headings["goal"]
+    under = text.split(f"## {heading}\n", 1)[1].removeprefix("(… ")
+    assert "- " + goal.replace("\n", "\n  ") in under
+    assert aimed(whole, goal, 10_000.0) == whole
+    cut = aimed(summary, goal, 2.0 * len(goal) - 2).sections["goal"]
+    assert len(cut[0].text) <= max(len(goal) - 1, 16)
+    assert cut[1:] == summary.sections.get("goal", ())
+
+
 def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
     """Cut at its end where it must be."""
     rows = (Entry("light " * 40, "m1", 1.0), Entry("The heavy one " * 40, "m2", 9.0))
@@ -94,6 +114,34 @@ def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
     assert "The heavy one" in text
     assert "light" not in text
     assert text.endswith("… [m2]")
+
+
+def _long_entry(*, is_record: bool) -> Entry:
+    pieces = tuple(Piece(f"name_{n}: value {n} of many", float(n)) for n in range(10, 50))
+    return of_pieces("`make`", pieces, "m3", is_record=is_record)
+
+
+@pytest.mark.parametrize("is_record", [False, True])
+@given(budget=st.integers(60, 900))
+def test_an_entry_that_does_not_fit_gives_up_its_lightest_pieces(
+    is_record: bool, budget: int
+) -> None:
+    """An entry of many pieces is never dropped whole for a few tokens: the heaviest pieces stay,
+    in their order, under the head, and little room is left unused."""
+    entry = _long_entry(is_record=is_record)
+    shown = render_summary(Summary({"critical": (entry,)}, brief=True), COUNTER, budget)
+    kept = [n for n in range(10, 50) if f"value {n} of many" in shown]
+    assert "`make`: " in shown or "`make`:\n" in shown
+    assert kept == list(range(50 - len(kept), 50))
+    assert len(kept) == 40 or COUNTER.count(shown) > 0.6 * budget - 20
+
+
+def test_all_pieces_are_the_text_of_the_entry() -> None:
+    """Where there is room, an entry of pieces reads as its text says."""
+    for is_record in (False, True):
+        entry = _long_entry(is_record=is_record)
+        shown = render_summary(Summary({"critical": (entry,)}), COUNTER, 10_000)
+        assert entry.text.replace("\n", "\n  ") in shown
 
 
 def test_a_brief_summary_does_not_count_what_it_leaves_out() -> None:

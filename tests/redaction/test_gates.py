@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import string
 from collections import Counter
 from itertools import pairwise
 from math import isclose, log2
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from holdfast.redaction.field_values import is_unbalanced, value_at
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import is_label, is_opaque
+from holdfast.redaction.gates import random as is_random
 from holdfast.redaction.randomness import entropy, is_named, is_unspeakable, looks_random
 
 
@@ -50,6 +53,19 @@ def test_words_can_be_spoken_and_random_letters_cannot() -> None:
         assert not is_unspeakable(word)
     for letters in (b"slzpoqhnxahpmdbbqzzy", b"WXRTKPLMNBQZ", b"gacjkuuorrnpryxhwykp"):
         assert is_unspeakable(letters)
+
+
+def test_nearly_all_random_letters_are_told() -> None:
+    """Keys of letters alone are found, small, capital or both; an alphabet is none."""
+    rng = random.Random(3)
+    for alphabet in (string.ascii_lowercase, string.ascii_uppercase, string.ascii_letters):
+        for size, least in ((12, 0.85), (16, 0.93), (32, 0.96)):
+            keys = ["".join(rng.choices(alphabet, k=size)).encode() for _ in range(400)]
+            told = sum(is_unspeakable(key) or looks_random(key) for key in keys)
+            assert told >= least * len(keys), (alphabet, size)
+    assert not is_unspeakable(string.ascii_lowercase.encode())
+    assert is_random(b"slzpoqhnxahpmdbbqzzy")
+    assert not is_random(b"internationalization")
 
 
 def test_brackets_that_do_not_match_are_no_code() -> None:

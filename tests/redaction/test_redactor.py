@@ -343,3 +343,28 @@ def test_the_public_names_are_there() -> None:
     """`holdfast.redact` and `holdfast.Redactor` are the ones of this package."""
     assert holdfast.redact is redact
     assert holdfast.Redactor is Redactor
+
+
+def test_the_end_of_a_key_costs_no_more_after_a_long_word() -> None:
+    """What stands before END is read once, also where a long word ends before its line does."""
+    seconds: list[float] = []
+    for size in (500, 4_000):
+        text = ("q" * size + ".\n-----END RSA PRIVATE KEY-----\n\n") * (400_000 // size)
+        start = time.process_time()
+        assert KEYED(text) == text
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 2 * seconds[0] + 0.1
+
+
+@pytest.mark.parametrize("line", ["Encryption: none", "Comment: me", "Proc-Type: 4,ENCRYPTED"])
+def test_heads_of_keys_without_a_body_cost_in_proportion_to_their_length(line: str) -> None:
+    """Where one head follows another, none reads the rest of the text."""
+    seconds: list[float] = []
+    for size in (100_000, 400_000):
+        text = f"PuTTY-User-Key-File-3: ssh-ed25519\n{line}\n" * (size // 50)
+        start = time.process_time()
+        once = KEYED(text)
+        seconds.append(time.process_time() - start)
+        assert KEYED(once) == once
+    assert seconds[1] < 6 * seconds[0] + 0.1
+    assert seconds[1] < 1

@@ -92,3 +92,12 @@ def test_counts_are_kept() -> None:
     stream.feed(b"password=hunter2024! and token=abc123def456ghi\n")
     stream.finish()
     assert sum(stream.counts.values()) == 2
+
+
+def test_a_secret_on_every_line_is_no_reason_to_hide_the_lines() -> None:
+    """A large piece is read in blocks, each with an account of its own."""
+    line = b"2026-01-01T00:00:00Z INFO request user=jane token=Ab3dEf6hIj9lMn2pQr5t ok\n"
+    stream = KEYED.stream()
+    out = stream.feed(line * 30_000) + stream.finish()
+    assert b"[redacted:line]" not in out
+    assert out.count(b"[redacted:token:") == 30_000

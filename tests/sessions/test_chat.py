@@ -10,9 +10,11 @@ from holdfast.engine.compressor import Compressor
 from holdfast.memory.fence import TAG
 from holdfast.memory.manager import MemoryManager
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
+from holdfast.ports import SummaryRequest
 from holdfast.sessions.chat import Chat
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionInfo
+from holdfast.summarizers.callables import from_callable
 
 
 class Notes(MemoryProvider):
@@ -120,3 +122,32 @@ def test_a_session_is_taken_up_again(tmp_path: Path) -> None:
             assert {tool["name"] for tool in chat.tools()} >= {"holdfast_recall"}
             assert "no tool" in chat.call("nonsense", {})
         manager.close()
+
+
+def test_what_memory_says_before_a_compaction_reaches_the_model_that_writes(tmp_path: Path) -> None:
+    """In the request for the summary, without secrets; nothing of it without a model."""
+    asked: list[str] = []
+
+    def write(request: SummaryRequest) -> str:
+        asked.append(request.instructions)
+        return '{"goal": [{"text": "Fill the window.", "source": ""}]}'
+
+    class Telling(Notes):
+        def before_compaction(self, messages: Any) -> str:
+            super().before_compaction(messages)
+            return "the user is fond of otters; key ghp_" + "a1B2" * 9
+
+    def engine(info: SessionInfo) -> Compressor:
+        return Compressor(
+            context_length=6_000, dialect=info.dialect, summarizer=from_callable(write)
+        )
+
+    with open_store(tmp_path / "s.db") as store:
+        manager = MemoryManager(Telling())
+        with Chat(store, manager, engine=engine) as chat:
+            while not asked:
+                chat.ask("and some words to fill the window " * 20)
+                chat.reply("Understood. " * 40)
+        manager.close()
+    assert "fond of otters" in asked[0]
+    assert "a1B2a1B2" not in asked[0]

@@ -54,6 +54,18 @@ def test_the_best_place_of_a_lineage_stands_for_it(kept: Store, begin: Begin) ->
     assert mine.more > 3
 
 
+def test_within_a_session_every_place_is_a_hit(kept: Store, begin: Begin) -> None:
+    """By the filter or typed into the query; the best first, no place twice."""
+    session = begin()
+    for hits in (
+        discover(kept, "question", filters=Filters(sessions=(session.id,)), most=4),
+        discover(kept, f"question session:{session.id}", most=4),
+    ):
+        assert len({hit.position for hit in hits}) == len(hits) == 4
+        assert {hit.session for hit in hits} == {session.id}
+        assert all(hit.more == 0 for hit in hits)
+
+
 def test_what_a_compaction_folded_is_found(kept: Store, begin: Begin) -> None:
     """Folding hides a message from the model and not from a search."""
     session = begin()

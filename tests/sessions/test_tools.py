@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -178,3 +179,58 @@ def test_schemas_are_what_engines_and_servers_want() -> None:
         assert MARK in schema["description"]
         assert set(schema["parameters"]["required"]) <= set(schema["parameters"]["properties"])
     assert [tool.name for tool in TOOLS if not tool.reads] == ["holdfast_sessions_pin"]
+
+
+def test_a_search_is_narrowed_by_day_and_tool(kept: Store, begin: Begin) -> None:
+    """The same filters as the command line has."""
+    call = {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": '"grep"'}}
+    begin(
+        said("user", "where is the needle"),
+        {"role": "assistant", "content": "the needle", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a needle"},
+    )
+    library = Library(kept)
+
+    def found(**filters: str) -> bool:
+        return bool(asked(library, "search", query="needle", **filters)["hits"])
+
+    assert found(tool="shell", since="2020-01-01", until="2999-12-31T10:00")
+    assert not found(tool="browser")
+    assert not found(since="2999-01-01")
+    assert not found(until="2020-01-01")
+    today = date.today().isoformat()
+    assert found(since=today, until=today)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search", {"query": "x", "sort": "bogus"}, "relevance, newest or oldest"),
+        ("search", {"query": "x", "since": "yesterday"}, "2026-01-31"),
+        ("search", {"query": "x", "until": 7}, "2026-01-31"),
+        ("recall", {"ref": "hf-0123456789", "offset": -1}, "next"),
+    ],
+)
+def test_an_argument_that_means_nothing_is_refused(
+    kept: Store, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    """A sentence that says what can be given, and no answer to another question."""
+    done = answer(Library(kept), f"holdfast_sessions_{name}", arguments)
+    assert done.failed
+    assert said in done.text
+
+
+def test_originals_that_are_too_long_are_read_page_by_page(kept: Store, begin: Begin) -> None:
+    """`next` of one answer is the offset of the following one; together they are the whole."""
+    words = [said(("user", "assistant")[n % 2], f"{n} " + "so on " * 120) for n in range(120)]
+    session = begin(*words)
+    ref = session.compact(force=True).references[0]
+    library, pages, offset = Library(kept, session.id), [], 0
+    while offset is not None:
+        page = asked(library, "recall", ref=ref.ref, offset=offset)
+        pages.append(page["originals"])
+        offset = page.get("next")
+    assert len(pages) > 1
+    assert json.loads("".join(pages)) == session.recall(ref.ref)
+    past = {"ref": ref.ref, "offset": len("".join(pages))}
+    assert answer(library, "holdfast_sessions_recall", past).failed

@@ -76,6 +76,9 @@ def test_what_a_living_child_shares_stays_with_it(store: Store) -> None:
     branch(store, "short", "root", 2, ["s"])
     branch(store, "long", "root", 4, ["l"])
     branch(store, "deep", "long", 5, ["d"])
+    counted = [store.owned_alone(ids) for ids in (["root"], ["root", "short"], ["long", "deep"])]
+    assert counted == [1, 2, 2]
+    assert store.owned_alone(["root", "short", "long", "deep"]) == 8
     gone = store.erase(["root"])
     assert (gone.sessions, gone.messages) == (1, 1)
     assert gone.kept_for == ("deep", "long", "short")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import AmbiguousSession, Conflict, UnknownSession
+from holdfast.errors import AmbiguousSession, Conflict, UnknownPosition, UnknownSession
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView, Pin, SessionFilter
 
@@ -123,6 +123,20 @@ def test_only_the_newest_of_a_lineage_is_a_leaf(store: Store) -> None:
     assert [info.id for info in leaves] == ["helper", "other"]
 
 
+def test_the_newest_of_a_lineage_that_fits_is_listed(store: Store) -> None:
+    """A younger branch of another title, or of another agent, hides nothing."""
+    store.create(new(id="root", started=1.0, title="Parser", source="pi"))
+    store.create(new(id="same", started=2.0, title="Parser again"), parent_id="root",
+                 descent="branch")  # fmt: skip
+    store.create(new(id="else", started=3.0, title="Docs"), parent_id="same", descent="branch")
+    for wanted, found in (
+        (SessionFilter(only_leaves=True, text="parser"), ["same"]),
+        (SessionFilter(only_leaves=True, source="pi"), ["root"]),
+        (SessionFilter(only_leaves=True), ["else"]),
+    ):
+        assert [info.id for info in store.sessions(wanted).sessions] == found
+
+
 def test_a_branch_shares_its_parents_log_up_to_a_message(store: Store) -> None:
     """Both go on by themselves from there; what is shared is the parent's."""
     parent = filled(store, 5, title="T", goal="g", model="m", frame=b"f", cwd="/w")
@@ -169,7 +183,7 @@ def test_a_branch_beyond_the_log_is_refused(store: Store) -> None:
     """There is no such place."""
     parent = filled(store, 2)
     for at in (-1, 3):
-        with pytest.raises(Conflict, match="2 messages"):
+        with pytest.raises(UnknownPosition, match=f"m{at}: its places are m0 to m2"):
             store.create(new(), parent_id=parent, descent="branch", at=at)
 
 

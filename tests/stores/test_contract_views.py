@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import Conflict, InvalidView, LeaseLost, NothingToUndo
+from holdfast.errors import Conflict, InvalidView, LeaseLost, NothingToUndo, UnknownPosition
 from holdfast.report import Reference
 from holdfast.stores.store import Store
 from holdfast.stores.values import (
@@ -252,8 +252,10 @@ def test_pins_are_kept_in_order(store: Store) -> None:
     store.unpin(session_id, 2)
     assert store.pins(session_id) == (Pin(0, "b"),)
     for position in (3, -1):
-        with pytest.raises(Conflict, match="3 messages"):
+        with pytest.raises(UnknownPosition, match="m0 to m2"):
             store.pin(session_id, position)
+    with pytest.raises(UnknownPosition, match="empty"):
+        store.pin(filled(store, 0), 0)
 
 
 def test_state_is_the_last_that_was_saved(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -22,15 +23,18 @@ class Rule(Struct, frozen=True, kw_only=True):
     """A saving must be this many times the price of the compaction. Larger ones cost more in long
     sessions and need fewer compactions, each of which loses words."""
     prior_turns: int = 10
-    """A session is judged as if it had had this many turns before its first. Its own first turns
-    say too little of how long it will last; and as they read in what the task is about, too much
-    of how fast it will grow."""
+    """How fast a session grows is judged as if it had had this many turns before its first: its
+    own first turns read in what the task is about, and most sessions go on more slowly."""
     prior_tokens_per_turn: int = 500
     """How much each of those turns added to the prompt."""
     least_saving: float = 0.10
     """A compaction that removes less than this share of the prompt is not worth its breakage."""
-    least_tokens: int = 10_000
-    """Prompts below this cost too little a call to be worth it: there only the window counts."""
+    least_tokens: int = 20_000
+    """Prompts below this cost too little a call to be worth it, unless a session has lasted: every
+    family that gains on the tuning half gains from larger ones."""
+    settled_turns: int = 30
+    """From this many turns on a session is one of the long ones, and small prompts are weighed too.
+    With 20 there was a gain on the tuning half that the test half did not confirm."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -40,6 +44,7 @@ class Rule(Struct, frozen=True, kw_only=True):
             "prior_tokens_per_turn",
             "least_saving",
             "least_tokens",
+            "settled_turns",
         ):
             if not getattr(self, name) >= 0:
                 raise InvalidSetting(name, getattr(self, name), "0 or more")
@@ -100,7 +105,8 @@ class Sum(Struct, frozen=True, kw_only=True):
     turns_until_regrown: int
     """Calls until the prompt has grown back, by the growth expected; the next one is due."""
     turns_counted: int
-    """The smaller of the two."""
+    """How many of the calls until then are counted: the smaller of the two where somebody knows how
+    many are to come, otherwise `turns_expected`."""
     saving: float
     balance: float
     """`saving - price`: what acting now earns by this reckoning."""
@@ -142,9 +148,12 @@ def weigh(situation: Situation, rule: Rule | None = None) -> Verdict:
             f"{now:,} tokens are over the threshold of {situation.threshold_tokens:,}; prices are "
             f"not known, so the threshold alone decides"
         )
-    elif now < wanted.least_tokens:
+    elif now < wanted.least_tokens and situation.turns_so_far < wanted.settled_turns:
         answer, basis = "wait", "size"
-        why = f"{now:,} tokens: below {wanted.least_tokens:,} there is too little to save"
+        why = (
+            f"{now:,} tokens: below {wanted.least_tokens:,} there is too little to save before a "
+            f"session has lasted {wanted.settled_turns:,} calls"
+        )
     else:
         answer, why = _by_costs(total)
         basis = "costs"
@@ -154,9 +163,16 @@ def weigh(situation: Situation, rule: Rule | None = None) -> Verdict:
     )  # fmt: skip
 
 
-def expected_turns(turns_so_far: int, rule: Rule) -> int:
-    """Return how many calls are still to come: a session is as likely as not to double."""
-    return turns_so_far + rule.prior_turns
+def turns_expected(turns_so_far: int, within: float) -> int:
+    """Return how many of the next `within` calls a session is expected to have, never more than it
+    has had.
+
+    A session that has lasted n calls lasts t more with the chance n / (n + t): it is as likely as
+    not to double. The sum of that over the calls is n × ln(1 + within / n).
+    """
+    if turns_so_far <= 0:
+        return 0
+    return min(round(turns_so_far * math.log1p(within / turns_so_far)), turns_so_far)
 
 
 def expected_growth(turns_so_far: int, tokens_per_turn: float, rule: Rule) -> float:
@@ -177,14 +193,13 @@ def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
     summary = _summary_call(situation, prices)
     price = acting.usd + summary - waiting.usd
     per_turn = bill(prices, now, now, ttl=ttl).usd - bill(prices, after, after, ttl=ttl).usd
-    remaining = situation.remaining_turns
-    if remaining is None:
-        remaining = expected_turns(situation.turns_so_far, rule)
-    regrown = remaining
-    growth = expected_growth(situation.turns_so_far, situation.tokens_per_turn, rule)
-    if growth > 0:
-        regrown = int(max(min((now - after) / growth, 1e9), 0.0))
-    counted = max(min(remaining, regrown), 0)
+    turns, given = situation.turns_so_far, situation.remaining_turns
+    remaining = turns if given is None else given
+    growth = expected_growth(turns, situation.tokens_per_turn, rule)
+    regrown = max(min((now - after) / growth, 1e9), 0.0) if growth > 0 else float(remaining)
+    counted = turns_expected(turns, regrown)
+    if given is not None:
+        counted = max(min(given, int(regrown)), 0)
     saving = per_turn * counted
     return Sum(
         reads_lost_tokens=max(waiting.read_tokens - acting.read_tokens, 0),
@@ -195,7 +210,7 @@ def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
         price=price,
         saving_per_turn=per_turn,
         turns_remaining=remaining,
-        turns_until_regrown=regrown,
+        turns_until_regrown=int(regrown),
         turns_counted=counted,
         saving=saving,
         balance=saving - price,

@@ -25,6 +25,7 @@ COMMANDS = {
     "inspect": "Show where the context of a transcript goes.",
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
+    "memory": "List, add, edit, remove, search and restore what is remembered.",
     "plan": "Say whether to compact a transcript now, and why.",
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",

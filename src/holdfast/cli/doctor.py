@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from typing import Any
@@ -133,12 +134,23 @@ def _store(
         problems.append(str(error))
         return StoreState(place=place, profile=settings.profile, exists=False)
     problems.extend(f"{health.where}: {problem}" for problem in health.problems)
+    if health.backend == "sqlite" and not _is_writable(health.where):
+        problems.append(
+            f"{health.where}: nothing can be written, the file or its folder may not be changed; "
+            "see who owns them and whether the disk is mounted read-only, or give --home"
+        )
     if health.unindexed:
         hints.append(
             f"{health.unindexed:,} messages are not in the substring index yet; the next search "
             f"that needs it completes it"
         )
     return StoreState(place=place, profile=settings.profile, exists=True, health=health)
+
+
+def _is_writable(file: str) -> bool:
+    """Return whether SQLite could write: into the file, and new files beside it."""
+    folder = os.path.dirname(os.path.abspath(file))
+    return os.access(file, os.W_OK) and os.access(folder, os.W_OK)
 
 
 def without_password(address: str) -> str:

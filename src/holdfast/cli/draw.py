@@ -26,7 +26,13 @@ def console_for(*, stderr: bool = False) -> Console:
     """Return a console as wide as the terminal, or as COLUMNS says."""
     columns = shutil.get_terminal_size(NOT_A_TERMINAL).columns
     width = max(20, columns)
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+    return _Console(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the end of the reader come out: the command line knows what to do then."""
+        raise BrokenPipeError
 
 
 class progress_bar:  # noqa: N801 - used as a function that opens something

@@ -105,8 +105,8 @@ def _arithmetic(total: Sum) -> Table:
     grid.add_row(Text("= price", "bold"), Text(usd(total.price), "bold"), "")
     grid.add_row("saving a call", usd(total.saving_per_turn), "")
     grid.add_row("× calls", f"{total.turns_counted:,}",
-                 f"{total.turns_remaining:,} to come; the prompt has grown back after "
-                 f"{total.turns_until_regrown:,}")  # fmt: skip
+                 f"of {total.turns_until_regrown:,} until the prompt has grown back, with "
+                 f"{total.turns_remaining:,} to come")  # fmt: skip
     grid.add_row(Text("= saving", "bold"), Text(usd(total.saving), "bold"),
                  f"acts from {usd(max(total.margin * total.price, 0))} on "
                  f"({total.margin:g} × the price)")  # fmt: skip

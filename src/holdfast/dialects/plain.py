@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.dialects.jsontext import no_number, too_deep
@@ -28,29 +28,22 @@ def plain(value: Any) -> Any:
     return value if _is_plain(value) else _rebuilt(value, 0)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Any, depth: int = 0) -> bool:
     """Return whether all is plain; false also where something is wrong with it."""
-    path: list[Iterator[Any]] = [iter((value,))]
-    while path:
-        for node in path[-1]:
-            kind = type(node)
-            if kind in _PLAIN:
-                continue
-            if kind is dict:
-                for key in node:
-                    if type(key) is not str:
-                        return False
-                path.append(iter(node.values()))
-                break
-            if kind is list:
-                path.append(iter(node))
-                break
-            if kind is not float or not math.isfinite(node):
+    kind = type(value)
+    nodes: Any = value
+    if kind is dict:
+        for key in value:
+            if type(key) is not str:
                 return False
-        else:
-            path.pop()
-        if len(path) > DEEPEST:
-            raise too_deep()
+        nodes = value.values()
+    elif kind is not list:
+        return kind in _PLAIN or (kind is float and math.isfinite(value))
+    if depth > DEEPEST:
+        raise too_deep()
+    for node in nodes:  # noqa: SIM110 a generator costs more
+        if type(node) not in _PLAIN and not _is_plain(node, depth + 1):
+            return False
     return True
 
 

@@ -225,6 +225,24 @@ class Compressor(ContextEngine):
 
     # For whoever keeps the session
 
+    @property
+    def goal(self) -> str:
+        """What the session is for; every summary of ours begins with it, letter for letter."""
+        return self._here.goal
+
+    @goal.setter
+    def goal(self, text: str) -> None:
+        self._here.goal = text
+
+    @property
+    def remembered(self) -> str:
+        """What memory says to a model that writes the next summary; shown to it as data."""
+        return self._here.remembered
+
+    @remembered.setter
+    def remembered(self, text: str) -> None:
+        self._here.remembered = text
+
     def keep_with(self, keep: Callable[[Step], None]) -> None:
         """Have every compaction handed to `keep` before it is taken in.
 

@@ -95,6 +95,10 @@ class Conversation:
         self.settings = settings
         self.keep: Callable[[Step], None] | None = None
         """Called before a compaction is taken in; where it raises, nothing changes."""
+        self.goal = ""
+        """What the session is for; every summary begins with it."""
+        self.remembered = ""
+        """What memory says to whoever writes the next summary."""
         self._calibration = Calibration()
         self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
@@ -232,7 +236,7 @@ class Conversation:
             counter=settings.counter,
             redact=settings.redact,
             outside_tokens=settings.outside_tokens,
-            wish=wish,
+            wish=replace(wish, goal=self.goal, remembered=self.remembered),
         )
 
     # What a compaction made

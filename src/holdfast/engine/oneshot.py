@@ -102,9 +102,10 @@ def compress(
     view = _view(transcript.messages, log)
     counts = counter or Estimator()
     hide = redact or Redactor(RedactionPolicy(personal=False))
+    readings = Readings(counts, settings, hide, references)
     work = Work(
         log=log,
-        index=ScannedIndex(log, view, Readings(counts, settings, hide, references)),
+        index=ScannedIndex(log, view, readings, target_tokens or 0),
         view=view,
         state=rehydrated(CompactionState(), list(map(hide, carried_in(transcript.messages)))),
         policy=settings,

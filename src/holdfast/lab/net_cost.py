@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from holdfast.caching.prices import Bill, Prices, bill
-from holdfast.lab.scoring.render import agent_text, is_system, render
+from holdfast.lab.scoring.render import agent_text, is_system, render, render_all, spoken
 from holdfast.lab.scoring.score import Case
 from holdfast.lab.scoring.session import Message
 from holdfast.lab.scoring.shown import Shown
@@ -26,9 +26,9 @@ def cost_ratio(shown: Shown, case: Case, prices: Prices = DEFAULT_PRICES) -> flo
     """
     sizes = [(agent_text(message), _size(message)) for message in case.later]
     outside = sum(map(_size, filter(is_system, case.messages)))
-    same = sum(map(_size, _same_start(shown.messages, case.messages)))
-    cached = max(outside, same)
-    with_it = _rest(cached, max(outside + shown.tokens, cached), sizes, prices)
+    same = len(render_all(spoken(_same_start(shown.messages, case.messages))))
+    cached = outside + int(shown.tokens * same / max(len(shown.text), 1))
+    with_it = _rest(cached, outside + shown.tokens, sizes, prices)
     without = outside + case.tokens
     base = _rest(without, without, sizes, prices)
     return with_it.usd / base.usd if base.usd else None

@@ -10,6 +10,9 @@ Part: TypeAlias = Literal["cut", "drift", "own"]
 """`cut`: at a share of the session; `drift`: the last cut after several compactions; `own`: where
 the agent of the session compacted itself."""
 
+_OVER = 1.05
+"""Tokens are estimates: a view may take a twentieth more than it was allowed."""
+
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of `rows.jsonl`. Of `failed` ones there are no figures."""
@@ -43,3 +46,8 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def used(self) -> float:
         """Tokens taken, as a share of the budget that was asked for."""
         return self.tokens / max(int(self.tokens_before * self.budget), 1)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it took more than it was allowed."""
+        return self.tokens > _OVER * self.allowed

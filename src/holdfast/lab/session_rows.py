@@ -59,19 +59,23 @@ def session_rows(session: Session, elsewhere: Elsewhere, terms: Terms) -> list[R
 
 def _cut_rows(session: Session, case: Case, archive: Archive, terms: Terms) -> Iterator[Row]:
     """Yield the rows of a cut. Where Holdfast goes over, the others get as much as it took."""
-    free: dict[str, Shown] = {}
+    free: dict[str, Row] = {}
     before = rules_broken(case.messages)
     for budget in sorted({*terms.budgets, *terms.peer_budgets}):
         allowed = int(case.tokens * budget)
         for name, way in terms.ways.items():
             if budget not in (terms.peer_budgets if way.kind == "peer" else terms.budgets):
                 continue
-            shown = free.get(name) or _timed(partial(way.shrink, case.messages, allowed))
-            if not way.keeps_budget:
-                free[name] = shown
+            if name in free:  # it takes what it takes, whatever the budget
+                yield replace(free[name], budget=budget, allowed=allowed)
+                continue
+            shown = _timed(partial(way.shrink, case.messages, allowed))
             row = _row(session, case, archive, terms, "cut", name, shown,
                        budget=budget, allowed=allowed)  # fmt: skip
-            yield replace(row, violations=_violations(way, shown, case, before, budget, terms))
+            row = replace(row, violations=_violations(way, shown, case, before, budget, terms))
+            yield row
+            if not way.keeps_budget:
+                free[name] = row
             if name == OURS and not shown.failed:
                 allowed = max(allowed, shown.tokens)
 

@@ -73,6 +73,21 @@ def planner(start: float, rule: Rule | None = None) -> Strategy:
     )  # fmt: skip
 
 
+def at_calls(calls: frozenset[int], threshold: float) -> Strategy:
+    """Return the strategy that compacts before the calls that are named, by their number from 0.
+
+    The budgets are those of a compaction at a share of the window; below that share it does
+    nothing. For looking back: no strategy knows beforehand which calls they are.
+    """
+    policy = _policy_at(threshold)
+    return Strategy(
+        "in hindsight",
+        lambda recording, terms: _Compacting(
+            recording, policy, terms, lambda budget, terms: _AtCalls(calls)
+        ),
+    )
+
+
 def _policy_at(threshold: float) -> Policy:
     return Policy(threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0)
 
@@ -120,6 +135,17 @@ class _BySize:
     def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
         del after_tokens, kept_tokens
         return moment.prompt.tokens >= self._threshold
+
+
+class _AtCalls:
+    """A compaction is due at calls that somebody chose."""
+
+    def __init__(self, calls: frozenset[int]) -> None:
+        self._calls = calls
+
+    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
+        del after_tokens, kept_tokens
+        return moment.calls in self._calls
 
 
 class _ByCosts:

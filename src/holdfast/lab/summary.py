@@ -15,7 +15,6 @@ from holdfast.lab.ways.registry import BASE
 USED, OVER, COST, SPEED = "used", "over", "cost", "ms per 100K"
 FIGURES = (*RATES, USED, OVER, COST, SPEED)
 LESS_IS_BETTER = frozenset({"stale", OVER, COST, SPEED})
-_OVER = 1.05
 _TOKENS = 100_000
 
 
@@ -91,7 +90,7 @@ def _by_session(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
     cuts: dict[str, list[dict[str, float | None]]] = defaultdict(list)
     for row in rows:
         if not row.failed:
-            cuts[row.session].append(_values(row))
+            cuts[row.session].append(values_of(row))
     found: dict[str, dict[str, float]] = {}
     for session, values in cuts.items():
         means = {name: mean([value[name] for value in values]) for name in FIGURES}
@@ -99,11 +98,12 @@ def _by_session(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _values(row: Row) -> dict[str, float | None]:
+def values_of(row: Row) -> dict[str, float | None]:
+    """Return the figures of a row; None where there was nothing to hold."""
     return {
         **{name: row.rates.get(name) for name in RATES},
         USED: row.used,
-        OVER: float(row.tokens > _OVER * row.allowed),
+        OVER: float(row.is_over),
         COST: row.cost,
         SPEED: row.cpu_ms / row.tokens_before * _TOKENS if row.tokens_before else None,
     }

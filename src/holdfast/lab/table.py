@@ -63,9 +63,11 @@ def _row(line: Line) -> str:
 
 
 def cell(found: Estimate | None) -> str:
-    """Return a mean with its interval."""
+    """Return a mean with its interval; one session has none."""
     if found is None:
         return "–"
+    if found.sessions == 1:
+        return short(found.mean)
     return f"{short(found.mean)} ({short(found.low)}–{short(found.high)})"
 
 

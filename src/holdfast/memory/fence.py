@@ -28,8 +28,12 @@ def fenced(text: str) -> str:
     """Return a text in its fence; what looks like a fence inside cannot end it. Empty for none."""
     if not text.strip():
         return ""
-    inner = _FENCE.sub(lambda found: found.group().replace("<", "&lt;"), text)
-    return f"<{TAG}>\n{NOTE}\n\n{inner}\n</{TAG}>"
+    return f"<{TAG}>\n{NOTE}\n\n{without_marks(text)}\n</{TAG}>"
+
+
+def without_marks(text: str) -> str:
+    """Return a text in which what looks like a fence is plain text; nothing is left out."""
+    return _FENCE.sub(lambda found: found.group().replace("<", "&lt;"), text)
 
 
 def without_fenced(text: str) -> str:

@@ -19,6 +19,8 @@ from holdfast.memory.scaffolding import users_words
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
 
+_ASKED = 4
+"""Questions that may wait for a provider; where it hangs, the next one is late at once."""
 _CUT = "\n[… {} more characters were left out]"
 
 
@@ -62,7 +64,7 @@ class _Seat:
         self.provider = provider
         self.standing = Standing()
         self.told = Lane(f"holdfast-memory-{provider.name}-told", limits.queued)
-        self.asked = Lane(f"holdfast-memory-{provider.name}-asked", 1)
+        self.asked = Lane(f"holdfast-memory-{provider.name}-asked", _ASKED)
         self.warm: Ticket[str] | None = None
 
     def can(self, method: str) -> bool:

@@ -187,16 +187,26 @@ def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
 
 def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     """Return the tokens for the tail, its ceiling, and the summary."""
-    policy, budget = work.policy, work.budget
-    content = max(before - fixed - budget.tail_tokens, 0)
-    summary = max(int(content * policy.summary_ratio), budget.summary_min_tokens)
-    summary = min(summary, budget.summary_max_tokens)
+    budget = work.budget
     if budget.target_tokens is None:
-        return budget.tail_tokens, budget.ceiling_tokens, summary
+        content = before - fixed - budget.tail_tokens
+        return budget.tail_tokens, budget.ceiling_tokens, _summary_tokens(work, content)
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
-    summary = max(min(summary, int(room * _SUMMARY_SHARE)), _least_summary(work))
+    most = int(room * _SUMMARY_SHARE)
+    summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
+    summary = max(summary, _least_summary(work))
     tail = max(room - summary, 1)
     return tail, tail, summary
+
+
+def _summary_tokens(work: Work, content: int) -> int:
+    """Return the room for a summary of so many tokens; what an earlier one says counts in full."""
+    older = 0
+    if work.state.carried is not None:
+        at = [index for index, message in enumerate(work.log) if message.origin == "summary"]
+        older = min(sum(work.costs[index] for index in at), max(content, 0))
+    wanted = older + int(max(content - older, 0) * work.policy.summary_ratio)
+    return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
 
 
 def _least_summary(work: Work) -> int:

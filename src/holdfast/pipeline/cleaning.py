@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from msgspec.structs import replace
 
 from holdfast.ports import Redact
@@ -20,6 +22,32 @@ def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
         return message
     return replace(message, parts=parts)
+
+
+def words_of(message: Message, calls: Mapping[str, ToolCall]) -> list[str]:
+    """Return all that `cleaned` looks at of a message, but not its calls, and the arguments of
+    the calls that it answers.
+    """
+    found: list[str] = []
+    for part in message.parts:
+        if type(part) is ToolResult and part.call_id in calls:
+            found.append(calls[part.call_id].arguments)
+        if type(part) is not ToolCall:
+            found.extend(_words(part))
+    return found
+
+
+def _words(part: Part) -> Iterator[str]:
+    match part:
+        case Text(text=text):
+            yield text
+        case ToolCall(arguments=arguments):
+            yield arguments
+        case ToolResult(parts=inner):
+            for one in inner:
+                yield from _words(one)
+        case _:
+            pass
 
 
 def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:

@@ -27,7 +27,7 @@ from holdfast.pipeline.ledger import (
 )
 from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.summary import Summary, focused, merged
+from holdfast.pipeline.summary import Summary, aimed, focused
 from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
@@ -160,15 +160,18 @@ def _summary(todo: Plan, checked: Checked | None) -> tuple[Summary, int]:
         shown_terms=_shown_terms(todo),
         focus=work.wish.focus,
         brief=work.is_brief,
+        carried=work.state.carried,
     )
     summary, patched = summarise(todo.told, around), 0
-    if work.state.carried is not None:
-        summary = merged(work.state.carried, summary)
     prose = work.state.prose if checked is None else checked.summary
     if prose is not None:
         patched = patched_by(prose, summary)
         summary = joined(prose, summary, around.room_chars)
-    return (focused(summary, work.wish.focus) if work.wish.focus else summary), patched
+    if work.wish.focus:
+        summary = focused(summary, work.wish.focus)
+    if work.wish.goal:
+        summary = aimed(summary, work.wish.goal, around.room_chars)
+    return summary, patched
 
 
 def _live_asks(todo: Plan) -> frozenset[str]:

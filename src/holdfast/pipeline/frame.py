@@ -29,6 +29,8 @@ SUMMARY_BRIEF = (
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
+_STARTS = frozenset("[T")
+"""With what our own words begin, and those of other compressors."""
 _DIGEST = "[holdfast digest"
 _DUPLICATE = "[holdfast duplicate"
 _PLACEHOLDER = "[holdfast placeholder"
@@ -144,7 +146,7 @@ def _recognised(message: Message) -> Message:
     if isinstance(first, ToolResult):
         parts = first.parts
         first = parts[0] if parts else None
-    if not isinstance(first, Text) or len(parts) > 1 or first.text[:1] not in ("[", "T"):
+    if not isinstance(first, Text) or len(parts) > 1 or first.text[:1] not in _STARTS:
         return message
     origin = origin_of(first.text)
     if not in_result and origin != "placeholder":
@@ -155,7 +157,7 @@ def _recognised(message: Message) -> Message:
 def carried_summary(message: Message) -> str | None:
     """Return the body of the summary that a message is or carries, None where there is none."""
     first = _first_text(message)
-    if first is None or first.text[:1] not in ("[", "T"):
+    if first is None or first.text[:1] not in _STARTS:
         return None
     return summary_body(first.text)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.breakdown import by_category
-from holdfast.pipeline.cleaning import cleaned, cleaned_call
+from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
 from holdfast.pipeline.ledger import (
     KEPT_RULES,
     Fact,
@@ -35,6 +35,12 @@ _CLEARLY_LESS = 8
 _LINES_OF_CHARS = 240_000
 """So much at the end of a log is read line by line for a single run; of what is older only what
 was asked, done, and went wrong. Twice as much finds a hundredth more."""
+_LINES_PER_TOKEN = 20
+"""Where a large size was asked for, so many characters for each of its tokens: the room of a
+summary that could hold more than the end of the log is not left empty."""
+_TOGETHER_CHARS = 16_000
+"""So much text is looked through for secrets at once: where there is one, it is looked through
+again, message by message."""
 _STRETCH = 500
 _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
@@ -62,7 +68,7 @@ class Readings(Struct, frozen=True):
         The words are cleaned before they are read: what makes a secret one may stand beside it.
         Of calls only those that are answered here are read.
         """
-        if self.redact is str:
+        if self.redact is str or self.is_clean([(message, calls)]):
             return facts_of(message, calls)
         answered = {
             part.call_id: cleaned_call(calls[part.call_id], self.redact)
@@ -70,6 +76,14 @@ class Readings(Struct, frozen=True):
             if type(part) is ToolResult and part.call_id in calls
         }
         return facts_of(cleaned(message, self.redact, calls=False), answered)
+
+    def is_clean(self, rows: Iterable[tuple[Message, Mapping[str, ToolCall]]]) -> bool:
+        """Return whether messages, and the calls that they answer, hold no secret.
+
+        They are looked through together, as most hold none: false may also be said of clean ones.
+        """
+        text = "\n\n".join([words for message, calls in rows for words in words_of(message, calls)])
+        return self.redact(text) == text
 
     def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
         """Return what pruning needs of a result, without the secrets that a digest would show."""
@@ -151,13 +165,18 @@ class LogIndex(Protocol):
 class ScannedIndex:
     """The index of a log that is read for one run: each thing is found when it is asked for."""
 
-    def __init__(self, log: Sequence[Message], view: View, readings: Readings) -> None:
+    def __init__(
+        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0
+    ) -> None:
         self.costs = Costs(log, readings.counter)
+        self._lines_of = max(_LINES_OF_CHARS, _LINES_PER_TOKEN * target_tokens)
         self.groups = Groups(log)
         self.anchors = Anchors(log)
         self._log = log
         self._prepared: dict[int, dict[str, Prepared]] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
+        self._clean: set[int] = set()
+        """Messages that are known to hold no secret."""
         self._view = view
         self._readings = readings
 
@@ -172,34 +191,43 @@ class ScannedIndex:
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
         lines_from = self._lines_from(start, stop)
+        self._look_through(lines_from, stop)
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
-        return [*self._older(start, lines_from), *newer]
+        if lines_from == start:
+            return newer
+        return [*self._older(start, lines_from, newer), *newer]
 
-    def _older(self, start: int, stop: int) -> list[Fact]:
+    def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
 
-        It is read from its end: what a ledger lets go for newer rules is not looked for.
+        It is read from its end: what a ledger lets go for newer rules, and what a command printed
+        that ran again, is not looked for.
         """
+        log, calls, redact = self._log, self._calls, self._readings.redact
+        ran = {fact.key for fact in newer if fact.kind == "command"}
         rules: set[str] = set()
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
-            stretch = range(max(start, last - _STRETCH), last)
-            found.append(self._quickly(stretch, rules=len(rules) < KEPT_RULES))
-            rules.update([fact.text for fact in found[-1] if fact.kind == "constraint"])
+            stretch: list[Sequence[Fact]] = []
+            for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
+                given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
+                if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
+                    stretch.append(facts)
+                    ran.update([fact.key for fact in facts if fact.kind == "command"])
+                    rules.update([fact.text for fact in facts if fact.kind == "constraint"])
+            together = [fact for facts in reversed(stretch) for fact in facts]
+            found.append(without_secrets(together, redact))
         return [fact for facts in reversed(found) for fact in facts]
 
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order, without their lines and rules."""
-        return list(self._quickly(positions, rules=False))
-
-    def _quickly(self, positions: Iterable[int], *, rules: bool) -> Sequence[Fact]:
         log, calls = self._log, self._calls
         found = [
             fact
             for at in positions
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=False)
         ]
-        return without_secrets(found, self._readings.redact)
+        return list(without_secrets(found, self._readings.redact))
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
@@ -222,11 +250,25 @@ class ScannedIndex:
                     pass
         return found
 
+    def _look_through(self, start: int, stop: int) -> None:
+        """Note which messages of a stretch hold no secret, many at once."""
+        log, calls, chars = self._log, self._calls, 0
+        some: list[int] = []
+        for at in range(start, stop) if stop - start > 1 else ():
+            some.append(at)
+            chars += text_length(log[at])
+            if chars > _TOGETHER_CHARS or at == stop - 1:
+                rows = [(log[one], calls.get(one, _NO_CALLS)) for one in some]
+                if self._readings.is_clean(rows):
+                    self._clean.update(some)
+                some, chars = [], 0
+
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
         if found is None:
-            calls = self._calls.get(at, _NO_CALLS)
-            found = self._facts[at] = self._readings.facts(self._log[at], calls)
+            message, calls = self._log[at], self._calls.get(at, _NO_CALLS)
+            read = facts_of if at in self._clean else self._readings.facts
+            found = self._facts[at] = read(message, calls)
         return found
 
     def _lines_from(self, start: int, stop: int) -> int:
@@ -234,7 +276,7 @@ class ScannedIndex:
         read = 0
         for at in range(stop - 1, start - 1, -1):
             read += text_length(self._log[at])
-            if read > _LINES_OF_CHARS:
+            if read > self._lines_of:
                 return at + 1
         return start
 

@@ -146,7 +146,10 @@ class Costs:
             message = log[index]
             name = category(message)
             if in_bulk and index not in known:
-                bulk.setdefault(name, _Bulk()).take(message, self._counter)
+                gathered = bulk.get(name)
+                if gathered is None:
+                    gathered = bulk[name] = _Bulk()
+                gathered.take(message, self._counter)
             else:
                 totals[name] = totals.get(name, 0) + self[index]
         for name, gathered in bulk.items():
@@ -167,12 +170,21 @@ class _Bulk:
     def take(self, message: Message, counter: TokenCounter) -> None:
         """Add a message."""
         self._flat += MESSAGE_OVERHEAD_TOKENS
+        texts, chars = self._texts, 0
         for part in message.parts:
-            if type(part) is Text:
-                self._texts.append(part.text)
-                self._chars += len(part.text)
+            inner: Part = part
+            if type(part) is ToolResult and len(part.parts) == 1:
+                inner = part.parts[0]
+            if type(inner) is Text:
+                texts.append(inner.text)
+                chars += len(inner.text)
+            elif type(inner) is ToolCall:
+                self._flat += TOOL_CALL_OVERHEAD_TOKENS
+                texts += (inner.name, inner.arguments)
+                chars += len(inner.name) + len(inner.arguments)
             else:
                 self._part(part, counter)
+        self._chars += chars
         if self._chars > _BULK_CHARS:
             self._flush(counter)
 

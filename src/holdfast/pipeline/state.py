@@ -56,4 +56,8 @@ def rehydrated(state: CompactionState, carried: Sequence[str]) -> CompactionStat
 
 def carried_in(log: Sequence[Message]) -> list[str]:
     """Return the bodies of the summaries that messages are or carry, in order."""
-    return [body for message in log if (body := carried_summary(message)) is not None]
+    return [
+        body
+        for message in log
+        if message.role != "tool" and (body := carried_summary(message)) is not None
+    ]

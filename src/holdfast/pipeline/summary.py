@@ -39,14 +39,18 @@ _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 190.0, "constraints": 125.0, "pending": 150.0, "blocked": 105.0, "task": 150.0,
+    "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
     "files": 115.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
     "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""
+_GOAL_WEIGHT = 1_000.0
+"""Above everything that is found in a log."""
 _LEAST_ENTRY_CHARS = 16
 _ENTRY_CHARS = 10
 """Mark, brackets and line break around an entry."""
+_PIECE_CHARS = 3
+"""Line break and indent before a piece, or what stands between two fields."""
 _HEADING_CHARS = 32
 _LEAST_TOKENS_PER_CHAR = 1 / 128
 """The longest entry of a vocabulary."""
@@ -60,12 +64,25 @@ _FOCUS_WEIGHT = 120.0
 """Lifts an entry on the topic above what is ranked and below the task itself (200)."""
 
 
+class Piece(Struct, frozen=True, gc=False):
+    """A line or a field of an entry, which may go without the others."""
+
+    text: str
+    weight: float
+
+
 class Entry(Struct, frozen=True, gc=False):
     """One line of a section; `source` is the label of the message that it comes from."""
 
     text: str
     source: str = ""
     weight: float = 1.0
+    """That of its heaviest piece, where it has pieces."""
+    head: str = ""
+    pieces: tuple[Piece, ...] = ()
+    """What it is made of under its head, where that may go one by one."""
+    is_record: bool = False
+    """Whether the pieces are fields, which stand on one line."""
 
 
 class Summary(Struct, frozen=True):
@@ -79,29 +96,64 @@ class Summary(Struct, frozen=True):
     """Whether it leaves out what only counts what was left out."""
 
 
-_Row: TypeAlias = tuple[Section, int, Entry]
+_Row: TypeAlias = tuple[Section, int, int, Entry, float]
+"""Section, place in it, which piece (-1 for all of an entry), the entry, the weight."""
+_Chosen: TypeAlias = dict[Section, dict[int, list[int]]]
+"""By section and place the pieces that are shown; none where an entry has no pieces."""
+
+
+def of_pieces(
+    head: str, pieces: tuple[Piece, ...], source: str = "", *, is_record: bool = False
+) -> Entry:
+    """Return an entry of several lines under a head, or of fields on one line."""
+    text = _composed(head, [piece.text for piece in pieces], is_record=is_record)
+    weight = max([piece.weight for piece in pieces])
+    return Entry(text, source, weight, head, pieces, is_record)
+
+
+def _composed(head: str, texts: Sequence[str], *, is_record: bool) -> str:
+    if is_record:
+        return f"{head}: {_as_record(texts)}"
+    if not head:
+        return "\n".join(texts)
+    return f"{head}: {texts[0]}" if len(texts) == 1 else f"{head}:\n" + "\n".join(texts)
+
+
+def _as_record(texts: Sequence[str]) -> str:
+    """Return fields on one line; those of one name stand together."""
+    values: dict[str, list[str]] = {}
+    for text in texts:
+        name, mark, value = text.partition(": ")
+        values.setdefault(name if mark else "", []).append(value if mark else name)
+    return "; ".join(
+        f"{name}: {', '.join(found)}" if name else ", ".join(found)
+        for name, found in values.items()
+    )
 
 
 def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) -> str:
     """Return the summary as Markdown within `budget_tokens`.
 
-    Entries are left out by weight, lightest first, and a section says how many it left out. Every
-    section has its heading, unless the headings would take too much of the budget: then only
-    those that hold something. The heaviest entry is always there, cut where it must be.
+    Entries, and pieces of entries, are left out by weight, lightest first, and a section says how
+    many entries it left out. Every section has its heading, unless the headings would take too
+    much of the budget: then only those that hold something. The heaviest entry is always there,
+    cut where it must be.
     """
     headings = counter.count(_rendered(summary, {}, keep_empty=True))
     keep_empty = headings * _HEADINGS_SHARE <= budget_tokens
     rows = _ranked(summary)
-    per_char = _tokens_per_char(rows, counter)
+    per_char = _tokens_per_char(summary, counter)
     room = float(budget_tokens - (headings if keep_empty else 0))
-    text, tokens = "", budget_tokens + 1
+    text, tokens, was = "", budget_tokens + 1, _Chosen()
     for number in range(_ROUNDS):
         chosen = _within_budget(rows, room / per_char, charge_headings=not keep_empty)
-        text = _rendered(summary, chosen, keep_empty=keep_empty)
-        tokens = counter.count(text)
+        if chosen != was or not chosen:
+            text = _rendered(summary, chosen, keep_empty=keep_empty)
+            tokens = counter.count(text)
+            was = chosen
         if tokens <= budget_tokens:
             return text
-        if sum(map(len, chosen.values())) == 1:
+        if sum(max(len(pieces), 1) for one in chosen.values() for pieces in one.values()) == 1:
             break
         room -= (tokens - budget_tokens) * _OVERSHOOT + number
     return _squeezed(summary, rows[0], counter, budget_tokens) if rows else text
@@ -112,11 +164,12 @@ def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens:
 
     Only where not even that fits, in a budget of a few tokens, the text is cut as it is.
     """
-    section, _, entry = row
+    section, _, _, entry, _ = row
     words = entry.text
     while True:
-        alone = replace(summary, sections={section: (replace(entry, text=words),)}, brief=True)
-        text = _rendered(alone, {section: [0]}, keep_empty=False)
+        cut = Entry(words, entry.source)
+        alone = replace(summary, sections={section: (cut,)}, brief=True)
+        text = _rendered(alone, {section: {0: []}}, keep_empty=False)
         tokens = counter.count(text)
         if tokens <= budget_tokens or len(words) <= _LEAST_ENTRY_CHARS:
             break
@@ -199,60 +252,87 @@ def _section_of(heading: str) -> Section:
 
 
 def _ranked(summary: Summary) -> list[_Row]:
-    """Return all entries with their section and place in it, heaviest first, newest first."""
-    rows: list[_Row] = [
-        (section, index, entry)
-        for section in SECTIONS
-        for index, entry in enumerate(summary.sections.get(section, ()))
-    ]
-    rows.sort(key=lambda row: (-row[2].weight, -row[1]))
+    """Return all entries and pieces with section and place in it, heaviest first, newest first.
+
+    Lines go one by one; fields share their head, so those of one entry follow each other.
+    """
+    rows: list[_Row] = []
+    for section in SECTIONS:
+        for index, entry in enumerate(summary.sections.get(section, ())):
+            if not entry.pieces:
+                rows.append((section, index, -1, entry, entry.weight))
+                continue
+            # what lifts an entry, as a focus does, lifts all its lines
+            lift = entry.weight - max([piece.weight for piece in entry.pieces])
+            for number, piece in enumerate(entry.pieces):
+                weight = entry.weight if entry.is_record else piece.weight + lift
+                rows.append((section, index, number, entry, weight))
+    rows.sort(key=_heaviest_first)
     return rows
 
 
-def _tokens_per_char(rows: Sequence[_Row], counter: TokenCounter) -> float:
+def _heaviest_first(row: _Row) -> tuple[float, int, float]:
+    _, index, number, entry, weight = row
+    return -weight, -index, 0.0 if number < 0 else -entry.pieces[number].weight
+
+
+def _tokens_per_char(summary: Summary, counter: TokenCounter) -> float:
     """Return what a character of the entries costs; they are measured as one text."""
-    text = "\n".join([entry.text for _, _, entry in rows])
+    text = "\n".join([entry.text for rows in summary.sections.values() for entry in rows])
     return max(counter.count(text) / len(text), _LEAST_TOKENS_PER_CHAR) if text else 1.0
 
 
-def _within_budget(
-    rows: Sequence[_Row], room_chars: float, *, charge_headings: bool
-) -> dict[Section, list[int]]:
-    """Return which entries of each section fit, heaviest first, in their own order."""
-    chosen: dict[Section, list[int]] = {}
-    for section, index, entry in rows:
+def _within_budget(rows: Sequence[_Row], room_chars: float, *, charge_headings: bool) -> _Chosen:
+    """Return which entries and pieces of each section fit, heaviest first, in their own order."""
+    chosen: _Chosen = {}
+    for section, index, number, entry, _ in rows:
         if chosen and room_chars < _LEAST_ENTRY_CHARS:
             break
-        cost = len(entry.text) + len(entry.source) + _ENTRY_CHARS
+        is_new = section not in chosen or index not in chosen[section]
+        if number < 0:
+            cost = len(entry.text)
+        else:
+            cost = len(entry.pieces[number].text) + _PIECE_CHARS + is_new * len(entry.head)
+        if is_new:
+            cost += len(entry.source) + _ENTRY_CHARS
         if charge_headings and section not in chosen:
             cost += _HEADING_CHARS
         if cost <= room_chars or not chosen:
             room_chars -= cost
-            chosen.setdefault(section, []).append(index)
-    for indices in chosen.values():
-        indices.sort()
+            pieces = chosen.setdefault(section, {}).setdefault(index, [])
+            if number >= 0:
+                pieces.append(number)
     return chosen
 
 
-def _rendered(summary: Summary, chosen: dict[Section, list[int]], *, keep_empty: bool) -> str:
+def _rendered(summary: Summary, chosen: _Chosen, *, keep_empty: bool) -> str:
     phrases = phrases_for(summary.language)
     blocks: list[str] = []
     for section in SECTIONS:
         entries = summary.sections.get(section, ())
-        indices = chosen.get(section, [])
-        if not indices and not keep_empty:
+        shown = chosen.get(section, {})
+        if not shown and not keep_empty:
             continue
         lines = [f"## {phrases.headings[section]}"]
-        if len(indices) < len(entries) and indices and not summary.brief:
-            lines.append(f"(… {len(entries) - len(indices)} more in the originals)")
-        first = _first_number(summary, len(indices))
+        if len(shown) < len(entries) and shown and not summary.brief:
+            lines.append(f"(… {len(entries) - len(shown)} more in the originals)")
+        first = _first_number(summary, len(shown))
         lines.extend(
-            _line(section, number, entries[index]) for number, index in enumerate(indices, first)
+            _line(section, number, _with_pieces(entries[index], shown[index]))
+            for number, index in enumerate(sorted(shown), first)
         )
-        if not indices:
+        if not shown:
             lines.append(phrases.none)
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _with_pieces(entry: Entry, numbers: list[int]) -> Entry:
+    """Return an entry with the pieces that are shown, in their own order."""
+    if len(numbers) == len(entry.pieces):
+        return entry
+    texts = [entry.pieces[number].text for number in sorted(numbers)]
+    return Entry(_composed(entry.head, texts, is_record=entry.is_record), entry.source)
 
 
 def _first_number(summary: Summary, shown: int) -> int:
@@ -280,6 +360,18 @@ def focused(summary: Summary, topic: str) -> Summary:
 
     sections = {name: tuple(map(weighed, rows)) for name, rows in summary.sections.items()}
     return replace(summary, sections=sections)
+
+
+def aimed(summary: Summary, goal: str, room_chars: float) -> Summary:
+    """Return the summary with the goal that somebody set, letter for letter, before the others.
+
+    It is there whatever else goes; one that would take more than half of the room is cut.
+    """
+    most = max(int(room_chars / 2), _LEAST_ENTRY_CHARS)
+    text = goal if len(goal) <= most else f"{goal[: most - 1]}…"
+    others = (entry for entry in summary.sections.get("goal", ()) if entry.text != text)
+    entries = (Entry(text, weight=_GOAL_WEIGHT), *others)
+    return replace(summary, sections={**summary.sections, "goal": entries})
 
 
 def merged(older: Summary, newer: Summary) -> Summary:

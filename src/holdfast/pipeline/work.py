@@ -24,6 +24,10 @@ class Wish(Struct, frozen=True, kw_only=True):
     above: int | None = None
     """Fold everything before this log position."""
     focus: str = ""
+    goal: str = ""
+    """What the session is for, in the words of whoever set it; every summary begins with it."""
+    remembered: str = ""
+    """What memory has to say to whoever writes the summary; a model is shown it, as data."""
     pinned: frozenset[int] = frozenset()
     keeps_head: bool = True
     """Whether the first compaction keeps the messages after the system prompt."""

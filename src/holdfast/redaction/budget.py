@@ -1,73 +1,105 @@
-"""How many tries may fail on a line before the whole line is hidden."""
+"""How much a search may cost before what it reads is hidden as a whole."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
 from holdfast.redaction.span import LINE, Span
 
-RESERVE = 8192
-"""Failed tries that a text may have beyond what its length gives, over all of its lines. The most
-that any file of 52 MB of Python source and 18 MB of sessions and tool outputs has is 81."""
-RESERVE_OF_FIELDS = 4096
-"""The same for fields, of which one try costs twice as much."""
+BASE = 2_200_000
+"""What a text may cost beyond its length. A byte pays for 0.1 µs of work, so a text of 1 MB may
+cost a third of a second; ordinary text costs less than a tenth of that."""
 FREE = 32
 """Failed tries that any line may have. A text with no more of them needs no count by line."""
-MANY = 12_288
-BYTES_A_SECRET = 256
-"""So many secrets a text may have, and one more for so many bytes of it: each costs 20 to 40 µs."""
-ANY = 1 << 62
 BLOCK = 4096
-"""Lines of a text that has used up its reserve are hidden in blocks of so many bytes."""
+"""Lines of a text that has cost too much are hidden in blocks of so many bytes."""
+ANY = 1 << 62
+
+Log: TypeAlias = "list[tuple[int, int]]"
+"""What was paid, and where, in the order of the text."""
+
+
+class Price(NamedTuple):
+    """What tries of one sort cost, in bytes of text that pay for them."""
+
+    line: int
+    """A line may have one failed try for so many of its bytes."""
+    failed: int
+    found: int
 
 
 class Budget:
-    """Counts the tries that failed; a line of ordinary text has few for its length.
+    """Counts what tries cost; ordinary text has few for its length.
 
-    NULs stand for what is hidden and give nothing: a secret and its placeholder are not equally
-    long. Short lines may have more, but not all lines of a long text: what they have beyond their
-    length is taken from a reserve. Of secrets that are found a text may have many, but a long text
-    that consists of nothing else is hidden in blocks too.
+    A line that has too many which fail is hidden as a whole. Short lines may have more, but not all
+    lines of a long text: every try is also paid out of the account of the text, which `BASE` and
+    the bytes up to the try fill. Where it is empty the rest is hidden in blocks. NULs stand for
+    what is hidden and pay nothing: a secret and its placeholder are not equally long. So what is
+    hidden up to a place depends on nothing that stands after its line.
     """
 
-    def __init__(self, data: bytes, bytes_a_try: int, reserve: int = RESERVE) -> None:
+    def __init__(self, data: bytes, price: Price, before: Sequence[Log] = ()) -> None:
+        """Take the text, and what other searches of it have paid."""
         self._data = data
-        self._bytes_a_try = bytes_a_try
+        self._price = price
+        self._before = before
+        self._total = sum([cost for log in before for _, cost in log])
+        self._account: _Account | None = None
         self._start = self._end = -1
         self._left = self._earned = 0
-        self._most = self._reserve = reserve
-        self._secrets_left = MANY + len(data) // BYTES_A_SECRET
-        self._first: list[tuple[int, int]] = []
+        self._first: Log = []
         self._first_left = FREE
+        self._is_empty = False
+        self.log: Log = []
         self.slack = ANY
         """How many bytes could be hidden without another line having been too much."""
 
     def spent(self, at: int, read: int = 0) -> bool:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
         cost = 1 + read // 64
+        empty = self._is_paid_in_vain(at, cost * self._price.failed)
         if self._first_left < 0:
-            return self._is_too_much(at, cost)
+            return self._is_too_much(at, cost) or empty
         self._first.append((at, cost))
         self._first_left -= cost
         if self._first_left >= 0:
-            return False
+            return empty
         over = [self._is_too_much(*one) for one in self._first]
-        return over[-1]
+        return over[-1] or empty
 
     def is_full(self, at: int, count: int = 1) -> bool:
         """Count secrets that were found at `at`; whether they are too many."""
-        self._secrets_left -= count
-        if self._secrets_left >= 0:
-            return False
+        return self._is_paid_in_vain(at, count * self._price.found)
+
+    def line(self, at: int) -> Span:
+        """Return the span of the line at `at`, and of more where the account is empty."""
         self._go_to(at)
-        self.slack = -1
-        return True
+        if self._is_empty:
+            end = self._data.find(b"\n", self._end + BLOCK)
+            self._end = len(self._data) if end < 0 else end
+        return Span(self._start, self._end, LINE, -1)
+
+    def _is_paid_in_vain(self, at: int, cost: int) -> bool:
+        self.log.append((at, cost))
+        self._total += cost
+        if self._total <= BASE or self._is_empty:
+            return self._is_empty
+        if self._account is None:
+            self._account = _Account(self._data, self._before)
+        left = self._account.left(at, self.log)
+        self.slack = min(self.slack, left)
+        if left < 0:  # once empty it stays so: redacting twice is redacting once
+            self._is_empty = True
+            self.log.append((at, ANY))
+        return self._is_empty
 
     def _is_too_much(self, at: int, cost: int) -> bool:
         self._go_to(at)
         self._left -= cost
-        self._reserve -= cost
-        least = self._reserve if self._left >= self._earned else min(self._left, self._reserve)
-        self.slack = min(self.slack, least * self._bytes_a_try)
-        return least < 0
+        if self._left < self._earned:
+            self.slack = min(self.slack, self._left * self._price.line)
+        return self._left < 0
 
     def _go_to(self, at: int) -> None:
         if at > self._end:
@@ -75,14 +107,29 @@ class Budget:
             end = self._data.find(b"\n", at)
             self._end = len(self._data) if end < 0 else end
             size = self._end - self._start - self._data.count(0, self._start, self._end)
-            self._earned = earned = size // self._bytes_a_try
+            self._earned = earned = size // self._price.line
             self._left = FREE + earned
-            if self._reserve >= 0:  # once used up it stays so: redacting twice is redacting once
-                self._reserve = min(self._most, self._reserve + earned)
 
-    def line(self) -> Span:
-        """Return the span of the line that was one too much, and of more where many are."""
-        if self._reserve < 0 or self._secrets_left < 0:
-            end = self._data.find(b"\n", self._end + BLOCK)
-            self._end = len(self._data) if end < 0 else end
-        return Span(self._start, self._end, LINE, -1)
+
+class _Account:
+    """What a text has left at ascending places."""
+
+    def __init__(self, data: bytes, before: Sequence[Log]) -> None:
+        self._data = data
+        self._before = sorted([one for log in before for one in log])
+        self._own = self._others = 0
+        self._left = BASE
+        self._at = 0
+
+    def left(self, at: int, log: Log) -> int:
+        """Return what is left at `at`, where `log` is all that was paid up to there by this one."""
+        if at > self._at:
+            self._left += at - self._at - self._data.count(0, self._at, at)
+            self._at = at
+        while self._others < len(self._before) and self._before[self._others][0] <= at:
+            self._left -= self._before[self._others][1]
+            self._others += 1
+        for _, cost in log[self._own :]:
+            self._left -= cost
+        self._own = len(log)
+        return self._left

@@ -97,7 +97,7 @@ _ROLE_NAMES = frozenset(
     b" hello contact security help team webmaster mailer-daemon notifications dependabot".split()
 )
 _MADE_UP = re.compile(
-    rb"(?:foo|bar|baz|foobar|domain|(?:your|my)-?(?:domain|company|org|email)|users\.noreply|acme"
+    rb"(?:foo|bar|baz|foobar|domain|company|(?:your|my)-?(?:domain|company|org|email)|users\.noreply|acme"
     rb"|somewhere|sample|nowhere|whatever|fake|dummy)\.[a-z.]+$|openssh\.com$"
 )
 _FILE_LIKE = re.compile(rb"\.(?:png|jpe?g|svg|gif|js|ts|py|md|json|css|service|target)$|^\d")

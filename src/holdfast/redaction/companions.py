@@ -1,7 +1,8 @@
-"""The other half of a credential: an id that stands beside a secret.
+"""The other half of a credential: an id or a user that stands beside a secret.
 
 `client_id`, `accountSid` or `zentrix_app_id` is worth hiding where the secret that it belongs to
-was found within a few lines, and an ordinary id elsewhere.
+was found within a few lines, and an ordinary id elsewhere. A user's name is one only where it looks
+random: a service has made it up.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ KIND = "credential-id"
 _LATE = 1 << 20
 """Its rank: any rule that finds the same comes before."""
 _ID = compiled(
-    r"((?:[A-Za-z0-9]{1,32}(?:[ _.-][iI][dD]|I[dD])|(?:app|client|account|tenant)id|[tT]enant))"
-    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}([\w.~-]{12,80})"
+    r"(?:([A-Za-z0-9]{1,32}(?:[ _.-][iI][dD]|I[dD])|(?:app|client|account|tenant)id|[tT]enant"
+    r"|[uU]ser(?:_?[nN]ame)?|USER(?:_?NAME)?|[eE]mail|EMAIL|[lL]ogin|LOGIN)"
+    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}|<id>\{?)([\w.~@-]{12,80})"
 )
+_APP = (b"app_id", b"appid", b"app-id", b"client_id", b"clientid", b"client-id")
+"""These may be numbers."""
+MIN_NUMBER = 10
 _OTHER = tuple(
     word + joint + b"id"
     for word in b"request req trace span session message msg call tool run job build commit event"
@@ -40,7 +45,10 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
             base = max(0, start)
             name = data[base + first : base + last].lower()
             value = data[base + begin : base + stop]
-            if not name.endswith(_OTHER) and (is_uuid(value) or unnamed(value)):
+            if not name.endswith(_OTHER) and (
+                is_uuid(value) or unnamed(value)
+                or (value.isdigit() and len(value) >= MIN_NUMBER and name.endswith(_APP))
+            ):  # fmt: skip
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
     return found
 

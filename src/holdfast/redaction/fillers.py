@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.redaction.matching import compiled
+from holdfast.redaction.randomness import AT_ONCE
 
 
+@lru_cache(maxsize=AT_ONCE)
 def real(value: bytes) -> bool:
     """Whether the value is no placeholder, reference or filler."""
     if b"\x00" in value or len(value) < 4 or value.lower() in _LITERALS:

@@ -49,7 +49,13 @@ def mixed(value: bytes) -> bool:
 
 def random(value: bytes) -> bool:
     """Whether a real value is as varied as random characters of its length are."""
-    return len(value) >= 12 and real(value) and looks_random(value)
+    return len(value) >= 12 and real(value) and (
+        looks_random(value) or (len(value) >= LETTERS and value.isalpha() and is_unspeakable(value))
+    )  # fmt: skip
+
+
+LETTERS = 20
+"""So many letters without any digit can be random; fewer are a name more often."""
 
 
 def unnamed(value: bytes) -> bool:
@@ -158,7 +164,10 @@ _ALGORITHM = re.compile(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x5
 
 
 def _ends_in_digits(value: bytes) -> bool:
-    return re.search(rb"^[A-Za-z]{5,}\d{2,}$", value) is not None
+    return _NUMBERED.match(value) is not None
+
+
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {

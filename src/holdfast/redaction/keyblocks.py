@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from holdfast.redaction.matching import compiled
 
@@ -29,53 +30,68 @@ _BEGIN = compiled(
 _END = compiled(r"(?i)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _RUN = compiled(r"[A-Za-z0-9+/]{24,}={0,2}(?:" + _BODY + r")*")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=]{16,}")
-_LAST_RUN = re.compile(rb"[A-Za-z0-9+/]++={0,2}$")
 _AROUND = b" \t\"'+,>|#`"
 _PIECE = re.compile(rb"(?:\\{1,6}[nr]|[\r\n])+")
 MAX_BODY = 16_384
+HEAD = 768
+"""So soon the body of a key must show."""
+TIMES = 8
+"""A byte of a head costs so many times what one costs in other patterns."""
+A_LINE = 256
+"""What a match may leave unread before the place where it was cut off."""
 LOOK_BACK = 8192
 MIN_TAIL = 8
 """So much of a key that has lost its start must be left: the line END alone is no secret."""
 
 
-def key_block(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
-    """Return the span of the private key that begins at `at`."""
-    found = _BEGIN.at(data, at)
+class Key(NamedTuple):
+    """A private key, or that there is none, and what reading for it counts for, in bytes."""
+
+    span: tuple[int, int] | None
+    read: int = 0
+
+
+def key_block(data: bytes, at: int, covered: int) -> Key:
+    """Return the private key that begins at `at`."""
+    found = _BEGIN.at(data, at, at + HEAD)
     if found is None:
-        return None
+        return Key(None)
     body = found[1][0]
     following = data.find(b"BEGIN ", body, body + MAX_BODY)
     end = _END.after(data, body, following if following >= 0 else body + MAX_BODY)
     if end is not None and _is_mostly_base64(data[body : end[0][0]]):
-        return at, end[0][1]
+        return Key((at, end[0][1]))
     if _BASE64.search(data, *found[1]) is None:
-        return None
-    return at, _trimmed(data, found[0][1])
+        return Key(None, TIMES * (found[0][1] - at))
+    is_cut = found[0][1] > at + HEAD - A_LINE
+    whole = _BEGIN.at(data, at) or found if is_cut else found
+    return Key((at, _trimmed(data, whole[0][1])))
 
 
-def key_tail(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
-    """Return the span of the private key of which only the end is there."""
+def key_tail(data: bytes, at: int, covered: int) -> Key:
+    """Return the private key of which only the end is there."""
     found = _END.at(data, at)
     if found is None:
-        return None
+        return Key(None)
     floor = max(covered, at - LOOK_BACK)
     start = at
     for piece_start, piece_end in _pieces_backwards(data[floor:at]):
         piece = data[floor + piece_start : floor + piece_end].rstrip(_AROUND)
         if not piece.strip(_AROUND):
             continue
-        run = _LAST_RUN.search(piece)
-        if run is None or (len(run.group()) < 16 and start != at):
+        run = _last_run(piece)
+        if run == len(piece) or (len(piece) - run < 16 and start != at):
             break
-        start = floor + piece_start + run.start()
-        if piece[: run.start()].strip(_AROUND):
+        start = floor + piece_start + run
+        if piece[:run].strip(_AROUND):
             break
     body = data[start:at].translate(None, _AROUND)
-    return None if len(body) < MIN_TAIL or len(set(body)) < MIN_TAIL // 2 else (start, found[0][1])
+    is_none = len(body) < MIN_TAIL or len(set(body)) < MIN_TAIL // 2
+    return Key(None if is_none else (start, found[0][1]))
 
 
-def key_body(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
-    """Return the span of a private key that has lost both its ends."""
+def key_body(data: bytes, at: int, covered: int) -> Key:
+    """Return a private key that has lost both its ends."""
     start = at
     while (
         start > covered
@@ -84,7 +100,7 @@ def key_body(data: bytes, at: int, covered: int) -> tuple[int, int] | None:
     ):
         start -= 1
     found = _RUN.at(data, start)
-    return None if found is None else (start, _trimmed(data, found[0][1]))
+    return Key(None if found is None else (start, _trimmed(data, found[0][1])))
 
 
 def _is_mostly_base64(body: bytes) -> bool:
@@ -97,6 +113,13 @@ def _is_mostly_base64(body: bytes) -> bool:
 _STRUCTURE = re.compile(rb"""["']\s*[\]}:]|[\[{]""")
 """JSON between BEGIN and END: they belong to different strings."""
 _BASE64_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+
+def _last_run(piece: bytes) -> int:
+    """Return where the base64 starts that ends `piece`; read from its end, so each byte once."""
+    body = piece.rstrip(b"=")
+    run = len(body.rstrip(_BASE64_BYTES[:-1]))
+    return run if run < len(body) and len(piece) - len(body) <= 2 else len(piece)
 
 
 def _pieces_backwards(text: bytes) -> Iterator[tuple[int, int]]:

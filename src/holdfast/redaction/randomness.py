@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
+from itertools import pairwise
 from math import log2
+
+from holdfast.redaction.letter_pairs import seldom_share
 
 AT_ONCE = 8
 """A value is asked about several times in a row; it is kept no longer than that."""
@@ -34,18 +36,24 @@ def looks_random(value: bytes) -> bool:
 
 @lru_cache(maxsize=AT_ONCE)
 def is_unspeakable(value: bytes) -> bool:
-    """Whether the letters of a value have runs of consonants that no word has."""
+    """Whether the letters of a value follow each other as in no word."""
     if len(value) < 8 or not value.isalnum() or _is_identifier(value):
         return False
     lowered = value.lower()
-    longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
+    if value.isalpha() and len(value) >= 12 and seldom_share(lowered) >= 0.2:
+        return not _is_alphabet(lowered)
     if value.islower() or value.isupper():
-        # `catchphrase` has such a run too, but among more vowels than twelve random letters have
-        vowels = len(value) - len(lowered.translate(None, b"aeiouy"))
-        return value.isalpha() and len(value) >= 12 and longest >= 5 and vowels <= len(value) * 0.3
+        return False
+    longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
     if longest >= 5 or (longest == 4 and _DIGIT.search(value) is not None):
         return True
     return _switches(value.translate(_KINDS)) >= len(value) * 0.5
+
+
+def _is_alphabet(lowered: bytes) -> bool:
+    """Whether many letters are each the next one of the alphabet, or the same again."""
+    steps = [b - a in (0, 1) for a, b in pairwise(lowered)]
+    return sum(steps) > len(steps) * 0.4
 
 
 def _is_identifier(value: bytes) -> bool:
@@ -87,7 +95,7 @@ def _is_varied(value: bytes, bits: float) -> bool:
 def entropy(value: bytes) -> float:
     """Return the bits a character of up to 256, by the counts of its own characters."""
     size = len(value)
-    return log2(size) - sum([_N_LOG_N[n] for n in Counter(value).values()]) / size
+    return log2(size) - sum([_N_LOG_N[value.count(c)] for c in set(value)]) / size
 
 
 _N_LOG_N = (0.0, *(n * log2(n) for n in range(1, 257)))

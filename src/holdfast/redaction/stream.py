@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from holdfast.redaction.redactor import Redactor
     from holdfast.redaction.span import Span
 
-BLOCK = 1 << 20
-"""Bytes that are read at once; smaller pieces wait."""
+BLOCK = 1 << 19
+"""Bytes that are read at once; smaller pieces wait, larger ones are cut. So few that the account of
+a text pays for a secret on every line."""
 CONTEXT = 16_384
 """Bytes before a piece that its rules may look back to: more than any of them does."""
 HOLD = 32_768
@@ -51,9 +52,17 @@ class Stream:
 
     def feed(self, piece: bytes) -> bytes:
         """Take the next piece; return what is settled, often nothing."""
-        self._waiting.append(piece)
-        self._size += len(piece)
-        return self._settled(last=False) if self._size >= self._block + self._hold else b""
+        out: list[bytes] = []
+        enough = self._block + self._hold
+        at = 0
+        while at < len(piece):
+            part = piece[at : at + max(self._hold, enough - self._size)]
+            self._waiting.append(part)
+            self._size += len(part)
+            at += len(part)
+            if self._size >= enough:
+                out.append(self._settled(last=False))
+        return b"".join(out)
 
     def finish(self) -> bytes:
         """Return the rest. Afterwards the stream is as new."""

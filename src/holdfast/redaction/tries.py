@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
+from holdfast.redaction.keyblocks import Key
 from holdfast.redaction.matching import Pattern, compiled
 from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
@@ -46,9 +47,7 @@ class RuleTry:
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate]
         self.starts_word = not rule.inside_word and not rule.before
-        self._not_after = (
-            re.compile(f"(?i)(?:{rule.not_after})$".encode()) if rule.not_after else None
-        )
+        self._not_after = compiled(f"(?i)(?:{rule.not_after})$") if rule.not_after else None
         self._joins = rule.family == "vendor" and rule.before == 0
 
     @cached_property
@@ -89,7 +88,7 @@ class RuleTry:
             return None
         if self._not_after:
             line = data.rfind(b"\n", max(0, start - 80), start) + 1
-            if self._not_after.search(data, max(line, start - 80), start):
+            if self._not_after.after(data[max(line, start - 80) : start]):
                 return None
         return Span(start, end, self.rule.kind, self._rank)
 
@@ -149,13 +148,13 @@ def _is_piece(rest: bytes) -> bool:
 class KeyTry:
     """A private key, tried where a line begins or ends one."""
 
-    def __init__(self, block: Callable[[bytes, int, int], tuple[int, int] | None]) -> None:
+    def __init__(self, block: Callable[[bytes, int, int], Key]) -> None:
         self._block = block
 
     def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return the whole key."""
-        span = self._block(data, start, covered)
-        return Tried([] if span is None else [Span(*span, PRIVATE_KEY, -1)], KEY_READ)
+        span, read = self._block(data, start, covered)
+        return Tried([] if span is None else [Span(*span, PRIVATE_KEY, -1)], max(KEY_READ, read))
 
 
 class CookieTry:

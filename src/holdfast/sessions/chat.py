@@ -113,9 +113,9 @@ class Chat:
         del info
         return "\n\n".join(part for part in (self._system, self.memory.system_text()) if part)
 
-    def _before(self, info: SessionInfo) -> None:
+    def _before(self, info: SessionInfo) -> str:
         del info
-        self.memory.before_compaction(self.session.messages)
+        return self.memory.before_compaction(self.session.messages)
 
     def _switched(self, switched: Switched) -> None:
         self.memory.session_switched(

@@ -119,23 +119,26 @@ def discover(
     around: int = AROUND,
     show: Show = as_it_is,
 ) -> list[Hit]:
-    """Return the best hit of each lineage. Any text is a query.
+    """Return the best hit of each lineage, or within named sessions every hit.
 
-    What the session `current` shows its model anyway is never found; what it folded is.
+    Any text is a query. What the session `current` shows its model anyway is never found; what it
+    folded is.
     """
     wanted = Wanted(
         query=parse_query(text), filters=filters, kinds=tuple(kinds), sort=sort, generated=False
     )
     is_live = _live(store, current)
-    asked, best = most * _CANDIDATES, dict[str, tuple[Match, int]]()
+    asked, best = most * _CANDIDATES, dict[str | tuple[str, int], tuple[Match, int]]()
+    within = bool(filters.sessions or wanted.query.filters.sessions)
     while True:
         matches = store.match(wanted, most=asked)
         best.clear()
         for match in matches:
             if is_live(match):
                 continue
-            found = best.get(match.root_id)
-            best[match.root_id] = (match, 0) if found is None else (found[0], found[1] + 1)
+            key = (match.session_id, match.position) if within else match.root_id
+            found = best.get(key)
+            best[key] = (match, 0) if found is None else (found[0], found[1] + 1)
         if len(best) >= most or len(matches) < asked or asked >= _MOST_CANDIDATES:
             break
         asked *= 4  # a few lineages hold most of the hits

@@ -39,6 +39,7 @@ class Hooks(Struct, frozen=True, kw_only=True):
     """Called in the thread of the session; one that raises is logged by name and passed over."""
 
     before_compaction: Callable[[SessionInfo], object] | None = None
+    """A text that it returns is shown to the model that writes the summary, as data."""
     after_compaction: Callable[[Compacted], object] | None = None
     session_switch: Callable[[Switched], object] | None = None
     system: Callable[[SessionInfo], str] | None = None

@@ -29,13 +29,13 @@ def new_message(
     result. A message of results only is a tool's, whoever hands it over.
     """
     found = searchable(message)
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    answered = (names[part.call_id] for part in results if part.call_id in names)
-    tools = tuple(dict.fromkeys((*found.tools, *map(clean, answered))))
-    only_results = bool(results) and len(results) == len(message.parts)
+    role, tools = message.role, found.tools
+    if results := [part for part in message.parts if isinstance(part, ToolResult)]:
+        answered = (names[part.call_id] for part in results if part.call_id in names)
+        tools = tuple(dict.fromkeys((*tools, *map(clean, answered))))
+        role = "tool" if len(results) == len(message.parts) else role
     return NewMessage(
-        body=dump(message.wire), role="tool" if only_results else message.role,
-        text=found.text, tools=tools,
+        body=dump(message.wire), role=role, text=found.text, tools=tools,
         time=time, key=key, tokens=tokens, generated=generated,
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import msgspec
-from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import dump, parse
@@ -22,8 +21,10 @@ from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
+from holdfast.sessions.mending import Mended, is_broken, is_foreign, mended
+from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import new_message, payloads, tool_names
-from holdfast.sessions.too_long import refusal_of
+from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
 from holdfast.sessions.usage import turn_usage
 from holdfast.stores.store import Store
 from holdfast.stores.values import (
@@ -35,20 +36,12 @@ from holdfast.stores.values import (
     Pin,
     SessionInfo,
 )
-from holdfast.transcript import Kept, View
+from holdfast.transcript import View
 
 T = TypeVar("T")
 Engine = Callable[[SessionInfo], Compressor]
 _NOBODY = Hooks()
 _APPEND_TRIES = 20
-
-
-class _Between(Struct, frozen=True):
-    """A snapshot that was taken between two compactions, and the view that it belongs to."""
-
-    session_id: str
-    view: int
-    snapshot: Raw
 
 
 def _compressor(info: SessionInfo) -> Compressor:
@@ -121,15 +114,28 @@ class Session:
 
     @property
     def messages(self) -> list[Any]:
-        """What the model should see now; the same bytes until something is appended."""
+        """What the model should see now; the same bytes until something is appended.
+
+        What another agent left in a form that its provider refuses is repaired here, and in the
+        store stays as it was; the report of a compaction names the rules.
+        """
         self._fresh()
-        shown, system = self._engine.messages, self.system
+        shown, system = self._seen().messages, self.system
         if not system or not shown or self._hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
         if first.get("role") not in ("system", "developer"):
             return shown
         return [{**first, "content": system}, *shown[1:]]
+
+    def _seen(self) -> Mended:
+        shown = self._engine.messages
+        if not self._is_broken:
+            return Mended(shown)
+        standing = (self.id, self._info.view, self._engine.length)
+        if self._mended is None or self._mended[0] != standing:
+            self._mended = (standing, mended(shown, self._engine.dialect))
+        return self._mended[1]
 
     # What arrives
 
@@ -228,11 +234,12 @@ class Session:
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
                 )
-                yield replace(self._unchanged(detail), reason="already running")
+                yield replace(unchanged(self._engine, detail), reason="already running")
                 return
             self._lease = lease
             self._catch_up()
-            told(self._hooks.before_compaction, self._info)
+            said = told(self._hooks.before_compaction, self._info)
+            self._engine.remembered = said if isinstance(said, str) else ""
             try:
                 yield None
             finally:
@@ -263,6 +270,7 @@ class Session:
 
     def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
         was, view = before
+        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
                 self._save()
@@ -271,8 +279,8 @@ class Session:
         self._render_system()
         if self.id != was.id:
             self._switched(was.id, "compression")
-        shown = _kept_positions(self._engine.view)
-        folded = tuple(sorted(_kept_positions(view) - shown))
+        shown = kept_positions(self._engine.view)
+        folded = tuple(sorted(kept_positions(view) - shown))
         arrived = self._engine.arrived(0)
         told(
             self._hooks.after_compaction,
@@ -289,20 +297,7 @@ class Session:
 
     def _aborted(self, error: Conflict | LeaseLost) -> Report:
         self._fresh()
-        return replace(self._unchanged(str(error)), reason="aborted")
-
-    def _unchanged(self, detail: str) -> Report:
-        """Return a report on what is there, without a run."""
-        tokens = self._engine.decide().prompt_tokens
-        shown = len(self._engine.messages)
-        return Report(
-            status="unchanged", detail=detail, tokens_before=tokens, tokens_after=tokens,
-            prompt_tokens=tokens, context_length=self._engine.context_length,
-            effective_window=self._engine.context_length,
-            threshold_tokens=self._engine.threshold_tokens, messages_before=shown,
-            messages_after=shown, kept=self._engine.length, rewritten=0, folded=0,
-            compaction_count=self._engine.compression_count,
-        )  # fmt: skip
+        return replace(unchanged(self._engine, str(error)), reason="aborted")
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False where there is none."""
@@ -323,23 +318,11 @@ class Session:
         Where the provider says that the request was too long or too large, it is compacted and
         sent once more; every other error comes out as it is.
         """
-        self.compact()
-        try:
-            return call(self.messages)
-        except Exception as error:
-            if not self.recover(error):
-                raise
-        return call(self.messages)
+        return send(self, call)
 
     async def asend(self, call: Callable[[list[Any]], Awaitable[T]]) -> T:
         """Do what `send` does, for hosts that await."""
-        await self.acompact()
-        try:
-            return await call(self.messages)
-        except Exception as error:
-            if not self.recover(error):
-                raise
-        return await call(self.messages)
+        return await asend(self, call)
 
     def recover(self, error: BaseException) -> bool:
         """Make the request smaller where an error says that it was too big.
@@ -347,16 +330,7 @@ class Session:
         False where the error says something else, or nothing could be made smaller: then the
         error stands.
         """
-        refusal = refusal_of(error)
-        if refusal is None:
-            return False
-        self._fresh()
-        lighter = False
-        if refusal.means == "payload":
-            lighter = self.lighten().status == "compacted"
-        elif refusal.limit and refusal.limit < self._engine.context_length:
-            self._engine.update_model(self._info.model, refusal.limit)
-        return self.compact(force=True).status == "compacted" or lighter
+        return recovered(self, error)
 
     def lighten(self) -> Report:
         """Show older media as placeholders, under their references."""
@@ -458,6 +432,7 @@ class Session:
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
+        self._engine.goal = now.goal
 
     def _load(self) -> None:
         store, was = self._store, self._info
@@ -465,18 +440,16 @@ class Session:
         self._info = info = store.newest_leaf(was.id)
         rows, kept = store.read(info.id), store.view(info.id)
         engine = self._make(info)
-        snapshot = b"" if kept is None else kept.state
-        saved = store.state(info.id)
-        if saved:
-            between = msgspec.json.decode(saved, type=_Between)
-            if (between.session_id, between.view) == (info.id, info.view):
-                snapshot = bytes(between.snapshot)
+        snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         if rows:
             engine.resume(payloads(rows), view, snapshot)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
+        engine.goal = info.goal
+        self._mended: tuple[tuple[str, int, int], Mended] | None = None
+        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:
@@ -493,12 +466,5 @@ class Session:
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""
-        between = _Between(self.id, self._info.view, Raw(self._engine.snapshot()))
-        self._store.save_state(self.id, msgspec.json.encode(between))
+        save_snapshot(self._store, self._info, self._engine.snapshot())
         self._known_state = self._engine.state
-
-
-def _kept_positions(view: View) -> set[int]:
-    return {
-        at for item in view.items if isinstance(item, Kept) for at in range(item.start, item.stop)
-    }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeAlias, cast
 
 from msgspec import Struct, to_builtins
 
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import HoldfastError, UnknownReference
-from holdfast.search.values import Filters
+from holdfast.search.values import Filters, Sort
 from holdfast.sessions.finding import Show, as_it_is, browse, discover, read, scroll
 from holdfast.sessions.rows import payloads
 from holdfast.stores.store import Store
@@ -20,6 +21,7 @@ _ANSWER_CHARS = 40_000
 _NOTE_CHARS = 40
 """Room for saying how much was left out."""
 _MOST_HITS = 20
+_DAY_SECONDS = 86_400
 
 
 def _tool(
@@ -67,11 +69,14 @@ TOOLS: tuple[Tool, ...] = (
         "holdfast_sessions_search",
         "Search all past sessions, also what compactions folded: words, \"phrases\", prefix*, "
         "file names and codes as they stand, -without. Gives the best place of each session with "
-        "the messages around it.",
+        "the messages around it; with `session`, the best places of that one.",
         ("query",),
         query={**_TEXT, "description": "What to look for; a question will do."},
         role={**_TEXT, "description": "Only messages of this role."},
         source={**_TEXT, "description": "Only sessions of this agent."},
+        tool={**_TEXT, "description": "Only calls of this tool and its results."},
+        since={**_TEXT, "description": "Only what is not older: 2026-01-31, or with a time."},
+        until={**_TEXT, "description": "Only what is not newer, the day itself included."},
         session=_SESSION,
         sort={**_TEXT, "enum": ["relevance", "newest", "oldest"]},
         most={**_NUMBER, "description": "How many sessions; 5 where it is not said, at most 20."},
@@ -90,6 +95,8 @@ TOOLS: tuple[Tool, ...] = (
         "summary names.",
         ("ref",),
         ref={**_TEXT, "description": "The reference."},
+        offset={**_NUMBER, "description": "Go on with the text from here: `next` of the answer "
+                "before."},
     ),
     _tool("holdfast_sessions_status", "Say how a session and the store stand.", session=_SESSION),
     _tool(
@@ -135,6 +142,8 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any]) -> Answere
         return Answered(_fitted(made(library, arguments)))
     except HoldfastError as error:
         return Answered(library.show(str(error)), failed=True)
+    except _Misused as error:
+        return Answered(f"{name}: {error}", failed=True)
     except KeyError as error:
         return Answered(f"{name}: the argument {error} is missing", failed=True)
     except (TypeError, ValueError) as error:
@@ -142,17 +151,22 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any]) -> Answere
         return Answered(said, failed=True)
 
 
+class _Misused(Exception):
+    """An argument that says what cannot be done; its text says what can."""
+
+
 def _search(library: Library, arguments: Mapping[str, Any]) -> dict[str, Any]:
     store = library.store
     filters = Filters(
         roles=_names(arguments, "role"), sources=_names(arguments, "source"),
+        tools=_names(arguments, "tool"), since=_moment(arguments, "since"),
+        until=_moment(arguments, "until"),
         sessions=tuple(store.find(name).id for name in _names(arguments, "session")),
     )  # fmt: skip
-    sort = arguments.get("sort", "relevance")
     hits = discover(
         store, str(arguments["query"]), filters=filters, current=library.current,
         kinds=() if arguments.get("subagents") else ("main",),
-        sort=sort if sort in ("newest", "oldest") else "relevance",
+        sort=_sort(arguments),
         most=min(max(int(arguments.get("most") or 5), 1), _MOST_HITS), around=2,
         show=library.show,
     )  # fmt: skip
@@ -181,18 +195,27 @@ def _read(library: Library, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _recall(library: Library, arguments: Mapping[str, Any]) -> dict[str, Any]:
     store, ref, current = library.store, str(arguments["ref"]), library.current
+    offset = int(arguments.get("offset") or 0)
+    if offset < 0:
+        raise _Misused(f"offset is {offset}: give 0, or `next` of the answer before")
     own = store.places(ref, session_id=current) if current else ()
     for place in own:
-        return _originals(library, current, place, as_it_is)
+        return _originals(library, current, place, as_it_is, offset)
     for place in store.places(ref):
-        return _originals(library, place.session_id, place, library.show)
+        return _originals(library, place.session_id, place, library.show, offset)
     raise UnknownReference(ref)
 
 
-def _originals(library: Library, session_id: str, place: Place, show: Show) -> dict[str, Any]:
+def _originals(
+    library: Library, session_id: str, place: Place, show: Show, offset: int
+) -> dict[str, Any]:
     start, stop = place.reference.positions
-    text = dump_text(payloads(library.store.read(session_id, start, stop)))
-    return {"session": session_id, "positions": [start, stop], "originals": show(text)}
+    # secrets are looked for in the whole text: a page may hide what gives them away
+    text = show(dump_text(payloads(library.store.read(session_id, start, stop))))
+    if offset and offset >= len(text):
+        raise _Misused(f"offset is {offset}: the originals have {len(text)} characters")
+    found: dict[str, Any] = {"session": session_id, "positions": [start, stop]}
+    return {**found, "offset": offset, "originals": text[offset:]}
 
 
 def _status(library: Library, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,6 +264,29 @@ def _about(library: Library, info: SessionInfo) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _sort(arguments: Mapping[str, Any]) -> Sort:
+    match arguments.get("sort") or "relevance":
+        case "relevance" | "newest" | "oldest" as sort:
+            return sort
+        case other:
+            raise _Misused(f"sort is {other!r}: give relevance, newest or oldest")
+
+
+def _moment(arguments: Mapping[str, Any], name: str) -> float | None:
+    """Return a moment in seconds since 1970; `until` a day is until its end."""
+    said = arguments.get(name)
+    if not said:
+        return None
+    try:
+        given = datetime.fromisoformat(str(said))
+        seconds = given.timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise _Misused(f"{name} is {said!r}: give a day such as 2026-01-31, or with a time "
+                       "2026-01-31T12:00") from None  # fmt: skip
+    is_day = name == "until" and len(str(said)) <= len("2026-01-31")
+    return seconds + (_DAY_SECONDS if is_day else 0)
+
+
 def _names(arguments: Mapping[str, Any], name: str) -> tuple[str, ...]:
     found = arguments.get(name)
     return (str(found),) if found else ()
@@ -267,11 +313,11 @@ def _fitted(found: dict[str, Any]) -> str:
 
 
 def _shortened(found: dict[str, Any], name: str) -> str:
-    """Return an answer with the end of one long text left out."""
-    text = str(found[name])
+    """Return an answer with the end of one long text left out, and where it goes on."""
+    text, offset = str(found[name]), int(found["offset"])
     kept = len(text)
-    while len(made := dump_text({**found, name: text[:kept], "not_shown": len(text) - kept})) > (
-        _ANSWER_CHARS
-    ):
+    while len(made := dump_text({
+        **found, name: text[:kept], "not_shown": len(text) - kept, "next": offset + kept
+    })) > _ANSWER_CHARS:  # fmt: skip
         kept = min(kept - 1, kept * _ANSWER_CHARS // len(made))
     return made

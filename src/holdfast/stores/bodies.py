@@ -24,9 +24,11 @@ from holdfast.stores.database import BodyKey, Packed, Statements
 
 RUN_BYTES = 1024
 """A run of base64 at least this long is stored by itself."""
-_LEVEL = 3
-_LEAST_BYTES = 96
+_LEVEL = 1
+"""Of zstd. Level 3 makes contents 1 to 4 % smaller in up to twice the time."""
+_LEAST_BYTES = 512
 """Below, packing costs more time than the room is worth."""
+_BEGINNING_BYTES = 48
 _PLAIN, _ZSTD = b"\0", b"\1"
 _RUN_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
 _AS_RUN = bytes(1 if code in _RUN_CHARS else 0 for code in range(256))
@@ -136,14 +138,29 @@ def _cut(content: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
 def _joined(body: bytes, text: str) -> bytes:
     """Return a content: the size of the body, doubled, plus 1 where the text is a place in it."""
     quoted = msgspec.json.encode(text)[1:-1]
-    at = body.find(quoted) if quoted else -1
+    at = _place(body, quoted)
     if at < 0:
         return b"".join((_as_varint(len(body) << 1), body, text.encode()))
     place = (_as_varint(at), _as_varint(len(quoted)))
     return b"".join((_as_varint(len(body) << 1 | 1), body, *place))
 
 
+def _place(body: bytes, quoted: bytes) -> int:
+    """Return where a text stands in its body, -1 where it does not.
+
+    Its beginning is looked for first: that costs a fraction, and mostly says it all.
+    """
+    at = body.find(quoted[:_BEGINNING_BYTES]) if quoted else -1
+    if at < 0 or body.startswith(quoted, at):
+        return at
+    return body.find(quoted, at + 1)
+
+
 def _as_varint(number: int) -> bytes:
+    if number < 0x80:
+        return number.to_bytes(1, "little")
+    if number < 0x4000:
+        return (number & 0x7F | 0x80 | number << 1 & 0x7F00).to_bytes(2, "little")
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

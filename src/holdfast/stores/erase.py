@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from holdfast.stores.database import Statements
 from holdfast.stores.log import Piece
-from holdfast.stores.rows import Found, Space, owned
+from holdfast.stores.rows import Found, Space, key_of, owned
 
 _OF_SESSION = ("segments", "views", "refs", "pins", "turns", "leases", "states")
 
@@ -40,6 +40,24 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
     return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+
+
+def owned_alone(space: Space, tx: Statements, ids: Sequence[str]) -> int:
+    """Return how many messages would go with sessions: those that no living one shares."""
+    going = {key_of(space, tx, name) for name in ids}
+    total = 0
+    for key in going:
+        places = {int(row[0]) for row in tx.rows(
+            "SELECT position FROM messages WHERE tenant = ? AND session = ?", (space.tenant, key)
+        )}  # fmt: skip
+        for session, start, stop in tx.rows(
+            "SELECT session, start, stop FROM segments WHERE tenant = ? AND owner = ?",
+            (space.tenant, key),
+        ):
+            if session not in going:
+                places.difference_update(range(start, stop))
+        total += len(places)
+    return total
 
 
 def expired(

@@ -6,7 +6,13 @@ import re
 import secrets
 import time
 
-from holdfast.errors import AmbiguousSession, Conflict, InvalidSetting, UnknownSession
+from holdfast.errors import (
+    AmbiguousSession,
+    Conflict,
+    InvalidSetting,
+    UnknownPosition,
+    UnknownSession,
+)
 from holdfast.stores.bodies import pack
 from holdfast.stores.database import BodyKey, Row, Statements, Value
 from holdfast.stores.log import clip, pieces, tokens_of
@@ -34,7 +40,7 @@ def create(
     length = parent.info.length
     shared = (length if at is None else at) if descent in _SHARING else 0
     if not 0 <= shared <= length:
-        raise Conflict(parent.info.id, f"it has {length} messages, there is no place {shared}")
+        raise UnknownPosition(parent.info.id, shared, length)
     child = insert(space, tx, new, parent, descent=descent, at=shared)
     if descent in _SHARING:
         if copy_view(space, tx, parent, child):
@@ -136,6 +142,14 @@ def by_source(space: Space, tx: Statements, source: str, source_id: str) -> Sess
 def listed(space: Space, tx: Statements, wanted: SessionFilter, *, most: int, after: str) -> Page:
     """Return sessions that were in use between `since` and `until`, the last used first."""
     conditions, values = _conditions(space, wanted)
+    if wanted.only_leaves:  # the newest of those that fit: a younger branch may be called otherwise
+        younger, given = _conditions(space, wanted, "t")
+        conditions.append(
+            f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {' AND '.join(younger)} AND"
+            " t.root = s.root AND (t.updated > s.updated OR (t.updated = s.updated"
+            " AND t.id > s.id)))"
+        )
+        values += given
     if after:
         updated, last_id = _mark(after)
         conditions.append("(s.updated < ? OR (s.updated = ? AND s.id < ?))")
@@ -220,23 +234,6 @@ def reopen(space: Space, tx: Statements, session_id: str) -> None:
     update(space, tx, owned(space, tx, session_id).key, {"ended": None, "end_reason": ""})
 
 
-def refuse_closed(space: Space, tx: Statements, session: Found) -> None:
-    """Raise `Conflict` where a session goes on in a child that took over its whole log.
-
-    A writer that missed the rotation would add what nobody reads any more.
-    """
-    info = session.info
-    if info.ended is None or info.end_reason != "compression":
-        return
-    row = tx.row(
-        "SELECT id FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
-        " AND descent = 'compression' AND forked_at = ?",
-        (space.tenant, info.id, info.length),
-    )
-    if row:
-        raise Conflict(info.id, f"it goes on as {row[0]}")
-
-
 def update(space: Space, tx: Statements, key: int, values: dict[str, Value]) -> None:
     """Set columns of a session's row."""
     settings = ", ".join(f"{name} = ?" for name in values)
@@ -276,34 +273,28 @@ def _the_one(space: Space, tx: Statements, text: str, rows: list[Row]) -> Sessio
     return as_found(space, tx, rows[0]).info
 
 
-def _conditions(space: Space, wanted: SessionFilter) -> tuple[list[str], list[Value]]:
-    conditions, values = ["s.tenant = ?"], list[Value]([space.tenant])
+def _conditions(
+    space: Space, wanted: SessionFilter, row: str = "s"
+) -> tuple[list[str], list[Value]]:
+    conditions, values = [f"{row}.tenant = ?"], list[Value]([space.tenant])
 
     def add(condition: str, *given: Value) -> None:
-        conditions.append(condition)
+        conditions.append(f"{row}.{condition}")
         values.extend(given)
 
     if wanted.source:
-        add("s.source = ?", plain(wanted.source))
+        add("source = ?", plain(wanted.source))
     if wanted.kind != "any":
-        add("s.kind = ?", wanted.kind)
+        add("kind = ?", wanted.kind)
     if wanted.since is not None:
-        add("s.updated >= ?", wanted.since)
+        add("updated >= ?", wanted.since)
     if wanted.until is not None:
-        add("s.started < ?", wanted.until)
+        add("started < ?", wanted.until)
     if wanted.root_id:
-        add("s.root = ?", plain(wanted.root_id))
+        add("root = ?", plain(wanted.root_id))
     if wanted.text:
         pattern = re.sub(r"([\\%_])", r"\\\1", plain(wanted.text[:1000]).casefold())
-        add("s.folded LIKE ? ESCAPE '\\'", f"%{pattern}%")
-    if wanted.only_leaves:
-        newer = "t.tenant = s.tenant AND t.root = s.root"
-        if wanted.kind != "any":
-            newer += " AND t.kind = s.kind"
-        add(
-            f"NOT EXISTS (SELECT 1 FROM sessions t WHERE {newer} AND (t.updated > s.updated"
-            " OR (t.updated = s.updated AND t.id > s.id)))"
-        )
+        add("folded LIKE ? ESCAPE '\\'", f"%{pattern}%")
     return conditions, values
 
 

@@ -10,7 +10,17 @@ from msgspec import Struct
 from holdfast.errors import Conflict
 from holdfast.stores.bodies import pack, unpack
 from holdfast.stores.database import MessageRow, Packed, Statements
-from holdfast.stores.rows import Found, Space, folded, found, ids_of, plain
+from holdfast.stores.rows import (
+    Found,
+    Head,
+    Space,
+    folded,
+    found,
+    head,
+    ids_of,
+    plain,
+    refuse_closed,
+)
 from holdfast.stores.values import NewMessage, StoredMessage
 
 FIRST_ASK_CHARS = 200
@@ -40,7 +50,10 @@ def made_ready(messages: Sequence[NewMessage]) -> list[Ready]:
     for message in messages:
         text = message.text
         if not text.isascii():
-            text = text.encode(errors="replace").decode()
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                text = text.encode(errors="replace").decode()
         if "\0" in text:
             text = text.replace("\0", " ")
         ready.append(Ready(pack(message.body, text), text, message))
@@ -48,21 +61,24 @@ def made_ready(messages: Sequence[NewMessage]) -> list[Ready]:
 
 
 def append(
-    space: Space, tx: Statements, session: Found, ready: Sequence[Ready], expect: int | None
+    space: Space, tx: Statements, session_id: str, ready: Sequence[Ready], expect: int | None
 ) -> range:
     """Write what is new; return its positions."""
-    info = session.info
+    session = head(space, tx, session_id)
+    refuse_closed(space, tx, session)
+    start = session.length
     new = _unknown(space, tx, session, ready)
     if not new:
-        return range(info.length, info.length)
-    if expect is not None and expect != info.length:
-        raise Conflict(info.id, f"its log has {info.length} messages, not {expect}")
-    now = space.database.now(tx)
-    bodies = space.database.put_bodies(tx, [each.packed for each in new])
+        return range(start, start)
+    if expect is not None and expect != start:
+        raise Conflict(session.id, f"its log has {start} messages, not {expect}")
+    database = space.database
+    now = database.now(tx)
+    bodies = database.put_bodies(tx, [each.packed for each in new])
     rows = [_row(each, body, now) for each, body in zip(new, bodies, strict=True)]
-    space.database.put_messages(tx, session.key, info.length, rows)
+    database.put_messages(tx, session.key, start, rows)
     _note(space, tx, session, rows)
-    return range(info.length, info.length + len(rows))
+    return range(start, start + len(rows))
 
 
 def read(
@@ -139,13 +155,15 @@ def tokens_of(space: Space, tx: Statements, session: Found, stop: int) -> int:
     return total
 
 
-def _unknown(space: Space, tx: Statements, session: Found, ready: Sequence[Ready]) -> list[Ready]:
+def _unknown(
+    space: Space, tx: Statements, session: Head, ready: Sequence[Ready]
+) -> Sequence[Ready]:
     """Return what the log does not hold yet, each key once."""
     wanted = list({plain(each.message.key) for each in ready if each.message.key})
     if not wanted:
-        return list(ready)
+        return ready
     known: set[str] = set()
-    for piece in pieces(space, tx, session.key, session.info.length):
+    for piece in pieces(space, tx, session.key, session.length):
         for first in range(0, len(wanted), _AT_ONCE):
             some = wanted[first : first + _AT_ONCE]
             rows = tx.rows(
@@ -182,17 +200,18 @@ def _as_json(names: Sequence[str]) -> str:
     return msgspec.json.encode([plain(name) for name in names]).decode()
 
 
-def _note(space: Space, tx: Statements, session: Found, rows: Sequence[MessageRow]) -> None:
+def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow]) -> None:
     """Bring the row of the session up to date. What is imported is as old as its messages."""
-    info = session.info
-    now = max(info.updated, *(row.time for row in rows))
-    length, tokens = info.length + len(rows), info.tokens + sum(row.tokens for row in rows)
-    ask = "" if info.first_ask else _first_ask(rows)
+    length, tokens, now = session.length + len(rows), session.tokens, session.updated
+    for row in rows:
+        tokens += row.tokens
+        now = max(now, row.time)
+    ask = "" if session.first_ask else _first_ask(rows)
     if ask:
         tx.run(
             "UPDATE sessions SET length = ?, tokens = ?, updated = ?, first_ask = ?, folded = ?"
             " WHERE tenant = ? AND key = ?",
-            (length, tokens, now, ask, folded(info.title, ask), space.tenant, session.key),
+            (length, tokens, now, ask, folded(session.title, ask), space.tenant, session.key),
         )
     else:
         tx.run(

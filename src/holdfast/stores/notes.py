@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict
+from holdfast.errors import UnknownPosition
 from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Statements
 from holdfast.stores.rows import Space, found, key_of, owned, plain
@@ -36,9 +36,7 @@ def pin(space: Space, tx: Statements, session_id: str, position: int, note: str)
     """Pin a message of the log; a second time changes the note."""
     session = found(space, tx, session_id)
     if not 0 <= position < session.info.length:
-        raise Conflict(
-            session.info.id, f"it has {session.info.length} messages, none at {position}"
-        )
+        raise UnknownPosition(session.info.id, position, session.info.length - 1)
     tx.run(
         "INSERT INTO pins (tenant, session, position, note) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (tenant, session, position) DO UPDATE SET note = excluded.note",

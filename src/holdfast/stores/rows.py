@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.errors import UnknownSession
+from holdfast.errors import Conflict, UnknownSession
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Database, Row, Statements
 from holdfast.stores.values import SessionInfo
@@ -22,6 +22,10 @@ _LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
 SELECT = (
     f"{_LEAN}, b.tenant, b.key, b.parts, b.packed"
     " FROM sessions s LEFT JOIN bodies b ON b.tenant = s.tenant AND b.key = s.frame"
+)
+_HEAD = (
+    "SELECT key, id, length, tokens, updated, ended, end_reason, title, first_ask"
+    " FROM sessions WHERE tenant = ? AND id = ?"
 )
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -45,6 +49,20 @@ class Found(Struct, frozen=True):
     info: SessionInfo
 
 
+class Head(Struct, frozen=True, gc=False):
+    """What an append has to know of a session. It is read for every message, so it is little."""
+
+    key: int
+    id: str
+    length: int
+    tokens: int
+    updated: float
+    ended: float | None
+    end_reason: str
+    title: str
+    first_ask: str
+
+
 def found(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id; raise `UnknownSession`."""
     row = tx.row(f"{SELECT} WHERE s.tenant = ? AND s.id = ?", (space.tenant, plain(session_id)))
@@ -62,6 +80,33 @@ def owned(space: Space, tx: Statements, session_id: str) -> Found:
     if row is None:
         raise UnknownSession(session_id)
     return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
+
+
+def head(space: Space, tx: Statements, session_id: str) -> Head:
+    """Return what an append needs of a session, for this transaction alone to change."""
+    row = tx.row(
+        _HEAD + space.database.for_update,
+        (space.tenant, plain(session_id)),
+    )
+    if row is None:
+        raise UnknownSession(session_id)
+    return Head(*row)
+
+
+def refuse_closed(space: Space, tx: Statements, session: SessionInfo | Head) -> None:
+    """Raise `Conflict` where a session goes on in a child that took over its whole log.
+
+    A writer that missed the rotation would add what nobody reads any more.
+    """
+    if session.ended is None or session.end_reason != "compression":
+        return
+    row = tx.row(
+        "SELECT id FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''"
+        " AND descent = 'compression' AND forked_at = ?",
+        (space.tenant, session.id, session.length),
+    )
+    if row:
+        raise Conflict(session.id, f"it goes on as {row[0]}")
 
 
 def as_found(space: Space, tx: Statements, row: Row) -> Found:

@@ -15,7 +15,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.search.values import Match, Wanted
 from holdfast.stores import erase, lease, lineage, log, notes, upkeep, views
 from holdfast.stores.database import Database, Statements
-from holdfast.stores.rows import Space, found, owned
+from holdfast.stores.rows import Space, found
 from holdfast.stores.values import (
     Descent,
     Erased,
@@ -144,12 +144,7 @@ class Store:
         """
         ready = log.made_ready(messages)
 
-        def work(tx: Statements) -> range:
-            session = owned(self._space, tx, session_id)
-            lineage.refuse_closed(self._space, tx, session)
-            return log.append(self._space, tx, session, ready, expect)
-
-        return self._write(work)
+        return self._write(lambda tx: log.append(self._space, tx, session_id, ready, expect))
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
         """Return messages of a log, those shared with an ancestor included."""
@@ -276,6 +271,10 @@ class Store:
             kept_for=gone.kept_for,
         )
 
+    def owned_alone(self, session_ids: Sequence[str]) -> int:
+        """Return how many messages `erase` would take out: those that no other session shares."""
+        return self._read(lambda tx: erase.owned_alone(self._space, tx, session_ids))
+
     def expired(
         self, *, older_than: float | None = None, over_bytes: int | None = None
     ) -> tuple[str, ...]:
@@ -311,18 +310,27 @@ class Store:
         self.close()
 
     def _read(self, work: Callable[[Statements], T]) -> T:
-        return self._sound(lambda: self._database.read(work))
+        try:
+            return self._database.read(work)
+        except zstandard.ZstdError as error:
+            raise self._damaged() from error
 
     def _write(self, work: Callable[[Statements], T]) -> T:
-        return self._sound(lambda: self._database.write(work))
+        try:
+            return self._database.write(work)
+        except zstandard.ZstdError as error:
+            raise self._damaged() from error
 
     def _sound(self, call: Callable[[], T]) -> T:
-        """Raise a body that cannot be unpacked as `StoreUnavailable`."""
         try:
             return call()
         except zstandard.ZstdError as error:
-            raise StoreUnavailable(
-                self._database.where,
-                "a message in it is damaged",
-                remedy="restore it from a backup; `holdfast doctor` shows what can still be read",
-            ) from error
+            raise self._damaged() from error
+
+    def _damaged(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            self._database.where,
+            "a message in it is damaged",
+            remedy="put a backup in its place; without one, `holdfast doctor --deep` names what "
+            "is damaged, and every other session can still be exported",
+        )

@@ -7,8 +7,8 @@ from holdfast.report import Reference
 from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Row, Statements, Value
 from holdfast.stores.lease import refuse_lost
-from holdfast.stores.lineage import copy_pins, copy_state, copy_view, insert, refuse_closed, update
-from holdfast.stores.rows import Found, Space, found, owned, plain
+from holdfast.stores.lineage import copy_pins, copy_state, copy_view, insert, update
+from holdfast.stores.rows import Found, Space, found, owned, plain, refuse_closed
 from holdfast.stores.values import NewSession, NewView, Place, SessionInfo, StoredView
 
 _COLUMNS = "number, previous, created, reason, length, items, state, report"
@@ -31,7 +31,7 @@ def undo(
     session = owned(space, tx, session_id)
     info = session.info
     refuse_lost(space, tx, session, fence)
-    refuse_closed(space, tx, session)
+    refuse_closed(space, tx, session.info)
     if expect is not None:
         _refuse_other_view(info, expect)
     if not info.view:
@@ -122,7 +122,7 @@ def _ready_for(
     """Return the session where a new view may be swapped in; raise what stands against it."""
     session = owned(space, tx, session_id)
     refuse_lost(space, tx, session, fence)
-    refuse_closed(space, tx, session)
+    refuse_closed(space, tx, session.info)
     _refuse_other_view(session.info, expect)
     if not 0 <= new.length <= session.info.length:
         raise InvalidView("the view ends beyond the log", position=session.info.length)

@@ -30,6 +30,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from holdfast.testing.model_server_anthropic import count_tokens, messages
+from holdfast.testing.model_server_embeddings import embeddings
 from holdfast.testing.model_server_openai import chat, compact, responses
 from holdfast.testing.model_server_replies import (
     Api,
@@ -62,6 +63,7 @@ _PATHS: Mapping[str, tuple[Api, _Write]] = {
     "/v1/chat/completions": ("chat", chat),
     "/v1/responses": ("responses", responses),
     "/v1/responses/compact": ("compact", compact),
+    "/v1/embeddings": ("embeddings", embeddings),
     "/v1/messages": ("messages", messages),
     "/v1/messages/count_tokens": ("count_tokens", count_tokens),
 }

@@ -8,7 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-Api: TypeAlias = Literal["chat", "responses", "compact", "messages", "count_tokens"]
+Api: TypeAlias = Literal[
+    "chat", "responses", "compact", "embeddings", "messages", "count_tokens"
+]  # fmt: skip
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):

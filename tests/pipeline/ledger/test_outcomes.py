@@ -314,3 +314,14 @@ def test_an_old_look_that_found_nothing_is_told_without_reading_lines() -> None:
     calls = answered_calls(messages)[2]
     found = [fact.text for fact in facts_of(messages[2], calls, lines=False)]
     assert told in found
+
+
+def test_a_warning_that_comes_often_hides_no_error(ledger_of: LedgerOf) -> None:
+    """Of many lines about failures every kind is among those that are kept."""
+    noise = "".join(f"warning: Failed to save entry {n} to the cache\n" for n in range(40))
+    output = f"{noise}src/app.go:12:3: undefined: parse\nTypeError: x\nexit code 1"
+    ledger = ledger_of(*run(("make lint", output)))
+    told = [fact.text for facts in ledger.errors.values() for fact in facts]
+    assert "src/app.go:12:3: undefined: parse" in told
+    assert "TypeError: x" in told
+    assert told[0].startswith("warning: Failed to save entry 0")

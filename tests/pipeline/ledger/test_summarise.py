@@ -378,7 +378,47 @@ def test_every_open_failure_is_named_before_one_is_told_in_full(ledger_of: Ledge
     blocked = summarise(ledger, Around(6_000)).sections["blocked"]
     told = "\n".join(entry.text for entry in blocked)
     assert all(f"part 0 of step_{number} broke" in told for number in range(12))
-    assert sum(len(entry.text) for entry in blocked) <= 6_000 * 0.2
+    assert sum(len(entry.text) for entry in blocked) <= 6_000 * 0.25
+
+
+def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> None:
+    """Where little fits, the first line of every open failure and every rule goes before what the
+    user wrote between the first request and the newest; failures of one tool stand together."""
+    rows: list[Message | ToolResult] = [user("Please change my trip AB12CD.")]
+    for number in range(8):
+        rows += [
+            assistant("", call("update_trip", seats=[number] * 40)),
+            result(f"Error: seat {number} is taken"),
+            user(f"Then try the one after it, in whichever row that is, number {number}."),
+            assistant("One moment."),
+        ]
+    rows += [user("Never pay more than $40."), assistant("Yes."), user("And now?")]
+    summary = summarise(ledger_of(*rows), Around(room_chars=900, brief=True))
+    shown = render_summary(summary, COUNTER, 230)
+    assert [n for n in range(8) if f"Error: seat {n} is taken" in shown] == list(range(8))
+    assert "Never pay more than $40." in shown
+    assert shown.count("`update_trip`") == 1
+
+
+def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf) -> None:
+    """Of very many failures of one tool the newest are told, and those of the others too."""
+    rows: list[Message | ToolResult] = [user("Go.")]
+    for number in range(300):
+        rows += [assistant(call("book", seat=number)), result(f"Error: seat {number} is taken")]
+    rows += [assistant(call("pay", card="x1")), result("Error: card x1 refused")]
+    summary = summarise(ledger_of(*rows), Around(room_chars=2_000))
+    told = "\n".join(entry.text for entry in summary.sections["blocked"])
+    assert "Error: card x1 refused" in told
+    assert "Error: seat 299 is taken" in told
+    assert len(told) < 600
+
+
+def test_rules_of_a_very_long_message_are_rules(ledger_of: LedgerOf) -> None:
+    """In a message of any length a limit counts as well as a ban, behind those of short ones."""
+    pasted = "- Only use the staging host.\n" + "Some words about the service. " * 300
+    ledger = ledger_of(user(pasted), assistant("Yes."), user("Only change the README."))
+    worth = {fact.text: fact.worth for fact in ledger.constraints.values()}
+    assert worth["Only use the staging host."] < worth["Only change the README."]
 
 
 def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: LedgerOf) -> None:

@@ -217,3 +217,10 @@ def test_a_line_that_comes_again_is_the_newest() -> None:
         ("beta_2", "m2"),
         ("alpha_1", "m3"),
     ]
+
+
+def test_of_too_many_lines_those_of_worth_stay() -> None:
+    """What a line is worth beside its terms counts where lines are let go, too."""
+    first = Fact("line", "cat: notes: No such file", "m0", 0, worth=40.0)
+    rows = [Fact("line", f"name_{n}", "m1", 1, terms=(f"name_{n}",)) for n in range(6_000)]
+    assert first.text in update(Ledger(), [first, *rows]).lines

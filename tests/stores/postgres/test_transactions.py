@@ -13,7 +13,6 @@ import pytest
 from holdfast.stores.database import Statements
 from holdfast.stores.log import append, made_ready
 from holdfast.stores.open import open_store
-from holdfast.stores.rows import owned
 from holdfast.stores.store import Store
 from holdfast.stores.values import Erased, Held, Lease, NewMessage, NewSession, NewView
 from holdfast.testing.postgres_server import PostgresServer
@@ -116,7 +115,7 @@ def test_erasing_waits_for_an_append_of_the_same_content(
     ready = made_ready([said("shared")])
 
     def work(tx: Statements) -> Future[Erased]:
-        append(store._space, tx, owned(store._space, tx, kept), ready, None)
+        append(store._space, tx, kept, ready, None)
         erasing = pool.submit(store.erase, [going], vacuum=False)
         _await_lock(server, erasing)
         return erasing

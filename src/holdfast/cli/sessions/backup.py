@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
 from holdfast.cli import say
 from holdfast.cli.files import check_writable, label
+from holdfast.cli.inputs import json_option
+from holdfast.cli.sessions.rows import print_row
 from holdfast.cli.store import opened, store_options
 
 
 @click.command("backup")
 @click.argument("out", type=click.Path())
 @store_options
-def command(out: str, **options: Any) -> int:
+@json_option
+def command(out: str, as_json: bool, **options: Any) -> int:
     """Write a copy of the whole store to a file.
 
     One state of it, while others may go on writing. OUT is an SQLite file that --store opens; of
@@ -28,5 +32,9 @@ def command(out: str, **options: Any) -> int:
         if out == store.where:
             return say(f"{label(out)} is the store itself; name another file")
         store.backup(out)
-    click.echo(f"written to {label(out)}")
+        kept = {"store": store.where, "profile": store.profile}
+    if as_json:
+        print_row({"file": out, "bytes": os.path.getsize(out), **kept})
+    else:
+        click.echo(f"written to {label(out)}")
     return 0

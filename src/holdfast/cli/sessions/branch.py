@@ -31,11 +31,6 @@ def command(session: str, at: int | None, title: str, as_json: bool, **options: 
     """
     with opened(options, "write") as store:
         parent = store.find(session)
-        if at is not None and at > parent.length:
-            raise click.UsageError(
-                f"--at: session {parent.id} has {parent.length:,} messages",
-                click.get_current_context(),
-            )
         new = NewSession(
             dialect=parent.dialect, title=title, source=parent.source, kind=parent.kind,
             mode=parent.mode,

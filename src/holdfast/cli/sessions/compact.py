@@ -13,12 +13,15 @@ from holdfast.cli.sessions.diff import between, show_between
 from holdfast.cli.sessions.rows import print_row, session_argument
 from holdfast.cli.settings import Window, settings_from, settings_options, window_of
 from holdfast.cli.store import opened, place_options
-from holdfast.cli.summarizer import summarizer_options, writers_for
+from holdfast.cli.summarizer import check_native, native_for, summarizer_options, writers_for
 from holdfast.config import Settings
+from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
+from holdfast.engine.native import Native
 from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
 from holdfast.report import Report
+from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.session import Session
 from holdfast.stores.values import SessionInfo
 
@@ -33,6 +36,11 @@ from holdfast.stores.values import SessionInfo
 @click.option("--focus", default="", metavar="TOPIC", help="What the summary should dwell on.")
 @settings_options
 @summarizer_options
+@click.option(
+    "--native", metavar="WHO",
+    help="Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
+         "--summarizer-url where that is given.",
+)  # fmt: skip
 @place_options
 @json_option
 def command(session: str, as_json: bool, **options: Any) -> int:
@@ -48,11 +56,22 @@ def command(session: str, as_json: bool, **options: Any) -> int:
     """
     settings = settings_from(options)
     writers = writers_for(settings, is_preview=False)
+    native = native_for(options["native"], settings)
+    if native is not None and options["focus"]:
+        raise click.UsageError(
+            "--native and --focus exclude each other: only our own summaries have that",
+            click.get_current_context(),
+        )
     with opened(options, "write") as store:
         was = store.newest_leaf(store.find(session).id)
         window = window_of(settings, settings.model or was.model)
         check_rides(writers, model=window.model, dialect=was.dialect)
-        kept = Session(store, was, engine=lambda info: _engine(info, settings, window, writers))
+        if native is not None:
+            shown = transcript_of(store, was, what="view")
+            check_native(native, profile_for(was.dialect, None).name, shown, was.id)
+        kept = Session(
+            store, was, engine=lambda info: _engine(info, settings, window, writers, native)
+        )
         report = kept.compact(
             force=not options["if_due"], focus=options["focus"], keep_last=options["keep_last"]
         )
@@ -69,12 +88,16 @@ def command(session: str, as_json: bool, **options: Any) -> int:
 
 
 def _engine(
-    info: SessionInfo, settings: Settings, window: Window, writers: Writers | None
+    info: SessionInfo,
+    settings: Settings,
+    window: Window,
+    writers: Writers | None,
+    native: Native | None,
 ) -> Compressor:
     return Compressor(
         model=window.model, context_length=window.tokens, output_tokens=settings.output_tokens,
         policy=settings.policy, dialect=info.dialect, summarizer=writers,
-        cache_ttl=settings.cache_ttl,
+        cache_ttl=settings.cache_ttl, native=native,
     )  # fmt: skip
 
 

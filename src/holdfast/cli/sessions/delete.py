@@ -49,9 +49,10 @@ def command(
     """
     with opened(options, "write") as store:
         chosen = _chosen(store, sessions, options)
+        messages = store.owned_alone([info.id for info in chosen])
         if dry_run or not chosen:
-            return _tell_plan(chosen, as_json=as_json)
-        if not yes and not _agreed(chosen):
+            return _tell_plan(chosen, messages, as_json=as_json)
+        if not yes and not _agreed(chosen, messages):
             return say("nothing was deleted", 1)
         gone = store.erase([info.id for info in chosen])
     _tell(chosen, gone, as_json=as_json)
@@ -78,22 +79,23 @@ def _chosen(store: Store, names: Sequence[str], options: dict[str, Any]) -> list
     return [store.session(one) for one in dict.fromkeys(ids)]
 
 
-def _agreed(chosen: Sequence[SessionInfo]) -> bool:
+def _agreed(chosen: Sequence[SessionInfo], messages: int) -> bool:
     if not sys.stdin.isatty():
         raise click.UsageError(
             "nobody can be asked here; give --yes to delete, or --dry-run to see what would go",
             click.get_current_context(),
         )
     _show(chosen)
-    return click.confirm(f"Delete {_counted(chosen)} for good?", err=True)
+    return click.confirm(f"Delete {_counted(chosen, messages)} for good?", err=True)
 
 
-def _tell_plan(chosen: Sequence[SessionInfo], *, as_json: bool) -> int:
+def _tell_plan(chosen: Sequence[SessionInfo], messages: int, *, as_json: bool) -> int:
     if as_json:
-        print_row({"sessions": [row_of(info) for info in chosen], "erased": None})
+        rows = [row_of(info) for info in chosen]
+        print_row({"sessions": rows, "messages": messages, "erased": None})
     elif chosen:
         _show(chosen)
-        click.echo(f"{_counted(chosen)} would be deleted; nothing was")
+        click.echo(f"{_counted(chosen, messages)} would be deleted; nothing was")
     else:
         click.echo("there is nothing to delete")
     return 0
@@ -125,8 +127,7 @@ def _show(chosen: Sequence[SessionInfo]) -> None:
     print_more(console, len(chosen), _SHOWN)
 
 
-def _counted(chosen: Sequence[SessionInfo]) -> str:
-    messages = sum(info.length - info.forked_at for info in chosen)
+def _counted(chosen: Sequence[SessionInfo], messages: int) -> str:
     return f"{_number(len(chosen), 'session')} with {_number(messages, 'message')}"
 
 

@@ -49,12 +49,13 @@ def _views(console: Console, told: Told) -> None:
     console.print(Text("\n  views", "bold"))
     grid = _grid("right", "left", "right", "left", "left", "left")
     for step in told.steps:
+        now = "shown now" if step.current else "undone" if step.undone else step.reason
         grid.add_row(
             Text(f"{step.number}", "bold green" if step.current else "dim"),
             shown(step.created), f"{step.tokens_before:,}",
             f"{arrow(console)} {step.tokens_after:,} "
             f"({saving(step.tokens_before, step.tokens_after)})",
-            step.summary, Text("shown now" if step.current else step.reason, "dim"),
+            step.summary, Text(now, "dim"),
         )  # fmt: skip
     console.print(indented(grid, 4))
 

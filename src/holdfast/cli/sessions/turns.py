@@ -41,6 +41,8 @@ class Step(Struct, frozen=True, kw_only=True):
     created: float
     reason: str
     current: bool
+    undone: bool = False
+    """Whether an undo went back behind it, and nothing that is shown was made from it."""
     messages_before: int = 0
     messages_after: int = 0
     tokens_before: int = 0
@@ -114,13 +116,19 @@ def totals_of(turns: Sequence[Turn]) -> Totals:
 
 def steps_of(views: Sequence[StoredView], current: int) -> list[Step]:
     """Return the views of a session, in order."""
-    return [_step(view, current) for view in views]
+    previous = {view.number: view.previous for view in views}
+    live: set[int] = set()
+    at = current
+    while at in previous and at not in live:
+        live.add(at)
+        at = previous[at]
+    return [_step(view, current, undone=view.number not in live) for view in views]
 
 
-def _step(view: StoredView, current: int) -> Step:
+def _step(view: StoredView, current: int, *, undone: bool) -> Step:
     step = Step(
         number=view.number, previous=view.previous, created=view.created, reason=view.reason,
-        current=view.number == current,
+        current=view.number == current, undone=undone,
     )  # fmt: skip
     try:
         report = msgspec.json.decode(view.report, type=Report)

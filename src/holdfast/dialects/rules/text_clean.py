@@ -28,6 +28,8 @@ NAME = "text-clean"
 _LONE = re.compile(r"[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 _TOGETHER = 32
+_USUAL = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "id", "type"})
+"""Keys of a message that need no look themselves."""
 _AROUND = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
 """What a request says to the model outside of its messages."""
 
@@ -158,8 +160,21 @@ def _is_clean(text: str) -> bool:
 
 def _are_surely_clean(messages: Sequence[Message]) -> bool:
     """Return whether messages, written as they were given, are clean; looked through together."""
-    wires = [message.wire for message in messages if message.intact]
-    return len(wires) == len(messages) and None not in wires and _is_surely_clean(wires)
+    rest: list[Any] = []
+    for message in messages:
+        wire: Any = message.wire
+        if not message.intact or wire is None:
+            return False
+        if type(wire) is not dict or not _USUAL.issuperset(cast("Payload", wire)):
+            rest.append(wire)
+            continue
+        for value in cast("Payload", wire).values():
+            if type(value) is str and value.isascii():
+                if "\0" in value:
+                    return False
+            elif value is not None:
+                rest.append(value)
+    return not rest or _is_surely_clean(rest)
 
 
 def _is_surely_clean(value: Any) -> bool:

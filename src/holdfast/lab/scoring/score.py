@@ -256,6 +256,7 @@ def _inventions(case: Case, shown: Shown) -> tuple[list[str], list[str]]:
         return invented, []
     unresolved = [ref for ref in sorted(references(shown.text)) if not shown.resolves(ref)]
     for body in shown.summaries:
-        beyond = [number for number in label_numbers(body) if number >= len(case.messages)]
+        most = shown.positions or len(case.messages)
+        beyond = [number for number in label_numbers(body) if number >= most]
         unresolved.extend(f"m{number}" for number in sorted(beyond))
     return invented, unresolved

@@ -20,6 +20,8 @@ class Shown(Struct, frozen=True, kw_only=True):
     """Texts that the strategy wrote itself: every fact in them must stand in the source."""
     resolves: Callable[[str], bool] | None = None
     """Whether a reference of the view leads to its originals; None where it has none."""
+    positions: int = 0
+    """How many messages the labels of the summaries count among; 0: those that were given."""
     archived: bool = False
     """Whether what was left out can still be searched by the agent."""
     cpu_ms: float = 0.0

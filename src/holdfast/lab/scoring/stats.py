@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -29,11 +30,21 @@ def estimate(values: Sequence[float]) -> Estimate | None:
 
 @lru_cache(maxsize=10_000)
 def _estimated(values: tuple[float, ...]) -> Estimate:
-    size, draw = len(values), random.Random(_SEED)
-    means = sorted(sum(draw.choices(values, k=size)) / size for _ in range(_DRAWS))
+    size = len(values)
+    if len(set(values)) == 1:
+        same = round(values[0], _DIGITS)
+        return Estimate(same, same, same, size)
+    means = sorted(sum(draw(values)) / size for draw in _draws(size))
     low, high = means[int(_DRAWS * 0.025)], means[int(_DRAWS * 0.975) - 1]
     middle = round(sum(values) / size, _DIGITS)
     return Estimate(middle, round(low, _DIGITS), round(high, _DIGITS), size)
+
+
+@lru_cache(maxsize=256)
+def _draws(size: int) -> list[Callable[[tuple[float, ...]], tuple[float, ...]]]:
+    """Return the draws for so many sessions, at least two: the same for all figures."""
+    draw, places = random.Random(_SEED), range(size)
+    return [itemgetter(*draw.choices(places, k=size)) for _ in range(_DRAWS)]
 
 
 def mean(values: Sequence[float | None]) -> float | None:

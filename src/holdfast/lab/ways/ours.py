@@ -58,6 +58,7 @@ def shown_view(
         text=text, tokens=estimate_text(text) + max(grown, 0), messages=tuple(view),
         summaries=tuple(summaries_in(view)), archived=True,
         resolves=None if done is None else partial(_resolves, done),
+        positions=0 if done is None else len(done.originals),
         note="" if done is None else done.report.reason or "",
     )  # fmt: skip
 

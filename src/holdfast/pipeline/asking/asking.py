@@ -50,6 +50,7 @@ _LEAST_ROOM_TOKENS = 300
 _SURELY = 0.97
 """Estimates of parts do not add up to the estimate of the whole."""
 _AROUND_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + REPLY_PRIMING_TOKENS
+_REMEMBERED_CHARS = 2_000
 _FOCUS_CHARS = 400
 _LATEST = 3
 _LATEST_CHARS = 240
@@ -233,6 +234,7 @@ def _terms(plan: Plan, now: str, language: Language | None, budget: int) -> Term
     return Terms(
         language=language or language_of(last), budget_tokens=budget, date=now, focus=focus,
         latest=() if focus else _latest(plan),
+        remembered=cut(work.redact(work.wish.remembered), _REMEMBERED_CHARS),
     )  # fmt: skip
 
 

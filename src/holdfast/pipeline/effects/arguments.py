@@ -18,6 +18,8 @@ def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
     """Return the first text among these arguments, empty where there is none."""
     for key in keys:
         value = arguments.get(key)
+        if value is None:  # most are
+            continue
         if isinstance(value, str) and value:
             return value
         if isinstance(value, int) and not isinstance(value, bool):
@@ -29,7 +31,7 @@ def path_of(arguments: Mapping[str, Any]) -> str:
     """Return the path that a call is about."""
     for key in PATHS:
         value = arguments.get(key)
-        if isinstance(value, str) and value.strip():
+        if value is not None and isinstance(value, str) and value.strip():
             return value.strip().removeprefix("file://")
     return ""
 

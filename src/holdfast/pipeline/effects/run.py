@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.pipeline.effects.commands import HANDLERS
 from holdfast.pipeline.effects.commands.readers import narrowed, shown_lines
@@ -14,6 +15,7 @@ from holdfast.pipeline.effects.powershell import is_powershell, powershell_effec
 from holdfast.pipeline.effects.syntax import Command, Compound, Output, Redirect, Scope, Word
 from holdfast.pipeline.effects.wrappers import SHELLS, WRAPPERS, inner_script, unwrap
 
+_SHORT_CHARS = 200
 _MAX_COMMANDS = 20_000
 _MAX_DEPTH = 5
 _MAX_VALUES = 64
@@ -42,9 +44,19 @@ def effects_of_command(command: str, cwd: str = "") -> tuple[Effect, ...]:
     is a relative one behind a `cd` to such a place. Globs stay as written; `for` loops over
     literal words are followed. Never raises; linear in the command.
     """
+    if len(command) <= _SHORT_CHARS:
+        return _of_short(command, cwd)
+    return _of_any(command, cwd)
+
+
+def _of_any(command: str, cwd: str) -> tuple[Effect, ...]:
     run = _Run(cwd)
     run.script(command)
     return tuple(run.effects)
+
+
+_of_short = lru_cache(256)(_of_any)
+"""The same for a command that comes again, as tests and builds do."""
 
 
 def effects_of_argv(argv: list[str], cwd: str = "") -> tuple[Effect, ...]:

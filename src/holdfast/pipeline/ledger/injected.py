@@ -57,6 +57,8 @@ def own_words(text: str) -> str:
 
 def without_blocks(text: str) -> str:
     """Return a text without the blocks that agents put into it; the same object without any."""
+    if "<" not in text:
+        return text
     for start, stop in _BLOCKS:
         if start in text:
             text = _removed(text, start, stop)

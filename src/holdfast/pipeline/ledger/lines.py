@@ -17,12 +17,14 @@ _LEAST_CHARS = 8
 _MOST_TERMS = 12
 _FEW = 24
 """So many lines of a text stand for themselves; others must name something new."""
-_NUMBERED = re.compile(r"^\s*\d{1,6}(?:→|\||\t|:(?!\d))")
+_NUMBERED = re.compile(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))").match
 """What tools put before the lines of a file."""
 _DEFINES = re.compile(
     r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
     r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module)\b"
 ).match
+_DEFINITION_STARTS = frozenset("edpsacfitm")
+"""With what a line begins that defines something."""
 
 
 _IDLE = (
@@ -51,17 +53,20 @@ class Line(Struct, frozen=True, gc=False):
 def lines_of(text: str, most: int) -> list[Line]:
     """Return at most `most` lines that hold most, in the order of the text, each once."""
     found: dict[str, Line] = {}
-    for raw, runs in _pieces(_ends(text)):
-        if raw[:1] in _STARTS and (number := _NUMBERED.match(raw)):
-            shown, runs = raw[number.end() :].strip(), runs[number.end() :]
+    for raw, runs in _pieces(text):
+        if raw[:1] in _STARTS and (number := _NUMBERED(raw)):
+            end = number.end()
+            shown, runs = raw[end:].strip(), runs[end:]
         else:
             shown = raw.strip()
         if len(shown) < _LEAST_CHARS or shown in found:
             continue
-        if shown[0] in _IDLE_STARTS and shown.startswith(_IDLE):
+        first = shown[0]
+        if first in _IDLE_STARTS and shown.startswith(_IDLE):
             continue
         if terms := terms_in(runs, _MOST_TERMS):
-            found[shown] = Line(shown, terms, _DEFINES(raw) is not None)
+            defines = first in _DEFINITION_STARTS and _DEFINES(raw) is not None
+            found[shown] = Line(shown, terms, defines)
     lines = list(found.values())
     if len(lines) <= min(most, _FEW):
         return lines
@@ -73,7 +78,8 @@ def _most_telling(lines: list[Line], most: int) -> list[int]:
     kept: list[int] = []
     known: set[str] = set()
     others: list[int] = []
-    worths = [line.worth for line in lines]
+    # the worth of each, without the call
+    worths = [(len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines]
     for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
         if len(kept) >= most:
             break
@@ -96,10 +102,18 @@ def _ends(text: str) -> Iterable[str]:
     return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
 
 
-def _pieces(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines, and the runs in each; a long one in pieces that end between words."""
-    for text in texts:
-        shown = plain(text) if "\x1b" in text or "\r" in text else text
+def _pieces(text: str) -> Iterable[tuple[str, str]]:
+    """Return the lines, and the runs in each; a long one in pieces that end between words."""
+    if len(text) <= _MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
+        lines = text.split("\n")
+        if len(max(lines, key=len)) <= _SHOWN_CHARS:
+            return zip(lines, runs_of(text).split("\n"), strict=True)
+    return _cut_pieces(text)
+
+
+def _cut_pieces(text: str) -> Iterator[tuple[str, str]]:
+    for end in _ends(text):
+        shown = plain(end) if "\x1b" in end or "\r" in end else end
         for line, runs in zip(shown.split("\n"), runs_of(shown).split("\n"), strict=True):
             if len(line) <= _SHOWN_CHARS:
                 yield line, runs

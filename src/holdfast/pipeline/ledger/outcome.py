@@ -13,6 +13,9 @@ from holdfast.reduction import signals
 from holdfast.reduction.signs import Signs
 
 _MOST_ERRORS = 12
+_READ_ERRORS = 5 * _MOST_ERRORS
+"""So many are read, because a warning that comes a hundred times may stand before the rest."""
+_KIND_CHARS = 12
 _MOST_OF_A_LOOK = 3
 _MOST_MENTIONED = 6
 _HEAD_CHARS = 400
@@ -64,11 +67,14 @@ class Outcome(Struct, frozen=True):
     """Lines that look as if something went wrong, of a call that reports success."""
 
 
-def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> Outcome:
+def outcome_of(
+    family: Family, command: str, output: str, *, is_error: bool, by_status: bool = False
+) -> Outcome:
     """Return how a call ended; `command` is "" where there is none.
 
     An exit status tells of the last part of a command line only: what stands before a pipe or a
-    semicolon may have failed all the same, and then says so itself.
+    semicolon may have failed all the same, and then says so itself. With `by_status` that is not
+    looked for, and no lines are found.
     """
     code = signals.exit_status(output)
     first = _first_line(output)
@@ -76,11 +82,16 @@ def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> 
     refused = is_error or _is_refusal(start)
     looked = is_look(command) if command else family in _LOOKING
     mentioned: tuple[str, ...] = ()
-    if looked:
+    if by_status:
+        errors: tuple[str, ...] = ()
+        failed = bool(code) if code is not None else refused
+    elif looked:
         errors = _of_look(output, first, is_known=refused or code not in (None, 0))
         failed = code != 0 if code is not None else refused or bool(errors)
         if not failed and signals.has_diagnostics(first):
             mentioned = (whole_words(first, signals.SHOWN_CHARS),)
+    elif family not in _RUNNERS and not (code if code is not None else refused):
+        errors, failed = (), False
     else:
         errors = _of_work(command, output, code, refused=refused)
         if errors and code == 0 and not masks_failures(command):
@@ -88,7 +99,7 @@ def outcome_of(family: Family, command: str, output: str, *, is_error: bool) -> 
         failed = bool(code or errors) if code is not None else refused or bool(errors)
         if family not in _RUNNERS:
             failed = code != 0 if code is not None else refused
-    if refused and not errors:
+    if refused and not errors and not by_status:
         errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
     may_run = code is None and (command or family == "process")
     found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
@@ -114,12 +125,27 @@ def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> t
         return ()
     if not (code or refused or _has_sign(output)):
         return ()
-    found = signals.error_lines(output, _MOST_ERRORS)
+    found = signals.error_lines(output, _READ_ERRORS)
     if found and code == 0:
         counts = signals.test_counts(output)
         if counts is not None and counts.passed and not counts.failed:
             return ()
+    if len(found) > _MOST_ERRORS:
+        found = _of_all_kinds(found)
     return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
+
+
+def _of_all_kinds(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some lines, in order: the first of each kind, then the second, as far as they go."""
+    rounds: dict[str, int] = {}
+    order: list[tuple[int, int]] = []
+    for place, line in enumerate(lines):
+        # what a compiler says of a place is one kind, whichever file it is about
+        kind = "" if signals.has_diagnostics(line) else line[:_KIND_CHARS]
+        rounds[kind] = rounds.get(kind, 0) + 1
+        order.append((rounds[kind], place))
+    kept = sorted(place for _, place in sorted(order)[:_MOST_ERRORS])
+    return tuple([lines[place] for place in kept])
 
 
 def _has_sign(output: str) -> bool:

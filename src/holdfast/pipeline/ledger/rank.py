@@ -51,21 +51,33 @@ class TermWeights(dict[str, float]):
     """
 
     def __init__(
-        self, ledger: Ledger, shown: frozenset[str], topic: Callable[[str], float] | None
+        self,
+        ledger: Ledger,
+        shown: frozenset[str],
+        topic: Callable[[str], float] | None,
+        carried: Sequence[Fact] = (),
+        asked: Iterable[str] = (),
     ) -> None:
         super().__init__()
         by_user = {term for ask in ledger.asks for term in ask.fact.terms}
+        by_user.update(asked)
         by_agent = {term for fact in ledger.commands for term in fact.terms}
         by_agent.update(term for fact in ledger.decisions for term in fact.terms)
         seen: dict[str, int] = {}
         last: dict[str, int] = {}
-        for fact in ledger.lines.values():
-            at = fact.at
-            if fact.head == "agent":
+        seen_of, last_of = seen.get, last.get
+        for fact in carried:
+            if fact.kind != "line" or fact.head == "agent":
                 by_agent.update(fact.terms)
             for term in fact.terms:
-                if last.get(term) != at:
-                    seen[term] = seen.get(term, 0) + 1
+                seen[term] = seen_of(term, 0) + 1
+        for fact in ledger.lines.values():
+            at, terms = fact.at, fact.terms
+            if fact.head == "agent":
+                by_agent.update(terms)
+            for term in terms:
+                if last_of(term) != at:
+                    seen[term] = seen_of(term, 0) + 1
                     last[term] = at
         self._by_user, self._by_agent = by_user, by_agent
         self._seen, self._last = seen, last
@@ -81,19 +93,22 @@ class TermWeights(dict[str, float]):
         """Weigh terms that will be asked for, all at once."""
         by_user, by_agent, seen, last = self._by_user, self._by_agent, self._seen, self._last
         span, shown, topic = self._span, self._shown, self._topic
+        seen_of, last_of = seen.get, last.get
         for term in terms:
-            weight = 1.0 + _REPEATED * min(seen.get(term, 1) - 1, _MOST_REPEATS)
-            weight += _RECENT * last.get(term, 0) / span
+            repeats = seen_of(term, 1) - 1
+            weight = 1.0 + _REPEATED * (repeats if repeats < _MOST_REPEATS else _MOST_REPEATS)
+            weight += _RECENT * last_of(term, 0) / span
             if term in by_user:
                 weight += _BY_USER
             if term in by_agent:
                 weight += _BY_AGENT
             if "/" in term:
                 weight += _PATH
-            elif len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
-                weight *= _NUMBER
-            elif _HAS_DIGIT(term):
-                weight += _ID
+            elif not term.isalpha():
+                if len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
+                    weight *= _NUMBER
+                elif _HAS_DIGIT(term):
+                    weight += _ID
             if topic is not None:
                 weight += topic(term)
             self[term] = weight * _SHOWN if term in shown else weight
@@ -110,7 +125,7 @@ def chosen(
     worth nothing more.
     """
     rows = list(candidates)
-    weights.weigh({term for row in rows for term in row.fact.terms})
+    weights.weigh(set[str]().union(*[row.fact.terms for row in rows]))
     weights.update(dict.fromkeys(told, 0.0))
     heap = [(-_gain(row, weights), number) for number, row in enumerate(rows)]
     heap = [entry for entry in heap if entry[0] < 0]
@@ -136,9 +151,7 @@ def chosen(
 
 def _gain(candidate: Candidate, weights: TermWeights) -> float:
     fact = candidate.fact
-    worth = candidate.base
-    for term in fact.terms:
-        worth += weights[term]
+    worth = sum(map(weights.__getitem__, fact.terms), candidate.base)
     overhead = _FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS
     return worth / ((candidate.cost or len(fact.text)) + overhead)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from zlib import crc32
 
@@ -75,22 +75,38 @@ _NO_FILE = frozenset("*?{`")
 
 
 def facts_of_result(
-    message: Message, result: ToolResult, call: ToolCall | None, *, lines: bool
-) -> Iterator[Fact]:
-    """Yield what the call did, how it ended, and the lines that may be needed again."""
-    return _Result(message, result, call, lines=lines).facts()
+    message: Message,
+    result: ToolResult,
+    call: ToolCall | None,
+    *,
+    lines: bool,
+    ran_again: Set[str] | None = None,
+) -> Iterable[Fact]:
+    """Return what the call did, how it ended, and the lines that may be needed again.
+
+    `ran_again` are the keys of later commands: what an older run of one printed is out of date.
+    Where they are given, commands that only looked at something tell nothing.
+    """
+    one = _Result(message, result, call, lines=lines, ran_again=ran_again)
+    return one.facts() if ran_again is None or not one.only_looked() else ()
 
 
 class _Result:
     """One tool result with its call, read once."""
 
     def __init__(
-        self, message: Message, result: ToolResult, call: ToolCall | None, *, lines: bool
+        self,
+        message: Message,
+        result: ToolResult,
+        call: ToolCall | None,
+        *,
+        lines: bool,
+        ran_again: Set[str] | None,
     ) -> None:
         self.reads_lines = lines
         self.source, self.at = message.label, message.position
-        given = "\n".join(part.text for part in result.parts if isinstance(part, Text))
-        self.output = without_blocks(given)
+        given = [part.text for part in result.parts if isinstance(part, Text)]
+        self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
         self.call = call
         self.name = call.name if call is not None else result.name
         self.arguments: Mapping[str, Any] = given_to(call) if call is not None else {}
@@ -98,7 +114,15 @@ class _Result:
         self.process = self._process()
         self.line = "" if self.process else self._line()
         self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
-        self.end = outcome_of(self.family, self.line, self.output, is_error=result.is_error)
+        is_old = bool(ran_again and self.line and self._key(()) in ran_again)
+        self.end = outcome_of(
+            self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
+        )
+
+    def only_looked(self) -> bool:
+        """Return whether a command looked at something, found it, and did not go elsewhere."""
+        end = self.end
+        return bool(self.line) and end.looked and not (end.failed or "cd " in self.line)
 
     def _process(self) -> str:
         """Return which running process a call looks at or talks to."""
@@ -181,8 +205,7 @@ class _Result:
 
     def _deed(self) -> str:
         """Return what a call of an unknown tool did, where its name says that it did something."""
-        words = set(_NAME_PARTS.split(self.name.lower()))
-        if self.family != "other" or not words & _DEEDS:
+        if self.family != "other" or _DEEDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
             return ""
         return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
 
@@ -272,8 +295,11 @@ class _Result:
                 yield Fact("field", text, self.source, self.at, terms=terms, head=head,
                            worth=worth)  # fmt: skip
             return
-        for line in lines_of(self.output, _MOST_LINES):
-            yield Fact("line", line.text, self.source, self.at, terms=line.terms, head=head)
+        source, at = self.source, self.at
+        yield from [
+            Fact("line", line.text, source, at, terms=line.terms, head=head)
+            for line in lines_of(self.output, _MOST_LINES)
+        ]
 
     def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
         return Fact(kind, text, self.source, self.at, key, self.end.failed, terms_of(text, 12),

@@ -11,45 +11,59 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.language import language_of
 from holdfast.pipeline.dialogue.phrases import Phrases, counted, phrases_for
+from holdfast.pipeline.ledger.carried import (
+    BRIEF_NOTE,
+    asked_in,
+    carried_entries,
+    carried_facts,
+)
 from holdfast.pipeline.ledger.fact import Ask, Fact, FileState, Ledger
 from holdfast.pipeline.ledger.lines import cut, whole_words
+from holdfast.pipeline.ledger.open_failures import open_failures
 from holdfast.pipeline.ledger.rank import Candidate, TermWeights, chosen, on_topic
 from holdfast.pipeline.ledger.result import HEAD_CHARS
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.ledger.todo import parted
-from holdfast.pipeline.summary import Entry, Section, Summary
+from holdfast.pipeline.summary import Entry, Piece, Section, Summary, of_pieces
 from holdfast.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
-_CONSTRAINTS_SHARE = 0.15
-_ERRORS_SHARE = 0.2
+_CONSTRAINTS_SHARE = 0.25
+_ERRORS_SHARE = 0.25
 _FILES_SHARE = 0.3
 _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
 _REPLY_SHARE = 0.08
 """How much of the room each kind of entry may take before anything is ranked."""
+_WISHES_SHARE = 0.15
+"""So much rules have together with what may be none, where rules alone do not need more."""
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
-_LEAST_CHARS = 240
+_LEAST_CHARS = 400
 """Rules and open errors have so much room at least."""
 _ENTRY_CHARS = 16
-_ERROR_FORMS = ((24, 70), (5, 70), (3, 70), (2, 40), (1, 24))
-"""How many lines of each open failure are shown, and how much of its name: the first that fits."""
 _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
+_RULE = _MUST + 30
+_ASKED_BETWEEN = _MUST + 28
+"""Where little fits, the first line of every open failure and the rules stand before the asks
+between the first and the newest."""
+_SURE_RULE = 2
+"""From this strength on a rule is more than a wish."""
 _SAMPLED = 200
 _SAMPLE_CHARS = 8_000
 _LINE = 0.05
 """Where everything is said and room is left, the newest lines fill it."""
-_BRIEF_NOTE = "Made without a model."
 _DECISION = 3.0
 _COMMAND = 3.0
 """What a tool with no command line did: only what changed something is kept."""
 _REPLY = 4.0
 _SAID = 1.5
 _RESOLVED = 0.5
+_CARRIED = 2.0
+"""What is left of an older summary was found worth it once."""
 _FILE_READ = 1.5
 
 
@@ -66,6 +80,8 @@ class Around(Struct, frozen=True):
     """Whether the user wrote again after what is told here."""
     brief: bool = False
     """Whether our own words must be few."""
+    carried: Summary | None = None
+    """A summary of still older messages, whose originals are gone."""
 
 
 def summarise(ledger: Ledger, around: Around) -> Summary:
@@ -76,13 +92,17 @@ def summarise(ledger: Ledger, around: Around) -> Summary:
     """
     phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
     made = _Made(phrases)
+    if around.carried is not None:
+        for section, entry in carried_entries(around.carried):
+            made.add(section, entry)
     _asks(made, ledger, around)
     _must(made, ledger, around)
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
     _ranked(made, ledger, around, room)
-    note = _BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
+    note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
     made.put("critical", note, "", 2 * _MUST)
-    return replace(made.summary(ledger), brief=around.brief)
+    older = around.carried.numbered if around.carried is not None else 0
+    return replace(made.summary(ledger, older), brief=around.brief)
 
 
 def tokens_per_char(ledger: Ledger, counter: TokenCounter) -> float:
@@ -102,10 +122,18 @@ class _Made:
         self._sections: dict[Section, list[Entry]] = {}
 
     def put(self, section: Section, text: str, source: str, weight: float) -> None:
+        """Add an entry of these words."""
+        self.add(section, Entry(text, source, weight))
+
+    def add(self, section: Section, entry: Entry) -> None:
         """Add an entry."""
-        self._sections.setdefault(section, []).append(Entry(text, source, weight))
-        self.chars += len(text) + len(source) + 8
-        self.words.append(text)
+        self._sections.setdefault(section, []).append(entry)
+        self.chars += len(entry.text) + len(entry.source) + 8
+        self.words.append(entry.text)
+
+    def has(self, section: Section) -> bool:
+        """Return whether a section holds something."""
+        return section in self._sections
 
     def fill(
         self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
@@ -127,13 +155,13 @@ class _Made:
             row = rows[index]
             self.put(section, row.text, row.source, row.weight)
 
-    def summary(self, ledger: Ledger) -> Summary:
-        """Return the sections."""
+    def summary(self, ledger: Ledger, older: int) -> Summary:
+        """Return the sections; `older` counts what was done before the ledger begins."""
         sections: dict[Section, tuple[Entry, ...]] = {
             name: tuple(rows) for name, rows in self._sections.items()
         }
         language = self.phrases.language
-        return Summary(sections, "ledger", ledger.command_count, language)
+        return Summary(sections, "ledger", older + ledger.command_count, language)
 
 
 def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
@@ -146,13 +174,17 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
         return
     room = around.room_chars * _ASKS_SHARE
     order: list[Ask] = list(dict.fromkeys((asks[0], asks[-1], *reversed(asks))))
+    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
     shown: list[tuple[Ask, str, float]] = []
     for number, ask in enumerate(order):
         text = _quoted(ask, room, always=number < 2)
         room -= len(text)
         if text:
-            shown.append((ask, text, 2 * _MUST - number / 100))
-    phrases, first = made.phrases, ledger.asks[0]
+            weight = 2 * _MUST if number < 2 else _ASKED_BETWEEN
+            if ask.fact.source in ruling:
+                weight = max(weight, _RULE)
+            shown.append((ask, text, weight - number / 100))
+    phrases, first = made.phrases, None if made.has("goal") else ledger.asks[0]
     for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
         is_newest = ask is asks[-1] and not around.newer_asks
         state = _state(ask, phrases, is_newest=is_newest)
@@ -194,14 +226,13 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         for fact in ledger.constraints.values()
         if fact.source not in around.live_asks and fact.text not in quoted
     ]
-    for_rules = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    for_rules = _room_for_rules(stated, room)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
     rules = [
-        Entry(fact.text if whole else fact.key or fact.text, fact.source, _MUST + 30)
-        for fact in stated
+        Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
     ]
     for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
-    errors = _errors(ledger, for_errors)
+    errors = open_failures(ledger, for_errors)
     files = [
         Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
         for path, state in ledger.files.items()
@@ -222,33 +253,13 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
         made.put("in_progress", text, last.source, _MUST + 25)
 
 
-def _errors(ledger: Ledger, room: float) -> list[Entry]:
-    """Return the open failures: each with all its lines where there is room for that.
-
-    Otherwise every one has its first line before any has a second, and short names.
-    """
-    rows, found = list(ledger.errors.items()), list[Entry]()
-    for most, name_chars in _ERROR_FORMS:
-        found = [
-            Entry(_error(key, facts[:most], name_chars, room / 2), facts[0].source, _MUST + 10)
-            for key, facts in rows
-        ]
-        if sum(len(entry.text) + _ENTRY_CHARS for entry in found) <= room:
-            break
-    return found
-
-
-def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> str:
-    """Return a failure with as many of its lines as fit."""
-    lines = [facts[0].text]
-    room -= len(lines[0])
-    for fact in facts[1:]:
-        room -= len(fact.text)
-        if room < 0:
-            break
-        lines.append(fact.text)
-    name = f"`{cut(key, name_chars)}`: " if key and not lines[0].startswith(key) else ""
-    return name + "\n".join(lines)
+def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
+    """Return the room for rules; wishes and lines of what was pasted take less of it."""
+    most = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= _SURE_RULE]
+    if len(sure) == len(stated):
+        return most
+    return min(most, max(sum(sure), room * _WISHES_SHARE, _LEAST_CHARS))
 
 
 def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
@@ -294,9 +305,14 @@ def _first_that_fit(rows: list[str], room: float) -> list[str]:
 def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     """Fill the room that is left by rank; lines that come from one message stand together."""
     words = [word for word in re.findall(r"\w+", around.focus.casefold()) if len(word) > 2]
-    weights = TermWeights(ledger, around.shown_terms, on_topic(words))
+    older, asked = tuple[Fact, ...](), tuple[str, ...]()
+    if around.carried is not None:
+        older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
+    weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
-    order = chosen(_candidates(ledger, around.live_asks), weights, room, told)
+    candidates = [*(Candidate(fact, _CARRIED) for fact in older),
+                  *_candidates(ledger, around.live_asks)]  # fmt: skip
+    order = chosen(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(_MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
     ranked.sort(key=lambda row: row[1].at)
@@ -309,29 +325,9 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
             made.put(section, _worded(fact, made.phrases), fact.source, weight)
     place = {text: number for number, text in enumerate(ledger.lines)}
     for (source, head), rows in groups.items():
-        rows.sort(key=lambda row: place.get(row[1].text, 0))
-        weight = max(weight for weight, _ in rows)
-        made.put("critical", _together(head, [fact for _, fact in rows]), source, weight)
-
-
-def _together(head: str, facts: list[Fact]) -> str:
-    """Return the lines of one message under its head."""
-    if facts[0].kind == "field":
-        return f"{head}: {_as_record(facts)}"
-    text = "\n".join(fact.text for fact in facts)
-    return f"{head}: {text}" if len(facts) == 1 else f"{head}:\n{text}"
-
-
-def _as_record(facts: list[Fact]) -> str:
-    """Return fields on one line; those of one name stand together."""
-    values: dict[str, list[str]] = {}
-    for fact in facts:
-        name, mark, value = fact.text.partition(": ")
-        values.setdefault(name if mark else "", []).append(value if mark else name)
-    return "; ".join(
-        f"{name}: {', '.join(found)}" if name else ", ".join(found)
-        for name, found in values.items()
-    )
+        rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
+        pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
+        made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
 
 
 _SECTION_OF: dict[str, Section] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from holdfast.pipeline.dialogue.constraints import Constraint, weighed_constraints
 from holdfast.pipeline.dialogue.decisions import decisions
@@ -31,23 +31,33 @@ _REPLY_CHARS = 900
 _MOST_LINES = 24
 _MOST_SAID_LINES = 12
 _MOST_SLOTS = 8
-_MOST_SKILL_RULES = 12
+_MOST_SKILL_RULES = 24
+_PASTED = 0.6
+"""By so much a rule in a very long message is weaker: it may be part of something pasted."""
 _TOLD = 4.0
 """What the first line of a report that came as a message is worth."""
 _CLOSERS = " *_)\"'”`\n"
 _FILLERS = ("Let me ", "Now let me ", "Now I'll ", "I'll now ", "Next, I'll ")
 _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
 """How the result of a look begins that found nothing, where no flag says so."""
+_MANY = 8
+"""From so many facts on it pays to look at the texts that they were taken from."""
 _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
 def facts_of(
-    message: Message, calls: Mapping[str, ToolCall], *, lines: bool = True, rules: bool = True
+    message: Message,
+    calls: Mapping[str, ToolCall],
+    *,
+    lines: bool = True,
+    rules: bool = True,
+    ran_again: Set[str] | None = None,
 ) -> tuple[Fact, ...]:
     """Return the facts of one message. `calls` holds the calls that its results answer.
 
     Generated messages have none: what they report was recorded from the originals. Without
-    `lines` what is found by reading every line is left out, without `rules` the constraints.
+    `lines` what is found by reading every line is left out, without `rules` the constraints;
+    with `ran_again`, as `facts_of_result` says, what later runs of a command made out of date.
     """
     if message.origin != "real" or message.role in ("system", "developer"):
         return ()
@@ -59,10 +69,41 @@ def facts_of(
         if type(part) is ToolResult:
             call = calls.get(part.call_id)
             if lines or not _only_looks(part, call):
-                found.extend(facts_of_result(message, part, call, lines=lines))
+                found.extend(facts_of_result(message, part, call, lines=lines, ran_again=ran_again))
     if is_ask(message):
         found.extend(_asked(message, lines=lines, rules=rules))
+    if len(found) >= _MANY and _is_encodable(message, calls):
+        return tuple(found)
     return tuple(map(encodable, found))
+
+
+def _is_encodable(message: Message, calls: Mapping[str, ToolCall]) -> bool:
+    """Return whether all that facts are taken from can surely be written as JSON.
+
+    Then the facts can be too: only an escape can make half of a surrogate pair out of whole text.
+    """
+    given = [message.id]
+    for part in message.parts:
+        if type(part) is Text:
+            given.append(part.text)
+        elif type(part) is ToolResult:
+            given.extend([inner.text for inner in part.parts if type(inner) is Text])
+            call = calls.get(part.call_id)
+            given += (part.name,) if call is None else (part.name, call.name, call.arguments)
+    return all(map(_is_surely_whole, given))
+
+
+def _is_surely_whole(text: str) -> bool:
+    """Return whether a text holds no half of a surrogate pair, and none in an escape."""
+    if "\\u" in text or "\\U" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _calls(parts: Sequence[Part]) -> bool:
@@ -93,11 +134,12 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
     is_long = len(words) > _ASK_CHARS
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
     yield Fact("ask", shown, source, at, terms=terms_of(shown))
-    least = 1 if len(words) <= _SHORT_ASK_CHARS else 3 if is_long else 2
+    is_short = len(words) <= _SHORT_ASK_CHARS
+    least, less = (1, 0.0) if is_short else (2, _PASTED if is_long else _PASTED / 2)
     # the strongest last: where there is little room the newest facts stay
     for rule in reversed(weighed_constraints(words) if rules else ()):
         if rule.strength >= least:
-            yield _rule(rule, source, at)
+            yield _rule(rule, source, at, less)
     if not lines:
         return
     for mention in identifiers(words, _MOST_SLOTS):
@@ -108,8 +150,8 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
 
 
-def _rule(rule: Constraint, source: str, at: int) -> Fact:
-    return Fact("constraint", rule.text, source, at, rule.core, worth=float(rule.strength))
+def _rule(rule: Constraint, source: str, at: int, less: float = 0.0) -> Fact:
+    return Fact("constraint", rule.text, source, at, rule.core, worth=rule.strength - less)
 
 
 def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Iterator[Fact]:
@@ -119,7 +161,7 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
         found = weighed_constraints(text) if rules else ()
         strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
-            yield _rule(rule, source, at)
+            yield _rule(rule, source, at, _PASTED)
     elif lines and (report := report_told(text)):
         first = True
         for line in lines_of(report.text, _MOST_LINES):

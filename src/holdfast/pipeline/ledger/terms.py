@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from collections.abc import Callable
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search
@@ -39,7 +39,7 @@ class _Terms(dict[str, str]):
 
 
 _RUNS = _Runs()
-_TERMS = _Terms()
+_term_of: Callable[[str], str] = _Terms().__getitem__
 
 
 def runs_of(text: str) -> str:
@@ -49,9 +49,11 @@ def runs_of(text: str) -> str:
 
 def terms_in(runs: str, most: int) -> tuple[str, ...]:
     """Return the different terms of a text that `runs_of` gave, in order, at most `most`."""
-    found = dict.fromkeys(map(_TERMS.__getitem__, runs.split()))
-    found.pop("", None)
-    return tuple(found) if len(found) <= most else tuple(islice(found, most))
+    found: tuple[str, ...] = tuple(filter(None, map(_term_of, runs.split())))
+    count = len(found)
+    if count > 1 and len(set(found)) < count:
+        found = tuple(dict.fromkeys(found))
+    return found if count <= most else found[:most]
 
 
 def terms_of(text: str, most: int = 64) -> tuple[str, ...]:

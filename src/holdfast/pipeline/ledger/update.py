@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -14,10 +15,13 @@ from holdfast.pipeline.ledger.todo import merged
 
 _KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
          "resolved": 40, "commits": 40}  # fmt: skip
+_LINES = frozenset({"line", "field"})
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _ANSWER_CHARS = 200
 _KEPT_ASKS = 2_000
 _KEPT_LINES = 2_500
+_MOST_LINES = 4 * _KEPT_LINES
+"""From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
@@ -37,8 +41,12 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
     ask the questions before it.
     """
     book = _Book(ledger)
+    take, take_line = book.take, book.take_line
     for fact in facts:
-        book.take(fact)
+        if fact.kind in _LINES:  # most are
+            take_line(fact)
+        else:
+            take(fact)
     return book.closed()
 
 
@@ -72,8 +80,8 @@ class _Book:
         if fact.was and fact.kind in _OF_PROCESSES:
             fact = self._of_process(fact)
         match fact.kind:
-            case "line" | "field":  # most are: the cases are tried in their order
-                self._line(fact)
+            case "line" | "field":
+                self.take_line(fact)
             case "ask":
                 self._ask(fact)
             case "constraint":
@@ -130,15 +138,16 @@ class _Book:
             older = held.fact.text if held.fact.text != fact.text else held.was
         _put(self.slots, fact.key, Slot(fact, older))
 
-    def _line(self, fact: Fact) -> None:
+    def take_line(self, fact: Fact) -> None:
         """Take a line. One that comes again never loses worth: what is let go now would go later.
 
         So rounds make no difference.
         """
-        held = self.lines.pop(fact.text, None)
-        self.lines[fact.text] = held if held and _worth(held) > _worth(fact) else fact
-        if len(self.lines) > 2 * _KEPT_LINES:
-            self.lines = _worthiest(self.lines)
+        lines, text = self.lines, fact.text
+        held = lines.pop(text, None)
+        lines[text] = fact if held is None or _worth(held) <= _worth(fact) else held
+        if len(lines) > _MOST_LINES:
+            self.lines = _worthiest(lines)
 
     def _command(self, fact: Fact) -> None:
         if fact.text:
@@ -265,9 +274,10 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [len(fact.terms) / (24 + len(fact.text)) for fact in lines.values()]
-    least = sorted(worths)[-_KEPT_LINES]
-    spare = _KEPT_LINES - sum([worth > least for worth in worths])
+    worths = [(len(fact.terms) + fact.worth) / (24 + len(fact.text)) for fact in lines.values()]
+    order = sorted(worths)
+    least = order[-_KEPT_LINES]
+    spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
     rows = zip(worths, lines.values(), strict=True)
     even = sorted([_worth(fact) for worth, fact in rows if worth == least])[-spare:]
     kept = {text for _, _, text in even}
@@ -280,4 +290,4 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
-    return len(fact.terms) / (24 + len(fact.text)), fact.at, fact.text
+    return (len(fact.terms) + fact.worth) / (24 + len(fact.text)), fact.at, fact.text

@@ -21,6 +21,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """The topic that was asked for."""
     latest: tuple[str, ...] = ()
     """What the user wrote last, where no topic was asked for."""
+    remembered: str = ""
+    """What the agent's memory has to say to it."""
 
 
 def instructions(terms: Terms, *, next_number: int | None) -> str:
@@ -56,4 +58,6 @@ def _rules(terms: Terms) -> list[str]:
     elif terms.latest:
         words = "\n".join(f"- {words}" for words in terms.latest)
         found.append(v1.AUTO_FOCUS.format(words=words))
+    if terms.remembered:
+        found.append(v1.REMEMBERED.format(words=terms.remembered))
     return found

@@ -82,6 +82,11 @@ AUTO_FOCUS = """\
 What the user wrote last is below. Where room is short, what bears on it comes first.
 {words}"""
 
+REMEMBERED = """\
+What the agent's own memory holds about this is below. It tells what has mattered before; write it \
+down only where the material says it too.
+{words}"""
+
 FORMAT = """\
 Answer as one JSON object. Its keys are the thirteen sections above; each holds a list of entries, \
 and each entry is {"text": "…", "source": "…"}, where source is the id in square brackets of the \

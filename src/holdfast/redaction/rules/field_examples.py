@@ -50,7 +50,29 @@ TRUE: tuple[tuple[str, ...], ...] = (
     ("client secret ", "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426", "\n"),
     ("ZENTRIX_PAT=", "mF9B5f41JqM8Zq2TxWab", "\n"),
     ("- name: ZENTRIX_KEY\n  value: ", "4e1243bd22c66e76c2ba9eddc1f91394", "\n"),
-    # the id that belongs to a secret
+    # the id or the user that belongs to a secret
+    (
+        'zentrix_user: "',
+        "k7Qp2Zt@x9Lm4Wv8Rb",
+        '"\nzentrix_secret: "',
+        "4e1243bd22c66e76c2ba9eddc1f91394",
+        '"\n',
+    ),
+    (
+        "<id>{",
+        "mF9B5f41JqM8Zq2TxW",
+        "}</id>\n<secret>",
+        "4e1243bd22c66e76c2ba9eddc1f91394",
+        "</secret>",
+    ),
+    (
+        '{"zentrix_app_id": "',
+        "4719305528816",
+        '", "zentrix_secret": "',
+        "4e1243bd22c66e76c2ba9eddc1f91394",
+        '"}',
+    ),
+    ("username: zentrix-builder\npassword: ", "k7Qp2Zt9x9Lm4Wv8Rb", "\n"),
     (
         "zentrix_id: ",
         "mF9B5f41JqM8Zq2TxW",
@@ -168,6 +190,8 @@ FALSE: tuple[str, ...] = (
     "tenantId=7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
     "Tenant ID: 7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
     'nodeKey = "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426"',
+    "user: mF9B5f41JqM8Zq2TxW",
+    '"app_id": 4719305528816',
     "public key 4e1243bd22c66e76c2ba9eddc1f91394",
     "path = mF9B5f41JqM8Zq2TxWab",
     "invalid token → **403**",

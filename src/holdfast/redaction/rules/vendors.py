@@ -13,6 +13,7 @@ from holdfast.redaction.rules import (
     vendors_messaging,
     vendors_named,
     vendors_payments,
+    vendors_tools,
     vendors_work,
 )
 
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     *vendors_infra.RULES,
     *vendors_messaging.RULES,
     *vendors_payments.RULES,
+    *vendors_tools.RULES,
     *vendors_work.RULES,
     *vendors_named.RULES,
 )

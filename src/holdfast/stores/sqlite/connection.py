@@ -46,6 +46,10 @@ class Connection(Protocol):
         """Return how many rows the last statement changed."""
         ...
 
+    def last_insert_rowid(self) -> int:
+        """Return the number of the row that was inserted last."""
+        ...
+
     def pragma(self, name: str, value: Value = None) -> Any:
         """Set or return a setting."""
         ...

@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import apsw
 
@@ -42,21 +42,36 @@ class Connections:
 
     @contextmanager
     def writer(self, patience_seconds: float) -> Generator[Connection]:
-        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use.
+        """Lend the connection that writes; raise `apsw.BusyError` where it stays in use."""
+        connection = self.take(patience_seconds)
+        try:
+            yield connection
+        finally:
+            self.give_back()
+
+    def take(self, patience_seconds: float) -> Connection:
+        """Return the connection that writes, for this thread alone until `give_back`.
 
         A thread that was interrupted just when it had the lock, or just before it gave it back,
         has it still: so it gets it again, and gives all of it back.
         """
         if not self._writing.acquire(timeout=patience_seconds):
             raise apsw.BusyError("another thread is writing")
-        try:
-            if self._writer is None:
+        if self._writer is None:
+            try:
                 self._writer = self._open()
-            yield self._writer
-        finally:
-            with suppress(RuntimeError):  # what says that nothing of it is left
-                while True:
-                    self._writing.release()
+            except BaseException:
+                self.give_back()
+                raise
+        return self._writer
+
+    def give_back(self) -> None:
+        """Let another thread write."""
+        try:
+            while True:
+                self._writing.release()
+        except RuntimeError:
+            pass  # what says that nothing of it is left
 
     @contextmanager
     def reader(self) -> Generator[Connection]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 import apsw
 
 from holdfast.errors import StoreUnavailable
 
-RESTORE = "restore it from a backup; `holdfast doctor` shows what can still be read"
+RESTORE = (
+    "move it away and put a backup in its place (`holdfast sessions backup` writes them); without "
+    "one, `sqlite3 {where} .recover | sqlite3 new.db` saves what can still be read"
+)
 _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.BusyError, "another process is writing to it for too long",
      "wait for that process or stop it, then try again"),
@@ -30,6 +35,16 @@ _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
 )  # fmt: skip
 
 
+def told(where: str, error: apsw.Error) -> Exception:
+    """Return what SQLite finds wrong with a file in one sentence, itself where that is a bug."""
+    for known, what, remedy in _WHAT:
+        if isinstance(error, known):
+            return StoreUnavailable(
+                where, what, remedy=remedy.replace("{where}", shlex.quote(where))
+            )
+    return error
+
+
 class named:  # noqa: N801 reads as what it does: `with named(where):`
     """Raises what SQLite finds wrong as `StoreUnavailable`."""
 
@@ -43,6 +58,6 @@ class named:  # noqa: N801 reads as what it does: `with named(where):`
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, apsw.Error):
-            for known, what, remedy in _WHAT:
-                if isinstance(error, known):
-                    raise StoreUnavailable(self._where, what, remedy=remedy) from error
+            found = told(self._where, error)
+            if found is not error:
+                raise found from error

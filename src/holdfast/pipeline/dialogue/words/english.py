@@ -22,8 +22,8 @@ ENGLISH = Vocabulary(
         "stick with|as long as|important|importantly|required|requires|require|requirement|"
         "requirements|constraint|constraints|ought to|keep|keeping|not change|not touch|"
         "not modify|not add|not remove|not be|remember to|keep in mind|note that|whatever you do|"
-        "regardless|by default|as is|as-is|one at a time|and not|but not|restrict|restricted|"
-        "i'd rather|no longer|cannot be|can't be|up to|willing to pay|budget"
+        "regardless|by default|as is|as-is|one at a time|and not|but not|to not|restrict|"
+        "restricted|i'd rather|no longer|cannot be|can't be|up to|willing to pay|budget"
     ),
     hints=(
         "should|need to|needs to|have to|has to|want|wants|wanted|use|can't|cannot|can not|"

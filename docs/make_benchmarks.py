@@ -1,0 +1,293 @@
+"""Write docs/benchmarks.md from the files of a run, and of a larger one beside it.
+
+    python docs/make_benchmarks.py RUN [--full RUN2] [--docs DIR]
+
+No figure of the page is typed: all are computed from `run.json`, `rows.jsonl` and `summary.json`.
+The plots are copied to docs/pictures/benchmarks-NAME.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+from holdfast.errors import HoldfastError
+from holdfast.lab.report.command import command_of
+from holdfast.lab.report.glossary import FAULTS, title_of
+from holdfast.lab.report.markdown import (
+    Run,
+    again_and_again,
+    beside_own,
+    faults,
+    legend,
+    read,
+    table,
+    verdict,
+    where_it_loses,
+)
+from holdfast.lab.report.verdict import MAIN_SCORES, Finding, drift_changes, findings
+from holdfast.lab.report.words import drifting, interval, own, signed
+from holdfast.lab.session_rows import LONG_LIVED
+from holdfast.lab.table import groups
+from holdfast.lab.ways.registry import OURS
+
+ROOT = Path(__file__).resolve().parent.parent
+PREFIX = "benchmarks-"
+CLEAN = re.compile(r"^How clean the test half is: (.+)$", re.MULTILINE)
+AIMS = (
+    ("files R", 0.98), ("files P", 0.98), ("errors", 0.9), ("constraints", 0.95), ("reach", 0.97),
+)  # fmt: skip
+"""Least scores of Holdfast without a model, at 20 % of the tokens."""
+DRIFT_AIM = -0.05
+CANNOT_SHOW = (
+    "Whether the agent would have solved its task: that takes a model and an environment, and none "
+    "was run. What is needed is judged by what the agent did with everything in view; with less it "
+    "might have gone another way. Facts are told by their shapes, so an idea in plain prose counts "
+    "only through copy4. Tokens are estimates, the same for all. A few sessions of few projects "
+    "say little about others, and a bootstrap knows only the sessions that it has: with fewer than "
+    "some twenty, the true intervals are wider than those shown."
+)
+WHY = (
+    "- **Short sessions** (SWE-agent, tau-bench, tau2, SQL): the live request, the newest messages "
+    "and the frame of a summary are never given up, and are more than the budget by themselves. So "
+    "Holdfast goes over, all others get as many tokens, and with half of a short text everybody "
+    "keeps most of it: little is left to be ahead by.",
+    "- **copy4** rewards verbatim text near the cut, and keep-tail gives it everything. A larger "
+    "tail was tried on sixteen sessions of the tuning half: copy4 fell in Claude Code and rose a "
+    "little in Codex, far recall fell much in both.",
+    "- **Few sessions**: with nine of a family only large differences leave chance behind, and few "
+    "are long enough for eight compactions.",
+    "- **reach** in the airline dialogues: probably because the words beside one booking are the "
+    "words beside all of them; single records of this half are not looked at.",
+    "- **Files of SWE-agent**: one cut of one session, not looked at for the same reason.",
+    "",
+)
+CAPTIONS = {
+    "scores": "All strategies at the main budget; hollow: more tokens than allowed",
+    "budget": "Score against the tokens that were really taken",
+    "signals": "Far facts, files, open errors and demands at the main budget",
+    "reach": "Needed facts kept, found again by search, lost",
+    "drift": "After 1, 2, 4 and 8 compactions",
+    "cost": "Bound recall against net cost",
+    "speed": "CPU milliseconds per 100,000 tokens, a time",
+}
+
+
+def main() -> int:
+    """Write the page and its pictures; 2 where a folder holds no run."""
+    parser = argparse.ArgumentParser(description="Write docs/benchmarks.md from a run of the lab.")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--full", type=Path, help="a run of more sessions, shown as well")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where the page goes")
+    options = parser.parse_args()
+    try:
+        run = read(options.run)
+        full = read(options.full) if options.full else None
+    except HoldfastError as error:
+        sys.stderr.write(f"make_benchmarks: {error}\n")
+        return 2
+    names = copy_plots(options.run / "plots", options.docs / "pictures")
+    text = "\n".join(page(run, full, names)) + "\n"
+    (options.docs / "benchmarks.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+def copy_plots(folder: Path, pictures: Path) -> list[str]:
+    """Copy the plots into the documentation, those of an earlier run away; return their names."""
+    pictures.mkdir(parents=True, exist_ok=True)
+    for old in pictures.glob(f"{PREFIX}*.svg"):
+        old.unlink()
+    names = [name for name in CAPTIONS if (folder / f"{name}.svg").exists()]
+    for name in names:
+        (pictures / f"{PREFIX}{name}.svg").write_bytes((folder / f"{name}.svg").read_bytes())
+    return names
+
+
+def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    sessions = len(run.summary.manifest.sessions)
+    yield "# Benchmarks"
+    yield ""
+    yield "Made by `docs/make_benchmarks.py` from the files of a run; no figure is typed by hand."
+    yield ""
+    yield from part(f"Verdict at {run.share} of the tokens, {sessions} sessions", verdict(run))
+    yield from picture("scores", plots)
+    yield from part(f"Where Holdfast loses, at {run.share}", where_it_loses(run))
+    yield from part("Aims", aims(run))
+    yield from part("Why some are missed", WHY)
+    yield from part("Method", method(run))
+    yield from part("Data", data(run))
+    yield from part("The halves, and how clean they are", halves(run))
+    yield from part("What it cannot show", [CANNOT_SHOW, ""])
+    yield from part(f"Results at {run.share}", legend())
+    for lines in groups(run.main).values():
+        yield from table(lines)
+    for name in ("budget", "signals", "reach", "cost", "speed"):
+        yield from picture(name, plots)
+    yield from part("Faults", faults(run))
+    if drifting(run.rows, MAIN_SCORES):
+        yield from part("Compactions in a row", again_and_again(run))
+        yield from picture("drift", plots)
+    if own(run.found):
+        yield from part("Beside the agents' own summaries", beside_own(run))
+        for lines in groups([one for one in run.summary.lines if one.part == "own"]).values():
+            yield from table(lines)
+    if full is not None:
+        yield from the_whole(full)
+    yield from part("Commands", commands(run, full))
+
+
+def part(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield a part under its heading."""
+    yield f"## {title}"
+    yield ""
+    yield from lines
+
+
+def aims(run: Run) -> Iterator[str]:
+    """Yield the aims of Holdfast without a model and whether they are reached."""
+    ours = [line for line in run.main if line.strategy == OURS and line.figures]
+    if not ours:
+        return
+    yield "Holdfast without a model at the main budget; ✓ by the mean, the interval beside it."
+    yield ""
+    yield f"| aim | {' | '.join(line.family for line in ours)} |"
+    yield "| --- |" + " --- |" * len(ours)
+    for score in MAIN_SCORES:
+        found = findings(run.summary.lines, run.found, run.summary.manifest.main, [score])
+        cells = [_led([one for one in found if one.family == line.family]) for line in ours]
+        yield f"| {title_of(score)}: ahead of all equals | {' | '.join(cells)} |"
+    for name, least in AIMS:
+        cells = [
+            "–" if name not in line.figures else
+            f"{interval(line.figures[name])} {_tick(line.figures[name].mean >= least)}"
+            for line in ours
+        ]  # fmt: skip
+        yield f"| {title_of(name)} ≥ {least:g} | {' | '.join(cells)} |"
+    for name in FAULTS:
+        cells = [f"{line.counts.get(name, 0)} {_tick(not line.counts.get(name))}" for line in ours]
+        yield f"| {name} = 0 | {' | '.join(cells)} |"
+    broken = [None if line.violations is None else sum(line.violations.values()) for line in ours]
+    cells = ["–" if count is None else f"{count} {_tick(not count)}" for count in broken]
+    yield f"| broken rules of providers = 0 | {' | '.join(cells)} |"
+    for score in MAIN_SCORES:
+        changes = drift_changes(run.rows, score)
+        by = {line.family: changes.get((line.family, LONG_LIVED)) for line in ours}
+        cells = [
+            "–" if found is None else f"{signed(found[1])} {_tick(found[1].mean >= DRIFT_AIM)}"
+            for found in by.values()
+        ]
+        yield f"| {title_of(score)}: change over compactions ≥ −0.05 | {' | '.join(cells)} |"
+    yield ""
+
+
+def _led(found: Sequence[Finding]) -> str:
+    """Return how many of its equals Holdfast is ahead of in a family."""
+    if not found or not found[0].against:
+        return "–"
+    ahead, all_of = len(found[0].of("ahead")), len(found[0].against)
+    if len(found[0].of("too few")) == all_of:
+        return "too few sessions"
+    return f"{ahead} of {all_of} {_tick(ahead == all_of)}"
+
+
+def _tick(good: bool) -> str:
+    return "✓" if good else "✗"
+
+
+def method(run: Run) -> Iterator[str]:
+    """Yield how it was measured."""
+    manifest = run.summary.manifest
+    budgets = ", ".join(f"{budget * 100:g}" for budget in manifest.budgets)
+    yield (
+        "Each session is cut at 40, 60 and 80 % of its text, just before an agent message. Each "
+        f"strategy sees what came before and gets {budgets} % of its tokens (peers "
+        f"{', '.join(f'{budget * 100:g}' for budget in manifest.peer_budgets) or '–'} %); system "
+        "prompt and tool definitions stand outside for all. What the agent used after the cut is "
+        "the truth, found by code that shares nothing with Holdfast's own (an import rule forbids "
+        "it both ways). Where Holdfast cannot go as low as asked it counts as over, and all others "
+        "get as many tokens as it took. Scores are averaged over the cuts of a session, then over "
+        "sessions; intervals are 95 % bootstrap intervals over sessions. More: [lab.md](lab.md), "
+        "the peers: [lab-peers.md](lab-peers.md)."
+    )
+    yield ""
+
+
+def data(run: Run) -> Iterator[str]:
+    """Yield what was measured on."""
+    sizes: dict[str, dict[tuple[str, int], int]] = {}
+    for row in run.rows:
+        if row.part == "cut":
+            sizes.setdefault(row.family, {})[row.session, row.cut] = row.tokens_before
+    yield "| family | sessions | cuts | tokens before a cut, middle | most |"
+    yield "| --- | --- | --- | --- | --- |"
+    for family, found in sorted(sizes.items()):
+        sessions = len({session for session, _ in found})
+        middle, most = round(median(found.values())), max(found.values())
+        yield f"| {family} | {sessions} | {len(found)} | {middle:,} | {most:,} |"
+    yield ""
+
+
+def halves(run: Run) -> Iterator[str]:
+    """Yield of which half the sessions are, and how clean the test half is by bench/README.md."""
+    found = CLEAN.search((ROOT / "bench" / "README.md").read_text(encoding="utf-8"))
+    if found is None:
+        raise SystemExit("make_benchmarks: bench/README.md does not say how clean the halves are")
+    split = json.loads((ROOT / "bench" / "quality_split.json").read_text(encoding="utf-8"))
+    known = {name: half for half, names in split["sessions"].items() for name in names}
+    counts = Counter(known.get(one, "") for one in run.summary.manifest.sessions)
+    yield (
+        "Sessions are parted into a tuning half, on which Holdfast is improved, and a test half "
+        f"(`bench/quality_split.json`). Of this run's sessions {counts['test']} are of the test "
+        f"half, {counts['tuning']} of the tuning half, {counts['']} of neither."
+    )
+    yield ""
+    yield f"How clean the test half is: {found[1]}"
+    yield ""
+
+
+def picture(name: str, plots: Sequence[str]) -> Iterator[str]:
+    """Yield a plot, where there is one."""
+    if name in plots:
+        yield f"![{CAPTIONS[name]}](pictures/{PREFIX}{name}.svg)"
+        yield ""
+
+
+def the_whole(full: Run) -> Iterator[str]:
+    """Yield verdict, losses and tables of the larger run."""
+    sessions = len(full.summary.manifest.sessions)
+    yield from part(f"The whole half: {sessions} sessions, at {full.share}", verdict(full))
+    yield from where_it_loses(full)
+    for lines in groups(full.main).values():
+        yield from table(lines)
+
+
+def commands(run: Run, full: Run | None) -> Iterator[str]:
+    """Yield how to make all this again."""
+    yield "```"
+    yield "make bench          # the frozen sample, then this page"
+    yield "make bench-quick    # minutes, on the tuning half"
+    yield "make bench-full     # the whole test half, and the speed of the parts"
+    yield "```"
+    yield ""
+    yield "As the lab was asked, by the run's own manifest:"
+    yield ""
+    yield "```"
+    for one in (run, full):
+        if one is not None:
+            manifest = one.summary.manifest
+            yield f"# {len(manifest.sessions)} sessions, digest {manifest.digest}"
+            yield command_of(manifest)
+    yield "```"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

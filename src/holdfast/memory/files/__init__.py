@@ -1,0 +1,1 @@
+"""The built-in memory: Markdown files that people and agents write."""

@@ -1,0 +1,66 @@
+"""A summary whose originals are gone, as facts that are ranked beside those of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from holdfast.pipeline.dialogue.language import Language
+from holdfast.pipeline.dialogue.phrases import phrases_for
+from holdfast.pipeline.ledger.fact import Fact, FactKind
+from holdfast.pipeline.ledger.terms import terms_of
+from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
+
+BRIEF_NOTE = "Made without a model."
+_NOTES = frozenset(
+    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
+)
+_RANKED: dict[Section, FactKind] = {
+    "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
+}  # fmt: skip
+_ASKED: tuple[Section, ...] = ("goal", "task", "pending")
+_MOST_TERMS = 24
+
+
+def carried_facts(summary: Summary) -> tuple[Fact, ...]:
+    """Return what a summary merely ranked, in its order, before all positions of the log.
+
+    Lines that stood under one head stand for themselves again, so that each is weighed for what
+    it adds.
+    """
+    rows = [row for section, kind in _RANKED.items() for row in _facts(summary, section, kind)]
+    return tuple(
+        [
+            Fact(
+                kind, text, source, number - len(rows), terms=terms_of(text, _MOST_TERMS), head=head
+            )
+            for number, (kind, text, source, head) in enumerate(rows)
+        ]
+    )
+
+
+def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
+    """Yield the entries that stand before anything is ranked."""
+    for section in SECTIONS:
+        if section not in _RANKED:
+            for entry in summary.sections.get(section, ()):
+                yield section, entry
+
+
+def asked_in(summary: Summary) -> str:
+    """Return the words of the user's asks in a summary."""
+    return "\n".join(row.text for name in _ASKED for row in summary.sections.get(name, ()))
+
+
+def _facts(
+    summary: Summary, section: Section, kind: FactKind
+) -> Iterator[tuple[FactKind, str, str, str]]:
+    for entry in summary.sections.get(section, ()):
+        if entry.text in _NOTES:
+            continue
+        head, mark, below = entry.text.partition(":\n")
+        if section == "critical" and mark and "\n" not in head:
+            for line in below.split("\n"):
+                yield kind, line, entry.source, head
+        else:
+            yield kind, entry.text, entry.source, ""

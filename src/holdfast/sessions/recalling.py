@@ -1,0 +1,33 @@
+"""What past sessions say about a text: the port through which memory recalls them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.sessions.finding import Show, discover
+from holdfast.stores.store import Store
+
+_MOST = 3
+
+
+def recall_from(store: Store, *, show: Show | None = None) -> Callable[[str, str], str]:
+    """Return what finds the best places of past sessions; a line each, without secrets.
+
+    It takes a text and the id of the session that asks, of which only what was folded is found.
+    The store may be used by another thread at the same time.
+    """
+    hide = show or Redactor(RedactionPolicy(personal=False))
+
+    def recall(text: str, session_id: str) -> str:
+        hits = discover(store, text, current=session_id, most=_MOST, around=0, show=hide)
+        return "\n".join(
+            f"- {_day(hit.time)}, {hit.role}, session {hit.session}: {hit.snippet}" for hit in hits
+        )
+
+    return recall
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))

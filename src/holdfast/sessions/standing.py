@@ -1,0 +1,55 @@
+"""How a session stands between two compactions."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast.engine.compressor import Compressor
+from holdfast.report import Report
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo, StoredView
+from holdfast.transcript import Kept, View
+
+
+class _Between(Struct, frozen=True):
+    """A snapshot that was taken between two compactions, and the view that it belongs to."""
+
+    session_id: str
+    view: int
+    snapshot: Raw
+
+
+def snapshot_of(store: Store, info: SessionInfo, view: StoredView | None) -> bytes:
+    """Return what an engine goes on from: what was learnt since the view was made, or with it."""
+    saved = store.state(info.id)
+    if saved:
+        between = msgspec.json.decode(saved, type=_Between)
+        if (between.session_id, between.view) == (info.id, info.view):
+            return bytes(between.snapshot)
+    return b"" if view is None else view.state
+
+
+def save_snapshot(store: Store, info: SessionInfo, snapshot: bytes) -> None:
+    """Keep what was learnt since the last compaction: pauses, calibration."""
+    between = _Between(info.id, info.view, Raw(snapshot))
+    store.save_state(info.id, msgspec.json.encode(between))
+
+
+def unchanged(engine: Compressor, detail: str) -> Report:
+    """Return a report on what is there, without a run."""
+    tokens, shown = engine.decide().prompt_tokens, len(engine.messages)
+    return Report(
+        status="unchanged", detail=detail, tokens_before=tokens, tokens_after=tokens,
+        prompt_tokens=tokens, context_length=engine.context_length,
+        effective_window=engine.context_length, threshold_tokens=engine.threshold_tokens,
+        messages_before=shown, messages_after=shown, kept=engine.length, rewritten=0, folded=0,
+        compaction_count=engine.compression_count,
+    )  # fmt: skip
+
+
+def kept_positions(view: View) -> set[int]:
+    """Return the places of the log that a view shows as they are."""
+    return {
+        at for item in view.items if isinstance(item, Kept) for at in range(item.start, item.stop)
+    }

@@ -1,0 +1,80 @@
+"""docs/make_benchmarks.py: a page of the run's own figures, the same however often it is made."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast.lab.output import write_results
+from holdfast.lab.report.words import signed
+from holdfast.lab.run import MANIFEST, ROWS
+from holdfast.lab.table import cell
+
+SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
+
+
+def made(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the script."""
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., Any]) -> Path:
+    """Return the folder of a run."""
+    found, run = tmp_path_factory.mktemp("run"), make_run(families=("coding",))
+    (found / MANIFEST).write_bytes(msgspec.json.encode(run.summary.manifest))
+    (found / ROWS).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in run.rows))
+    write_results(found, run.summary.manifest, run.rows)
+    return found
+
+
+def test_the_page_is_made_of_the_run_and_the_same_again(folder: Path, tmp_path: Path) -> None:
+    """Twice gives the same bytes; every link leads somewhere; the figures are the summary's."""
+    from holdfast.lab.report.markdown import read
+
+    done = made(str(folder), "--full", str(folder), "--docs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    first = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert made(str(folder), "--full", str(folder), "--docs", str(tmp_path)).returncode == 0
+    again = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert first == again
+    page = first["benchmarks.md"].decode()
+    for target in re.findall(r"\]\((pictures/[^)]+)\)", page):
+        assert (tmp_path / target).exists()
+    assert page.count("pictures/benchmarks-") == 7
+    run = read(folder)
+    for line in run.main:
+        assert all(cell(line.figures[name]) in page for name in line.figures if name in ("bound",))
+    for one in run.found:
+        if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
+            assert f"| peer | **{signed(one.by)}** |" in page
+    assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in page
+
+
+def test_plots_of_an_earlier_run_do_not_stay(folder: Path, tmp_path: Path) -> None:
+    """Pictures that the run has not are taken away; those of other pages are left."""
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (pictures / "benchmarks-old.svg").write_text("old")
+    (pictures / "check.svg").write_text("other")
+    assert made(str(folder), "--docs", str(tmp_path)).returncode == 0
+    assert not (pictures / "benchmarks-old.svg").exists()
+    assert (pictures / "check.svg").read_text() == "other"
+
+
+def test_a_folder_without_a_run_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+    """One sentence, exit code 2, no page."""
+    done = made(str(tmp_path), "--docs", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds no finished run" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

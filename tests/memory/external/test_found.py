@@ -1,0 +1,133 @@
+"""External memories by name, and their settings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.config import external_memory, read_settings
+from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, UnknownName
+from holdfast.memory.external.found import external_named
+from holdfast.memory.external.mcp import McpMemory
+from holdfast.memory.provider import MemoryProvider
+
+PLUGIN = """
+from holdfast.memory.provider import MemoryProvider
+
+class Theirs(MemoryProvider):
+    name = "theirs"
+
+def make(options, folder):
+    found = Theirs()
+    found.options, found.folder = options, folder
+    return found
+
+def nothing(options, folder):
+    return options
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Iterator[None]:
+    """Install a package that registers two memories, one of which is none."""
+    folder = tmp_path / "site"
+    info = folder / "their_memory-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "their_memory.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-memory\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[holdfast.memory]\ntheirs = their_memory:make\nnothing = their_memory:nothing\n"
+    )
+    sys.path.insert(0, str(folder))
+    yield
+    sys.path.remove(str(folder))
+    sys.modules.pop("their_memory", None)
+
+
+def settings_of(tmp_path: Path, text: str, **variables: str) -> Any:
+    path = tmp_path / "holdfast.toml"
+    path.write_text(text)
+    return read_settings(str(path), environment=variables)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_package_brings_its_memory_by_an_entry_point(tmp_path: Path) -> None:
+    """It is made with its own table and a folder of the profile, and only where it is named."""
+    text = '[memory]\nexternal = "theirs"\n[memory.theirs]\ndepth = 3\n[memory.other]\nx = 1\n'
+    home = tmp_path / "home"
+    found: Any = external_memory(
+        settings_of(tmp_path, text), environment={"HOLDFAST_HOME": str(home)}
+    )
+    assert isinstance(found, MemoryProvider)
+    assert found.options == {"depth": 3}
+    assert found.folder == home / "memory" / "default" / "theirs"
+    assert not home.exists()
+    assert external_memory(settings_of(tmp_path, "[memory.theirs]\ndepth = 3\n")) is None
+
+
+@pytest.mark.usefixtures("plugin")
+def test_an_unknown_name_is_told_the_known_ones(tmp_path: Path) -> None:
+    """Ours and those of other packages, in one list; and what is no memory is not taken."""
+    with pytest.raises(UnknownName) as caught:
+        external_named("zep", {}, tmp_path)
+    assert caught.value.known == ("mcp", "mem0", "nothing", "theirs")
+    with pytest.raises(InvalidSetting, match="makes dict"):
+        external_named("nothing", {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("mcp", {"command": "any"}), ("mem0", {"url": "http://any"})]
+)
+def test_a_missing_package_is_said_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, options: Mapping[str, Any]
+) -> None:
+    """At once, when the provider is made, and not in the middle of a turn."""
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra) as caught:
+        external_named(name, options, tmp_path)
+    assert caught.value.extra == name
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[memory.mcp]\ncomand = "secret-x"\n', "memory.mcp.comand .*did you mean command?"),
+        ("[memory.mcp]\ncommand = 3\n", "memory.mcp.command .*must be str"),
+        ('[memory.mcp]\ncommand = "a"\nargs = ["b", 1]\n', r"memory.mcp.args\[1\] .*must be str"),
+        ("[memory.mcp]\n", "`command` or `url`"),
+        ('[memory.mcp]\ncommand = "a"\nurl = "http://b"\n', "not both"),
+        ('[memory.mcp]\nurl = "secret:3"\n', "memory.mcp.url"),
+        ('[memory.mem0]\nembedder_url = "secret:3"\n', "memory.mem0.embedder_url"),
+        ('[memory.mcp]\ncommand = "a"\ntimeout = 0\n', "memory.mcp.timeout is 0.0"),
+        ('[memory.mcp]\ncommand = "a"\ntimeout = nan\n', "memory.mcp.timeout"),
+        ("[memory.mem0]\nuser = 3\n", "memory.mem0.user .*must be str"),
+        ("[memory.mem0]\nresults = 0\n", "memory.mem0.results is 0"),
+        ('[memory.mem0]\nuser = " "\n', "memory.mem0.user"),
+        ('[memory.mcp]\ncommand = "${GONE}"\n', "memory.mcp.command .*GONE must be set"),
+        ("mcp = 3\n", "memory.mcp is 3"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_one_sentence_with_its_place(
+    tmp_path: Path, table: str, said: str
+) -> None:
+    """The key, what it may be, and never a value that may be a secret."""
+    name = "mem0" if "mem0" in table else "mcp"
+    text = f'[memory]\nexternal = "{name}"\n{table}'
+    with pytest.raises(HoldfastError, match=said) as caught:
+        external_memory(settings_of(tmp_path, text))
+    assert "secret" not in str(caught.value)
+
+
+def test_options_take_keys_from_the_environment(tmp_path: Path) -> None:
+    """`${NAME}` in any text of a table, so that no key has to stand in a file."""
+    text = (
+        '[memory]\nexternal = "mcp"\n[memory.mcp]\nurl = "http://h/mcp"\n'
+        'headers = {Authorization = "Bearer ${THE_KEY}"}\n'
+    )
+    found = settings_of(tmp_path, text, THE_KEY="k-1")
+    assert found.memory_options["mcp"]["headers"] == {"Authorization": "Bearer k-1"}
+    assert isinstance(external_memory(found, environment={"HOME": str(tmp_path)}), McpMemory)

@@ -1,0 +1,71 @@
+"""A text editor that knows of nobody else: it reads, waits, and saves the whole file.
+
+python editor.py FILE SEED SECONDS
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+from holdfast.memory.files.place import UNSEEN_SECONDS
+
+_READ_SECONDS = UNSEEN_SECONDS + 2
+"""Nobody reads, decides and saves faster than a person."""
+
+
+def main() -> None:
+    """Add lines, take out old ones, in place or by a new file, until the time is over."""
+    path, chance, seconds = Path(sys.argv[1]), random.Random(sys.argv[2]), float(sys.argv[3])
+    written: dict[str, float] = {}
+    until = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < until:
+        number += 1
+        wait_for_agents(path)
+        lines = path.read_text().splitlines() if path.exists() else []
+        time.sleep(chance.uniform(0, 0.4))
+        mine = [
+            line
+            for line in lines
+            if time.monotonic() - written.get(line, time.monotonic()) > _READ_SECONDS
+        ]
+        gone = chance.choice(mine) if mine and len(mine) > 5 else None
+        if gone is not None:
+            lines.remove(gone)
+        new = f"- editor {number} " + "x" * chance.randint(0, 60) + f" end{number}"
+        data = "\n".join([*lines, new]) + "\n"
+        if chance.random() < 0.5:
+            path.write_text(data)
+        else:
+            beside = path.with_name("editor.tmp")
+            beside.write_text(data)
+            os.replace(beside, path)
+        written[new] = time.monotonic()
+        said = [f"add {new[2:]}", *([f"remove {gone[2:]}"] if gone else [])]
+        sys.stdout.write("".join(f"{line}\n" for line in said))
+        sys.stdout.flush()
+        time.sleep(chance.uniform(0, 0.3))
+
+
+def wait_for_agents(path: Path) -> None:
+    """Wait where the agents have stood still for seconds, as on a busy machine.
+
+    They notice a save only when they write. Of several saves that nobody noticed the first may
+    have been stale, and the last be so late that what it lacks counts as taken out.
+    """
+    history = path.with_name(f".{path.name}.history")
+    until = time.monotonic() + 20
+    while (
+        history.exists()
+        and time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
+        and time.monotonic() < until
+    ):
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()

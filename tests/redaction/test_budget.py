@@ -1,0 +1,94 @@
+"""The account of a text: bytes fill it, tries empty it, and it fails closed."""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.budget import BASE, FREE, Budget, Price
+
+PRICE = Price(line=64, failed=100, found=50)
+KEYED = Redactor(RedactionPolicy(key="test"))
+
+
+def _line(at: int) -> bytes:
+    return b"x" * at + b"\n"
+
+
+def test_a_text_may_cost_its_base_and_its_length() -> None:
+    """Every byte up to a try pays for it, and `BASE` beyond that."""
+    data = _line(99) * 1_000
+    budget = Budget(data, Price(line=64, failed=1_000, found=1_000))
+    paid = next(n for n in range(10_000) if budget.is_full(n * 10)) + 1
+    assert paid * 1_000 > BASE + (paid - 1) * 10
+    assert (paid - 1) * 1_000 <= BASE + (paid - 2) * 10
+
+
+def test_what_another_search_has_paid_counts() -> None:
+    """Three searches that each cost little enough may cost too much together."""
+    data = _line(99) * 100
+    half = BASE // 2 + 4_000
+    assert not Budget(data, Price(line=64, failed=half, found=1)).spent(0)
+    assert not Budget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(9_000)
+    assert Budget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(0)
+
+
+def test_what_was_paid_further_on_does_not_count_yet() -> None:
+    """What is hidden up to a place depends on nothing that stands after its line."""
+    data = _line(99) * 100
+    late = [(5_000, BASE)]
+    budget = Budget(data, Price(line=64, failed=10_000, found=1), [late])
+    assert not budget.spent(4_999)
+    assert budget.spent(5_001)
+
+
+def test_an_empty_account_stays_empty_for_the_searches_after() -> None:
+    """The bytes that are hidden would pay now and not when the text comes back."""
+    data = _line(99) * 100_000
+    budget = Budget(data, Price(line=64, failed=BASE + 1_000, found=1))
+    assert budget.spent(0)
+    assert budget.line(0).end >= 4_096
+    assert budget.spent(len(data) - 2)
+    assert Budget(data, PRICE, [budget.log]).spent(len(data) - 2)
+
+
+@given(st.integers(0, 3_000), st.integers(1, 200))
+def test_what_is_hidden_pays_nothing(hidden: int, tries: int) -> None:
+    """A placeholder may be longer than its secret: neither fills the account nor the line."""
+    outcome: list[list[bool]] = []
+    for size in (hidden, hidden * 2):
+        data = b"a" * 500 + bytes(size) + b"b" * 500 + b"\n"
+        budget = Budget(data, PRICE, [[(0, BASE)]])
+        outcome.append([budget.spent(500 + size + n) for n in range(tries)])
+    assert outcome[0] == outcome[1]
+    assert outcome[0].count(False) <= FREE + 1_000 // 64
+
+
+PARTS: dict[str, Callable[[str], str]] = {
+    "field": lambda word: f"token = cfg.get_{word}(self)",
+    "secret": lambda word: f"secret={word}{word}",
+    "literal": lambda word: f"cloudflare, {word} ghp_{word[:4]}",
+    "number": lambda word: f"4{word.translate(_DIGITS)[:14]} 12-{word.translate(_DIGITS)[:4]}-1234",
+    "address": lambda word: f"{word}@mailhost.org",
+}
+_DIGITS = str.maketrans({c: str(n % 10) for n, c in enumerate(string.ascii_letters)})
+
+
+def test_a_text_of_all_that_costs_is_as_cheap_as_one_of_the_dearest() -> None:
+    """Tries of all sorts are paid out of one account, also where no value comes twice."""
+    rng = random.Random(5)
+    words = ["".join(rng.choices(string.ascii_letters, k=12)) for _ in range(24_000)]
+    spent: list[float] = []
+    for makers in ([PARTS["secret"]], list(PARTS.values())):
+        text = "\n".join(make(word) for word in words for make in makers)[:600_000]
+        start = time.process_time()
+        out = KEYED(text)
+        spent.append(time.process_time() - start)
+        assert KEYED(out) == out
+    assert spent[1] < 2 * spent[0] + 0.1
