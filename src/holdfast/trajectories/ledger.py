@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from msgspec.structs import replace
 
@@ -59,9 +60,13 @@ def _facts(
     while lines_from > region.start and chars <= tokens * _READ_CHARS_PER_TOKEN:
         lines_from -= 1
         chars += text_length(messages[lines_from])
-    for at in range(region.start, lines_from):
-        one = is_ask(messages[at])
-        yield from index.facts(at, at + 1) if one else index.deeds((at,))
+    older = range(region.start, lines_from)
+    for asks, positions in groupby(older, lambda at: is_ask(messages[at])):
+        if not asks:
+            yield from index.deeds(list(positions))
+            continue
+        for at in positions:
+            yield from index.facts(at, at + 1)
     yield from index.facts(lines_from, region.stop)
 
 
