@@ -19,9 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from trajectories import COUNTERS, best_of, counter
-
-SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
+from trajectories import COUNTERS, SUMMARY, best_of, counter
 
 
 def main() -> int:

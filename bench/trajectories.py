@@ -11,8 +11,8 @@
 Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
 compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both count
 with the same counter: our estimate, and o200k_base by bpe-openai. The peer's summary is a fixed
-text in the place of its model's; ours is the ledger's, so ours does more. Aim: 5 times the
-trajectories a second.
+text in the place of its model's; ours is the ledger's, so ours does more; `fixed` is ours with the
+same fixed text. Aim: 5 times the trajectories a second.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-
             "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
 TARGETS = (4_096, 16_384, 32_768)
 COUNTERS = ("estimate", "o200k")
+SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
+"""What stands in the place of a model's summary."""
 
 
 def main() -> int:
@@ -77,6 +79,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
     parser.add_argument("--target", type=int, default=16_384, help=argparse.SUPPRESS)
+    parser.add_argument("--fixed", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -120,7 +123,7 @@ def _ours(options: argparse.Namespace) -> Any:
     from holdfast.dialects.jsontext import parse
     from holdfast.dialects.load import dump, load_parsed
     from holdfast.redaction import RedactionPolicy, Redactor
-    from holdfast.trajectories.compress import Means, compress_transcript
+    from holdfast.trajectories.compress import Means, Written, compress_transcript
     from holdfast.trajectories.policy import TrajectoryPolicy
 
     class Counter:
@@ -129,7 +132,8 @@ def _ours(options: argparse.Namespace) -> Any:
         count = staticmethod(counter(options.counter))
 
     policy = TrajectoryPolicy(target_tokens=options.target)
-    means = Means(Counter(), Redactor(RedactionPolicy(personal=False)))
+    fixed = (lambda *_: Written(SUMMARY)) if options.fixed else None
+    means = Means(Counter(), Redactor(RedactionPolicy(personal=False)), fixed)
 
     def work(line: bytes) -> tuple[bytes, bool]:
         given = load_parsed(parse(line))
@@ -146,21 +150,22 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     path.write_bytes(b"\n".join(lines))
     print(f"{len(lines)} records, {path.stat().st_size / 1e6:.1f} MB, of {', '.join(FAMILIES)}")
     peer = None if options.no_peer else _peer()
-    print(
-        f"{'counter':9} {'target':>7} {'compressed':>10} {'ours/s':>8} {'peer/s':>8} {'times':>6}"
-    )
+    print("counter    target compressed   ours/s  fixed/s   peer/s  times  fixed")
     rows: list[Any] = []
     for name in COUNTERS:
         for target in TARGETS:
             given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds)]
-            ours = _run([sys.executable, __file__, "--worker", str(path), *given])
+            line = [sys.executable, __file__, "--worker", str(path), *given]
+            ours, fixed = _run(line), _run([*line, "--fixed"])
             theirs = peer and _run([peer, str(BENCH / "peer_hermes_trajectories.py"), str(path),
                                     *given])  # fmt: skip
-            rows.append({"counter": name, "target": target, "ours": ours, "peer": theirs})
+            rows.append({"counter": name, "target": target, "ours": ours, "fixed": fixed,
+                         "peer": theirs})  # fmt: skip
             rate = ours["records"] / ours["seconds"]
+            plain = fixed["records"] / fixed["seconds"]
             other = theirs["records"] / theirs["seconds"] if theirs else 0.0
-            said = f"{other:8.0f} {rate / other:6.2f}" if theirs else "       –      –"
-            print(f"{name:9} {target:7,} {ours['compressed']:10} {rate:8.0f} {said}")
+            said = f"{other:8.0f} {rate / other:6.2f} {plain / other:6.2f}" if theirs else ""
+            print(f"{name:9} {target:7,} {ours['compressed']:10} {rate:8.0f} {plain:8.0f} {said}")
     return rows
 
 
