@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.errors import NotWritable
+from holdfast.errors import NotReadable
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
@@ -98,9 +99,11 @@ def compress_batch(
 
         entries = read_entries(sources, entries_read)
         shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
-        for done in do_shards(run.waiting(shards), job, folder, workers=workers, tell=told):
-            run.take(done)
-            told()
+        working = do_shards(run.waiting(shards), job, folder, workers=workers, tell=told)
+        with closing(working):
+            for done in working:
+                run.take(done)
+                told()
         told()
         report = Report(
             job=job, counter=counter.name, estimated=counter.is_estimate, shards=run.shards,
@@ -180,11 +183,11 @@ def _join_quarantines(folder: Path, names: Sequence[str]) -> None:
 
 
 def read_report(folder: Path) -> Report:
-    """Return the report of a finished batch; raises `NotWritable` where there is none."""
+    """Return the report of a finished batch; raises `NotReadable` where there is none."""
     try:
         return msgspec.json.decode((folder / REPORT).read_bytes(), type=Report)
     except (OSError, msgspec.DecodeError) as error:
-        raise NotWritable(
-            str(folder), f"holds no finished batch ({type(error).__name__})",
+        raise NotReadable(
+            f"holds no finished batch ({type(error).__name__})", where=str(folder),
             remedy="finish it with `holdfast trajectories compress`",
         ) from None  # fmt: skip

@@ -24,6 +24,7 @@ MANIFEST = "manifest.json"
 _LOCK = "lock"
 _OURS = ("part-*", "quarantine.jsonl", "report.json", "ratios.png", f"{METRICS}/part-*.jsonl",
          f"{STATE}/part-*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}", f"{STATE}/.*{DRAFT}")  # fmt: skip
+_DRAFTS = tuple(pattern for pattern in _OURS if pattern.endswith(DRAFT))
 FORMAT = 1
 
 
@@ -54,10 +55,13 @@ def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
             elif there is not None and there != manifest:
                 raise NotWritable(str(folder), "holds the output of other settings",
                                   remedy="give another folder, or --no-resume")  # fmt: skip
-            _remove(folder, [pattern for pattern in _OURS if pattern.endswith(DRAFT)])
+            _remove(folder, _DRAFTS)
             encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
             write_synced(folder / MANIFEST, encoded + b"\n")
-            yield
+            try:
+                yield
+            finally:
+                _remove(folder, _DRAFTS)  # of workers that were ended
     except OSError as error:
         what = f"cannot be used ({error.strerror or error})"
         raise NotWritable(str(folder), what) from None

@@ -7,7 +7,7 @@ import ctypes
 import multiprocessing
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
@@ -37,7 +37,7 @@ Tell: TypeAlias = Callable[[int], None]
 def do_shards(
     shards: Iterable[Shard], job: Job, folder: Path, *, workers: int,
     tell: Tell = lambda _: None, work: Work = do_shard,
-) -> Iterator[Done]:  # fmt: skip
+) -> Generator[Done]:  # fmt: skip
     """Yield the shards as they are done, in any order; one ahead of each worker is read.
 
     Raises what stopped a worker, and `NotWritable` where workers die before they begin.
