@@ -40,7 +40,7 @@ bench-quick: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 # everything: the whole test half, and the speed of the parts
 bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 	$(BIN)/python bench/lab.py full
-	@set -e; for part in decode tokens compress ledger reduce redact store search economics; do \
+	@set -e; for part in decode tokens compress ledger reduce redact store search economics memory; do \
 	  echo "== bench/$$part.py"; $(BIN)/python "bench/$$part.py"; done
 
 # an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it

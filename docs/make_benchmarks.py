@@ -55,6 +55,21 @@ CANNOT_SHOW = (
     "say little about others, and a bootstrap knows only the sessions that it has: with fewer than "
     "some twenty, the true intervals are wider than those shown."
 )
+WHY = (
+    "- **Short sessions** (SWE-agent, tau-bench, tau2, SQL): the live request, the newest messages "
+    "and the frame of a summary are never given up, and are more than the budget by themselves. So "
+    "Holdfast goes over, all others get as many tokens, and with half of a short text everybody "
+    "keeps most of it: little is left to be ahead by.",
+    "- **copy4** rewards verbatim text near the cut, and keep-tail gives it everything. A larger "
+    "tail was tried on sixteen sessions of the tuning half: copy4 fell in Claude Code and rose a "
+    "little in Codex, far recall fell much in both.",
+    "- **Few sessions**: with nine of a family only large differences leave chance behind, and few "
+    "are long enough for eight compactions.",
+    "- **reach** in the airline dialogues: probably because the words beside one booking are the "
+    "words beside all of them; single records of this half are not looked at.",
+    "- **Files of SWE-agent**: one cut of one session, not looked at for the same reason.",
+    "",
+)
 CAPTIONS = {
     "scores": "All strategies at the main budget; hollow: more tokens than allowed",
     "budget": "Score against the tokens that were really taken",
@@ -107,6 +122,7 @@ def page(run: Run, full: Run | None, plots: Sequence[str]) -> Iterator[str]:
     yield from picture("scores", plots)
     yield from part(f"Where Holdfast loses, at {run.share}", where_it_loses(run))
     yield from part("Aims", aims(run))
+    yield from part("Why some are missed", WHY)
     yield from part("Method", method(run))
     yield from part("Data", data(run))
     yield from part("The halves, and how clean they are", halves(run))

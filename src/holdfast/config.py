@@ -222,8 +222,9 @@ def external_memory(
     if not settings.memory:
         return None
     from holdfast.memory.external.found import external_named  # a plain check needs no memory
+    from holdfast.memory.files.provider import memory_folder
 
-    folder = home_folder(environment) / "memory" / settings.profile
+    folder = memory_folder(home_folder(environment), settings.profile)
     options = settings.memory_options.get(settings.memory, {})
     return external_named(settings.memory, options, folder / settings.memory)
 

@@ -158,6 +158,16 @@ def test_the_notice_goes_into_the_system_text_wherever_it_stands():
     assert NOTICE not in str(made)
 
 
+def test_a_system_turn_after_the_fold_is_left_alone():
+    """Only the front of a record is its system text."""
+    turns = [*RECORD["conversations"][1:], _turn("system", 3), _turn("gpt", 3)]
+    policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
+    made, metrics = compress_trajectory(turns, policy, counter=Words())
+    assert metrics.outcome == "compressed"
+    assert NOTICE not in str(made)
+    assert made[-2:] == turns[-2:]
+
+
 def test_a_second_run_carries_the_first_summary_on():
     """Compressed again to less, the record still has one summary turn and one notice."""
     wide = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=1)

@@ -13,14 +13,16 @@ from holdfast.cli.draw import console_for, counted, indented, print_line
 from holdfast.cli.files import label
 from holdfast.lab.output import Written
 from holdfast.lab.scoring.stats import Estimate
-from holdfast.lab.summary import COST, USED, Line
-from holdfast.lab.table import cell, faults, groups, short, title
+from holdfast.lab.summary import COST, OVER, USED, Line
+from holdfast.lab.table import cell, groups, short, title
 from holdfast.lab.ways.registry import OURS
 
-_COLUMNS = ("far", "bound", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
+_COLUMNS = ("bound", "far", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
 _ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
         "constraints", "reach", "stale", USED, COST)  # fmt: skip
-_BAR = 10
+_BAR = 8
+_WIDE = 250
+"""Columns that all scores with their intervals need; a narrower terminal wraps them."""
 
 
 def show_run(folder: Path, written: Written, *, problems: int, short: int) -> None:
@@ -39,6 +41,8 @@ def show_run(folder: Path, written: Written, *, problems: int, short: int) -> No
 def show_lines(lines: Sequence[Line], *, wide: bool = False) -> None:
     """Print a table for each family and budget; with `wide` all scores and their intervals."""
     console = console_for()
+    if wide:
+        console.width = max(console.width, _WIDE)
     for rows in groups(lines).values():
         most = max(line.sessions for line in rows)
         print_line(console, Text(f"\n{title(rows[0])}, {counted(most, 'session')}", "bold"))
@@ -60,25 +64,31 @@ def _table(console: Console, rows: Sequence[Line], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     columns = _ALL if wide else _COLUMNS
     table.add_column("", no_wrap=True)
+    if not wide:
+        table.add_column("", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    if not wide:
-        table.add_column("bound", no_wrap=True)
-    table.add_column("faults", style="red")
+    table.add_column("faults", style="red", overflow="fold")
     plain = not console.encoding.startswith("utf")
     for line in rows:
-        style = "bold green" if line.strategy.startswith(OURS) else ""
-        if not line.figures:
-            empty = [""] * (len(columns) + (not wide))
-            table.add_row(Text(line.strategy, style), *empty, Text(line.failed))
-            continue
-        cells = [_cell(line.figures.get(name), wide=wide) for name in columns]
+        name = Text(line.strategy, "bold green" if line.strategy.startswith(OURS) else "")
         bars = [] if wide else [_bar(line.figures.get("bound"), plain=plain)]
-        said = faults(line)
-        table.add_row(
-            Text(line.strategy, style), *cells, *bars, "" if said == "none" else Text(said)
-        )
+        cells = [_cell(line.figures.get(column), wide=wide) for column in columns]
+        table.add_row(name, *bars, *cells, Text(_faults(line)))
     return table
+
+
+def _faults(line: Line) -> str:
+    """Return what must not be, in as few words as a terminal has room for."""
+    said = [f"{count} {name}" for name, count in line.counts.items() if count]
+    if broken := sum((line.violations or {}).values()):
+        said.append(f"{broken} rules")
+    over = line.figures.get(OVER)
+    if over is not None and over.mean > 0:
+        said.append(f"over {over.mean:.0%}")
+    if line.failed:
+        said.append("some failed" if line.figures else line.failed)
+    return ", ".join(said)
 
 
 def _cell(found: Estimate | None, *, wide: bool) -> str:

@@ -45,7 +45,7 @@ def region_summary(
     made = summarise(ledger, around)
     carried = [redact(one) for one in carried_in(messages[region.start : region.stop])]
     older = rehydrated(CompactionState(), carried).carried
-    return _without_sources(made if older is None else merged(older, made))
+    return without_sources(made if older is None else merged(older, made))
 
 
 def _facts(
@@ -65,7 +65,8 @@ def _facts(
     yield from index.facts(lines_from, region.stop)
 
 
-def _without_sources(summary: Summary) -> Summary:
+def without_sources(summary: Summary) -> Summary:
+    """Return the summary with entries that name no message."""
     sections = {
         name: tuple(replace(entry, source="") for entry in entries)
         for name, entries in summary.sections.items()

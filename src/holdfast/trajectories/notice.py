@@ -23,8 +23,8 @@ Edit: TypeAlias = Callable[[str], str]
 def with_notice(transcript: Transcript) -> Transcript:
     """Return the record with the notice at the end of its system text, once.
 
-    The first system turn has it, otherwise the field beside the turns; where there is neither,
-    the record is as it was.
+    A system turn at the front has it, otherwise the field beside the turns; where there is
+    neither, the record is as it was. A system turn further on is a message like others.
     """
     return _edited(transcript, lambda text: text if NOTICE in text else text + _ADDED)
 
@@ -35,14 +35,13 @@ def without_notice(transcript: Transcript) -> Transcript:
 
 
 def _edited(transcript: Transcript, edit: Edit) -> Transcript:
-    for at, message in enumerate(transcript.messages):
-        if message.role in ("system", "developer"):
-            changed = _last_text_edited(message, edit)
-            if changed is message:
-                return transcript
-            messages = (*transcript.messages[:at], changed, *transcript.messages[at + 1 :])
-            return replace(transcript, messages=messages)
-    return _field_edited(transcript, edit)
+    first = transcript.messages[0] if transcript.messages else None
+    if first is None or first.role not in ("system", "developer"):
+        return _field_edited(transcript, edit)
+    changed = _last_text_edited(first, edit)
+    if changed is first:
+        return transcript
+    return replace(transcript, messages=(changed, *transcript.messages[1:]))
 
 
 def _field_edited(transcript: Transcript, edit: Edit) -> Transcript:

@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.trajectories.compress import Means
 from holdfast.trajectories.job import Job, means_for
 from holdfast.trajectories.shards import Shard
-from holdfast.trajectories.work import Done, Tell
+from holdfast.trajectories.work import ANSWERS, STATE, Done, Tell
 
 ORPHANED = 1
 
@@ -53,7 +53,7 @@ def serve(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        means = means_for(job)
+        means = means_for(job, Path(folder) / STATE / ANSWERS)
     except HoldfastError as error:
         pipe.send(Failed(str(error)))
         return

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, SummarizerFailed
 from holdfast.trajectories.compress import Means, compress_transcript
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.job import Format, Job
@@ -22,7 +22,7 @@ from holdfast.trajectories.reading import Entry
 from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.tally import Tally, tally_of
 
-STATE, METRICS = ".holdfast", "metrics"
+STATE, METRICS, ANSWERS = ".holdfast", "metrics", "answers"
 _SHOWN_CHARS = 100_000
 """So much of a quarantined record stands in the quarantine file."""
 
@@ -55,7 +55,8 @@ def do_shard(
     """Write the files of a shard, the one that says that it is done last.
 
     `poison` are records that killed a process, with what is known of it: they are not looked at.
-    Raises `NotWritable` where the disk refuses; the shard is then as good as not begun.
+    Raises `NotWritable` where the disk refuses and `SummarizerFailed` where nobody can be asked:
+    the shard is then as good as not begun.
     """
     lines: list[bytes] = []
     measured: list[bytes] = []
@@ -66,6 +67,8 @@ def do_shard(
         try:
             reason = entry.problem or poison.get(at, "")
             made = None if reason else _compressed(entry, job, means)
+        except SummarizerFailed:
+            raise  # no other record would fare better
         except HoldfastError as error:
             made, reason = None, str(error)
         # the boundary of a record: whatever it brings to light, the others go on

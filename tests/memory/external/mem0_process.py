@@ -44,7 +44,8 @@ def main() -> None:
         found["added"] = manager.call("mem0_add", {"text": "Deploys happen on Fridays"})
         found["empty"] = manager.call("mem0_add", {"text": " "})
     elif step == "lanes":
-        words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+        sys.setswitchinterval(1e-6)  # so that threads meet in the middle of a call
+        words = [f"w{at}" for at in range(40)]
 
         def add(who: str) -> None:
             for word in words:

@@ -137,6 +137,17 @@ def test_the_turn_waits_no_longer_than_its_limit(
     assert not [one for one in caplog.records if one.name.startswith("mcp")]
 
 
+def test_no_process_is_left_of_a_server_that_was_given_up(kept: Path) -> None:
+    """When the memory is closed, also one that is only just being ended is gone."""
+    memory = make(options(kept, timeout=2.0), kept.parent)
+    with pytest.raises(MemoryUnavailable, match="does not answer"):
+        memory.prefetch("!hang", "t")
+    memory.close()
+    for process in starts(kept):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
 def test_a_server_that_cannot_be_started_is_not_tried_at_every_call(tmp_path: Path) -> None:
     """It fails at once, then within a pause without a try; the name in the error is no secret."""
     memory = make({"command": str(tmp_path / "gone"), "args": ["--key=secret"]}, tmp_path)
@@ -156,6 +167,15 @@ def test_turns_are_not_added_where_the_settings_say_so(kept: Path) -> None:
     memory.sync(turn("the port is 5433"))
     memory.close()
     assert not kept.with_suffix(".starts").exists()
+
+
+def test_a_tool_that_the_server_does_not_have_is_said_to_the_model(kept: Path) -> None:
+    """In a sentence with the tools that there are; a server that cannot be added to is searched."""
+    memory = make(options(kept, search_tool="look_up"), kept.parent)
+    said = memory.call(SEARCH, {"query": "port"})
+    assert "memory.mcp.search_tool is 'look_up'" in said
+    assert "search_memories" in said
+    memory.close()
 
 
 def test_a_server_over_http_is_the_same_and_may_be_started_anew(kept: Path) -> None:

@@ -171,7 +171,7 @@ def test_both_lanes_use_the_real_store_at_once(tmp_path: Path) -> None:
     """Adds from two threads beside searches: every text is there afterwards."""
     with ModelServer() as server:
         found = run(server.openai_url, tmp_path / "mem0", "lanes")
-    assert (found["searched"], found["kept"]) == (10, 20)
+    assert (found["searched"], found["kept"]) == (40, 80)
 
 
 @real

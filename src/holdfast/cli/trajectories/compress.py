@@ -38,6 +38,15 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
 @click.option("--exclude-compacted", is_flag=True,
               help="Leave records out that hold generated text or would get some.")  # fmt: skip
 @tokenizer_option
+@click.option("--summarizer", default="none", metavar="WHO",
+              help="Who writes the summaries: none, openai:MODEL, openai-responses:MODEL, "
+              "anthropic:MODEL or litellm:MODEL; made without a model where it is not named."
+              )  # fmt: skip
+@click.option("--summarizer-url", default="", metavar="URL",
+              help="Another address for the summariser.")  # fmt: skip
+@click.option("--summarizer-timeout", type=click.FloatRange(min=1), default=120.0, metavar="S",
+              show_default=True, help="Seconds that the summariser has for an answer."
+              )  # fmt: skip
 @click.option("--format", "form", type=click.Choice(get_args(Format)), default="jsonl",
               show_default=True, help="How records are written.")  # fmt: skip
 @click.option("--shard-records", type=click.IntRange(min=1), default=1_000, show_default=True,
@@ -53,9 +62,9 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
 
     SRC are files or folders of records. Those under the target stay as they are, byte for byte.
     Of the others the first system, human, gpt and tool turn and the last ones stay; as few turns
-    between them as will do become one human turn with a summary, made without a model. What
-    cannot be read goes to quarantine.jsonl with its line and the reason. The same input and
-    settings give the same bytes, whatever the number of processes and restarts.
+    between them as will do become one human turn with a summary, made without a model unless one
+    is named. What cannot be read goes to quarantine.jsonl with its line and the reason. The same
+    input and settings give the same bytes, whatever the number of processes and restarts.
 
     \b
     holdfast trajectories compress runs/ -o fitted --target-tokens 16000
@@ -70,7 +79,9 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             keep_last=options["keep_last"], notice=not options["no_notice"],
             artifacts=_artifacts(options),
         ),
-        tokenizer=options["tokenizer"], format=options["form"],
+        tokenizer=options["tokenizer"], summarizer=options["summarizer"],
+        summarizer_url=options["summarizer_url"],
+        summarizer_timeout=options["summarizer_timeout"], format=options["form"],
         shard_records=options["shard_records"],
     )  # fmt: skip
     from holdfast.cli.show_trajectories import batch_progress, show_batch

@@ -83,10 +83,12 @@ def make(options: Mapping[str, Any], folder: Path) -> McpMemory:
     if bool(read.command) == bool(read.url):
         raise InvalidSetting("memory.mcp", "without a server", "given `command` or `url`, not both")
     if read.url and not read.url.startswith(("http://", "https://")):
-        raise InvalidSetting("memory.mcp.url", read.url, "an address with http:// or https://")
+        raise InvalidSetting("memory.mcp.url", "given", "an address with http:// or https://")
     for name in ("timeout", "connect_timeout"):
         if not 0 < getattr(read, name) < 3600:
-            raise InvalidSetting(f"memory.mcp.{name}", getattr(read, name), "seconds, above 0")
+            raise InvalidSetting(
+                f"memory.mcp.{name}", getattr(read, name), "above 0 and below 3600 s"
+            )
     if find_spec("mcp") is None:
         raise MissingExtra("mcp", "the memory mcp")
     return McpMemory(read)
@@ -149,7 +151,10 @@ class McpMemory(MemoryProvider):
     def _say(self, purpose: Purpose, text: str) -> str:
         if not text:
             return f"nothing to {purpose}: the text is empty"
-        way = self._way(purpose)
+        try:
+            way = self._way(purpose)
+        except InvalidSetting as error:  # here somebody reads the sentence
+            return str(error)
         if way is None:
             return f"this memory server has no tool to {purpose} with"
         result = self._link.call(way.tool, way.arguments(text))

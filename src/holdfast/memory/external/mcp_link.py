@@ -66,6 +66,7 @@ class Link:
         self._closed = False
         # from here on of the loop's thread alone
         self._connection: _Connection | None = None
+        self._ending: list[_Connection] = []
         self._pause_seconds = self._paused_until = 0.0
 
     def tools(self) -> list[ServerTool]:
@@ -154,6 +155,8 @@ class Link:
             return
         self._connection = None
         connection.end()
+        self._ending = [one for one in self._ending if not one.over.is_set()]
+        self._ending.append(connection)
         if not connection.served:
             doubled = max(2 * self._pause_seconds, FIRST_PAUSE_SECONDS)
             self._pause_seconds = min(doubled, LONGEST_PAUSE_SECONDS)
@@ -162,8 +165,9 @@ class Link:
     async def _end(self) -> None:
         """End what is open, then what waits for it."""
         if self._connection is not None:
-            self._connection.end()
-            await self._connection.over.wait()
+            self._give_up(self._connection)
+        for connection in self._ending:
+            await connection.over.wait()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
@@ -225,8 +229,9 @@ async def _client(target: Target) -> AsyncGenerator[Client]:
             yield client
         return
     started = StdioServerParameters(
-        command=target.command, args=list(target.args), env=dict(target.env)
-    )
+        command=target.command, args=list(target.args), env=dict(target.env),
+        encoding_error_handler="replace",
+    )  # fmt: skip
     with open(os.devnull, "w") as nowhere:
         async with Client(stdio_client(started, errlog=nowhere)) as client:
             yield client

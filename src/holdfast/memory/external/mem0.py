@@ -81,7 +81,9 @@ def make(options: Mapping[str, Any], folder: Path) -> Mem0Memory:
     for name in ("url", "embedder_url"):
         url: str = getattr(read, name)
         if url and not url.startswith(("http://", "https://")):
-            raise InvalidSetting(f"memory.mem0.{name}", url, "an address with http:// or https://")
+            raise InvalidSetting(
+                f"memory.mem0.{name}", "given", "an address with http:// or https://"
+            )
     for name in ("dimensions", "results", "timeout"):
         if not getattr(read, name) > 0:
             raise InvalidSetting(f"memory.mem0.{name}", getattr(read, name), "above 0")

@@ -1,0 +1,71 @@
+"""hermes-agent's trajectory compressor; runs inside the peer's own venv, started by
+`trajectories.py`.
+
+    python bench/peer_hermes_trajectories.py RECORDS.jsonl --counter NAME --target N --rounds N
+
+Its tokenizer is replaced by the counter that both sides use, its model by a fixed text. The answer
+is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trajectories import COUNTERS, best_of, counter
+
+SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
+
+
+def main() -> int:
+    if len(sys.argv) == 1:
+        print("started by bench/trajectories.py, which measures both sides")
+        return 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("records", type=Path)
+    parser.add_argument("--counter", choices=COUNTERS, default="estimate")
+    parser.add_argument("--target", type=int, default=16_384)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    sys.path.remove(str(Path(__file__).resolve().parent))
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["HERMES_HOME"] = home
+        logging.disable(logging.CRITICAL)
+        compressor = _compressor(options.counter, options.target)
+
+        def work(line: bytes) -> tuple[bytes, bool]:
+            made, metrics = compressor.process_entry(json.loads(line))
+            return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
+
+        lines = options.records.read_bytes().splitlines()
+        print(json.dumps(best_of(lines, work, options.rounds)))
+    return 0
+
+
+def _compressor(name: str, target: int) -> Any:
+    """Return a compressor without its constructor, which wants a hub and a key."""
+    module: Any = importlib.import_module("trajectory_compressor")
+    count = counter(name)
+
+    class Tokenizer:
+        def encode(self, text: str) -> range:
+            return range(count(text))
+
+    made = object.__new__(module.TrajectoryCompressor)
+    made.config = module.CompressionConfig(target_max_tokens=target, metrics_per_trajectory=False)
+    made.aggregate_metrics = module.AggregateMetrics()
+    made.logger = logging.getLogger("peer")
+    made.tokenizer = Tokenizer()
+    made._generate_summary = lambda content, metrics: SUMMARY
+    return made
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,329 @@
+"""Trajectories a second on one core beside hermes-agent 0.19.0, and what a batch costs.
+
+    python bench/trajectories.py                     records a second, line to line, both sides
+    python bench/trajectories.py --limit 20          fewer records of each family
+    python bench/trajectories.py --no-peer           without the peer
+    python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
+    python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
+    python bench/trajectories.py --quality           what survives at a target, beside keep-tail
+    python bench/trajectories.py --json FILE         the figures as JSON too
+
+Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
+compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both count
+with the same counter: our estimate, and o200k_base by bpe-openai. The peer's summary is a fixed
+text in the place of its model's; ours is the ledger's, so ours does more. Aim: 5 times the
+trajectories a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+BENCH = Path(__file__).resolve().parent
+SOURCE = BENCH.parent / "src"
+DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
+PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
+REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1")
+FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
+            "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
+TARGETS = (4_096, 16_384, 32_768)
+COUNTERS = ("estimate", "o200k")
+
+
+def main() -> int:
+    options = _options()
+    if options.worker:
+        print(json.dumps(_ours(options)))
+        return 0
+    sys.path.insert(0, str(SOURCE))
+    if not DATA.is_dir():
+        print(f"skipped: no sessions in {DATA}; set HOLDFAST_DATA")
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        if options.batch:
+            found: Any = _batch(folder, options.batch)
+        elif options.growth:
+            found = _growth(folder, options)
+        elif options.quality:
+            found = _quality(options)
+        else:
+            found = _speed(folder, options)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--limit", type=int, default=40, help="records of each family")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--quality", action="store_true")
+    parser.add_argument("--batch", type=int, default=0, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
+    parser.add_argument("--target", type=int, default=16_384, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+# --- shared with the peer's driver, which runs on another Python ------------------------------
+
+
+def counter(name: str) -> Callable[[str], int]:
+    """Return the counter that both sides use; the estimate is loaded as a file by itself."""
+    if name == "estimate":
+        where = SOURCE / "holdfast" / "tokens" / "estimate.py"
+        spec = importlib.util.spec_from_file_location("estimate", where)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.estimate_text
+    encode: Any = importlib.import_module("bpe_openai").get_encoding("o200k_base").encode_ordinary
+    return lambda text: sum(
+        len(encode(text[at : at + 100_000])) for at in range(0, len(text), 100_000)
+    )
+
+
+def best_of(lines: list[bytes], work: Callable[[bytes], tuple[bytes, bool]], rounds: int) -> Any:
+    """Return CPU seconds of the best round, and how many records were compressed."""
+    for line in lines[:3]:
+        work(line)
+    seconds, compressed = [], 0
+    for _ in range(rounds):
+        start = time.process_time()
+        compressed = sum(work(line)[1] for line in lines)
+        seconds.append(time.process_time() - start)
+    return {"seconds": min(seconds), "records": len(lines), "compressed": compressed}
+
+
+# --- our side ---------------------------------------------------------------------------------
+
+
+def _ours(options: argparse.Namespace) -> Any:
+    sys.path.insert(0, str(SOURCE))
+    from holdfast.dialects.jsontext import dump as dump_json
+    from holdfast.dialects.jsontext import parse
+    from holdfast.dialects.load import dump, load_parsed
+    from holdfast.redaction import RedactionPolicy, Redactor
+    from holdfast.trajectories.compress import Means, compress_transcript
+    from holdfast.trajectories.policy import TrajectoryPolicy
+
+    class Counter:
+        name = options.counter
+        is_estimate = options.counter == "estimate"
+        count = staticmethod(counter(options.counter))
+
+    policy = TrajectoryPolicy(target_tokens=options.target)
+    means = Means(Counter(), Redactor(RedactionPolicy(personal=False)))
+
+    def work(line: bytes) -> tuple[bytes, bool]:
+        given = load_parsed(parse(line))
+        made, metrics = compress_transcript(given, policy, means)
+        out = line if made is given else dump_json(dump(made))
+        return out, metrics.outcome == "compressed"
+
+    return best_of(options.worker.read_bytes().splitlines(), work, options.rounds)
+
+
+def _speed(folder: Path, options: argparse.Namespace) -> Any:
+    path = folder / "records.jsonl"
+    lines = list(sharegpt_lines(options.limit))
+    path.write_bytes(b"\n".join(lines))
+    print(f"{len(lines)} records, {path.stat().st_size / 1e6:.1f} MB, of {', '.join(FAMILIES)}")
+    peer = None if options.no_peer else _peer()
+    print(
+        f"{'counter':9} {'target':>7} {'compressed':>10} {'ours/s':>8} {'peer/s':>8} {'times':>6}"
+    )
+    rows: list[Any] = []
+    for name in COUNTERS:
+        for target in TARGETS:
+            given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds)]
+            ours = _run([sys.executable, __file__, "--worker", str(path), *given])
+            theirs = peer and _run([peer, str(BENCH / "peer_hermes_trajectories.py"), str(path),
+                                    *given])  # fmt: skip
+            rows.append({"counter": name, "target": target, "ours": ours, "peer": theirs})
+            rate = ours["records"] / ours["seconds"]
+            other = theirs["records"] / theirs["seconds"] if theirs else 0.0
+            said = f"{other:8.0f} {rate / other:6.2f}" if theirs else "       –      –"
+            print(f"{name:9} {target:7,} {ours['compressed']:10} {rate:8.0f} {said}")
+    return rows
+
+
+def _peer() -> str | None:
+    from holdfast.lab.peers.install import interpreter
+    from holdfast.lab.peers.protocol import Failure
+
+    found = interpreter(PEER_HOME, REQUIREMENTS, print)
+    if isinstance(found, Failure):
+        print(f"the peer is left out: {found.error}")
+        return None
+    return str(found)
+
+
+def _run(line: list[str]) -> Any:
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def sharegpt_lines(limit: int) -> Iterator[bytes]:
+    """Yield the shared sessions as ShareGPT records."""
+    for messages in _sessions(limit):
+        yield json.dumps({"conversations": messages}, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _sessions(limit: int) -> Iterator[list[Any]]:
+    from holdfast import convert
+
+    for family in FAMILIES:
+        with gzip.open(DATA / "sessions" / f"{family}.jsonl.gz") as lines:
+            for number, line in enumerate(lines):
+                if number < limit:
+                    given = json.loads(line)["messages"]
+                    yield convert(given, "sharegpt").messages
+
+
+# --- growth, batches, quality -----------------------------------------------------------------
+
+
+def _growth(folder: Path, options: argparse.Namespace) -> Any:
+    session = max(_sessions(8), key=len)
+    print(f"{'turns':>8} {'ms':>8} {'µs a turn':>10}")
+    rows: list[Any] = []
+    for times in (1, 2, 4, 8):
+        turns = [turn for _ in range(times) for turn in session if turn["from"] != "system"]
+        path = folder / f"{times}.jsonl"
+        path.write_text(json.dumps({"conversations": turns}))
+        given = ["--rounds", str(options.rounds + 1), "--target", "16384"]
+        found = _run([sys.executable, __file__, "--worker", str(path), *given])
+        rows.append({"turns": len(turns), **found})
+        milliseconds = found["seconds"] * 1e3
+        print(f"{len(turns):8,} {milliseconds:8.1f} {milliseconds * 1e3 / len(turns):10.1f}")
+    return rows
+
+
+def _batch(folder: Path, number: int) -> Any:
+    """Run batches of growing size, and say how much memory the largest process took."""
+    lines = [line for line in sharegpt_lines(300) if len(line) < 60_000]
+    rows: list[Any] = []
+    print(f"{'records':>9} {'workers':>7} {'MB in':>7} {'seconds':>8} {'records/s':>9} "
+          f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
+    for records, workers in ((number // 10, 1), (number, 1), (number, 2)):
+        path = folder / "in.jsonl.gz"
+        size = 0
+        with gzip.open(path, "wb", 1) as out:
+            for at in range(records):
+                line = lines[at % len(lines)]
+                size += len(line)
+                out.write(line.replace(b'{"conv', b'{"id": %d, "conv' % at, 1) + b"\n")
+        given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o",
+                 str(folder / f"out-{records}-{workers}"), "--target-tokens", "4096",
+                 "--workers", str(workers), "--format", "jsonl.zst"]  # fmt: skip
+        began = time.monotonic()
+        line = [sys.executable, "-c", _MEASURED, *given]
+        done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=True,
+                              capture_output=True, text=True)  # fmt: skip
+        seconds, found = time.monotonic() - began, json.loads(done.stdout.splitlines()[-1])
+        rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
+        print(f"{records:9,} {workers:7} {size / 1e6:7.0f} {seconds:8.1f} {records / seconds:9.0f} "
+              f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}")  # fmt: skip
+    return rows
+
+
+_MEASURED = """
+import json, os, subprocess, sys, time
+from pathlib import Path
+running = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
+peaks, spent = {}, {}
+def below(pid):
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield int(child)
+        yield from below(child)
+while running.poll() is None:
+    try:
+        for pid in (running.pid, *below(running.pid)):
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            peaks[pid] = next(int(one.split()[1]) for one in lines if "VmHWM" in one) / 1024
+            ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+            spent[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, StopIteration):
+        pass
+    time.sleep(0.2)
+assert running.returncode == 0
+print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values())}))
+"""
+
+
+def _quality(options: argparse.Namespace) -> Any:
+    """Say what the lab's scores are of head and summary, beside lines in as many tokens.
+
+    The cut is where the fold ends: what the agent used from there on is the truth.
+    """
+    from msgspec.structs import replace
+
+    from holdfast.lab.scoring.elsewhere import common
+    from holdfast.lab.scoring.needed import prepare
+    from holdfast.lab.scoring.render import is_system
+    from holdfast.lab.scoring.score import case_at, score
+    from holdfast.lab.scoring.session import Session
+    from holdfast.lab.ways.lines import head_and_tail, keep_tail
+    from holdfast.lab.ways.way import shown_messages
+    from holdfast.trajectories.compress import compress_trajectory
+    from holdfast.trajectories.policy import TrajectoryPolicy
+
+    sessions: list[Session] = []
+    for family in FAMILIES:
+        with gzip.open(DATA / "sessions" / f"{family}.jsonl.gz") as lines:
+            for number, line in enumerate(lines):
+                row = json.loads(line)
+                if number < options.limit:
+                    sessions.append(Session(row["id"], family, row["source"], row["messages"]))
+    elsewhere = common(sessions)
+    shown = ("recall", "far", "bound", "copy4", "files R", "errors", "constraints")
+    print(f"{'target':>7} {'':13} {'records':>8} " + " ".join(f"{n:>11}" for n in shown))
+    rows: list[Any] = []
+    for target in TARGETS:
+        policy = TrajectoryPolicy(target_tokens=target)
+        found: dict[str, list[Any]] = {"ours": [], "keep-tail": [], "head + tail": []}
+        for session in sessions:
+            made, metrics = compress_trajectory({"messages": session.messages}, policy)
+            if metrics.region is None:
+                continue
+            start, stop = metrics.region
+            cut = stop - sum(map(is_system, session.messages[:stop]))
+            case = case_at(prepare(session), cut, elsewhere)
+            view = shown_messages(made["messages"][: start + 1])
+            ours = replace(view, summaries=(made["messages"][start]["content"],))
+            room = ours.tokens
+            found["ours"].append(score(case, ours, room))
+            found["keep-tail"].append(score(case, keep_tail(case.messages, room), room))
+            found["head + tail"].append(score(case, head_and_tail(case.messages, room), room))
+        for name, scores in found.items():
+            means = {rate: _mean([one.rates[rate] for one in scores]) for rate in shown}
+            rows.append({"target": target, "way": name, "records": len(scores), **means})
+            print(f"{target:7,} {name:13} {len(scores):8} "
+                  + " ".join(f"{means[rate]:11.3f}" for rate in shown))  # fmt: skip
+    return rows
+
+
+def _mean(values: list[float | None]) -> float:
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else float("nan")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,61 @@
+"""Real sessions, as chat and as ShareGPT records, made to fit: `verify` finds nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import convert
+from holdfast.trajectories.batch import compress_batch
+from holdfast.trajectories.job import Job
+from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.verify import verify
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("HOLDFAST_DATA", ROOT.parent / "shared" / "data")) / "sessions"
+SOME = {"sharegpt__glaive-en": 12, "tau-bench__gpt-4o-airline": 12, "swe-agent__SWE-agent": 6}
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the shared sessions")
+
+
+def _records(name: str, most: int, dialect: str) -> list[Any]:
+    with gzip.open(DATA / f"{name}.jsonl.gz") as lines:
+        rows = [json.loads(line) for number, line in enumerate(lines) if number < most]
+    if dialect == "openai-chat":
+        return [{"id": row["id"], "messages": row["messages"]} for row in rows]
+    made = [convert(row["messages"], dialect).messages for row in rows]
+    return [one if isinstance(one, dict) else {"conversations": one} for one in made]
+
+
+def _verified(tmp_path: Path, names: dict[str, int], dialect: str, target: int) -> Any:
+    source = tmp_path / "runs.jsonl"
+    with source.open("w") as out:
+        for name, most in names.items():
+            out.writelines(json.dumps(one) + "\n" for one in _records(name, most, dialect))
+    job = Job(policy=TrajectoryPolicy(target_tokens=target), shard_records=200)
+    done = compress_batch(find_sources([str(source)]), tmp_path / "out", job, workers=2)
+    assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+    return done.report.total
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "sharegpt", "anthropic"])
+def test_some_sessions_fit_4096_tokens_and_verify_finds_nothing(tmp_path: Path, dialect: str):
+    """Some are compressed, some are not; none is quarantined."""
+    total = _verified(tmp_path, SOME, dialect, 4_096)
+    assert (total.records, total.quarantined) == (30, 0)
+    assert total.outcomes["compressed"] >= 8
+    assert total.outcomes["under target"] >= 8
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", [4_096, 16_384, 32_768])
+@pytest.mark.parametrize("dialect", ["openai-chat", "sharegpt", "anthropic"])
+def test_all_sessions_fit_and_verify_finds_nothing(tmp_path: Path, dialect: str, target: int):
+    """Every family, at the three sizes of training windows."""
+    names = {path.name.removesuffix(".jsonl.gz"): 1_000 for path in sorted(DATA.glob("*.gz"))}
+    assert _verified(tmp_path, names, dialect, target).quarantined == 0
