@@ -21,6 +21,8 @@ from holdfast.redaction import RedactionPolicy, Redactor
 
 _ASKED = 4
 """Questions that may wait for a provider; where it hangs, the next one is late at once."""
+_SURELY = 0.95
+"""Of a limit that is waited: waking up takes its time too."""
 _CUT = "\n[… {} more characters were left out]"
 
 
@@ -122,7 +124,7 @@ class MemoryManager:
             (seat, seat.asked.take(lambda seat=seat: seat.provider.prefetch(query, session_id)))
             for seat in seats
         ]
-        until = time.monotonic() + self.limits.prefetch_seconds
+        until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
         found: list[tuple[str, str]] = []
         late: list[str] = []
         failed: list[str] = []
