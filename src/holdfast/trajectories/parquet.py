@@ -44,8 +44,8 @@ def _first_line(error: Exception) -> str:
 
 def _modules() -> tuple[Any, Any]:
     try:
-        import pyarrow
-        from pyarrow import parquet
+        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+        from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         raise MissingExtra("trajectories", "reading and writing Parquet") from None
     return pyarrow, parquet
