@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -177,6 +178,24 @@ def test_no_thread_is_made_for_nothing() -> None:
     assert manager.sync("x", "y") == []
     assert manager.before_compaction([]) == ""
     assert threading.active_count() == before
+
+
+def test_a_manager_that_is_forgotten_leaves_no_thread() -> None:
+    """What was handed over is finished, then its threads end."""
+    plain = Plain()
+    manager = MemoryManager(plain)
+    manager.sync("one", "a")
+    manager.prefetch("two")
+    names = {thread.name for thread in threading.enumerate()}
+    assert {"holdfast-memory-plain-told", "holdfast-memory-plain-asked"} <= names
+    threads = [one for one in threading.enumerate() if one.name.startswith("holdfast-memory-pl")]
+    assert manager.flush(30)
+    del manager
+    gc.collect()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert len(plain.told) == 1
 
 
 def test_tools_may_not_shadow_those_of_the_host() -> None:

@@ -238,10 +238,13 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
     seconds: list[float] = []
     for size in (300_000, 600_000):
         text = piece * (size // len(piece))
-        start = time.process_time()
-        out = KEYED(text)
-        seconds.append(time.process_time() - start)
-        assert len(out) <= len(text) * 3
+        tries: list[float] = []
+        for _ in range(3):  # the best of three: a busy machine makes any single one long
+            start = time.process_time()
+            out = KEYED(text)
+            tries.append(time.process_time() - start)
+            assert len(out) <= len(text) * 3
+        seconds.append(min(tries))
     assert seconds[1] < 3 * seconds[0] + 0.1
 
 

@@ -17,7 +17,7 @@ class Ticket(Generic[T]):
     """A call that was taken: what became of it."""
 
     def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
+        self._work: Callable[[], T] | None = work
         self._over = threading.Event()
         self._result: list[T] = []
         self.error: BaseException | None = None
@@ -41,11 +41,14 @@ class Ticket(Generic[T]):
 
     def run(self) -> None:
         """Do it, in the lane's thread; nothing gets out of here."""
+        work, self._work = self._work, None  # what it holds on to is free when it is over
         try:
-            self._result.append(self._work())
+            if work is not None:
+                self._result.append(work())
         except BaseException as error:  # noqa: BLE001 a provider may raise anything at all
             self.error = error
         finally:
+            del work
             self._over.set()
 
 
@@ -88,12 +91,16 @@ class Lane:
         with self._changed:
             return self._changed.wait_for(lambda: self._waiting == 0, seconds)
 
-    def close(self, seconds: float) -> int:
-        """Take no more, and wait for what was taken; return how many calls are not over."""
+    def end(self) -> None:
+        """Take no more; the thread ends after what was taken."""
         with self._changed:
             if not self._closed:
                 self._closed = True
                 self._calls.put(_END)
+
+    def close(self, seconds: float) -> int:
+        """Take no more, and wait for what was taken; return how many calls are not over."""
+        self.end()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(seconds)
         return self._waiting

@@ -105,6 +105,9 @@ class MemoryManager:
         self._turn = 0
         self._closed = False
         _close_at_exit(self)
+        for seat in self._seats:
+            weakref.finalize(self, seat.told.end).atexit = False
+            weakref.finalize(self, seat.asked.end).atexit = False
 
     # What a request needs
 
