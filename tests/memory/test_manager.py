@@ -261,7 +261,7 @@ def test_files_without_sessions_to_recall_cost_no_thread(tmp_path: Path) -> None
     assert manager.prefetch("x").text == ""
     manager.warm("x")
     assert threading.active_count() == before
-    manager = MemoryManager(FilesProvider(memory_folder(tmp_path), recall=lambda *_: "found"))
+    manager = MemoryManager(FilesProvider(memory_folder(tmp_path), recall=lambda _, __: "found"))
     assert "found" in manager.prefetch("x").text
     assert threading.active_count() == before + 1
     manager.close()
