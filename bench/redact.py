@@ -424,6 +424,11 @@ CRAFTED: dict[str, str] = {
     "tags without an end": "<zentrix_token>\n  00C6dT0ctPVnaawqrc" * (SIZE // 36),
     "a long word before END": ("A" * 4_000 + ".\n-----END RSA PRIVATE KEY-----\n\n")
     * (SIZE // 4_034),
+    "a list of tokens": "tokens = [mF9B5f41JqM8Zq2TxWab, " * (SIZE // 32),
+    "a map of tokens": "token: {a: mF9B5f41JqM8Zq2TxWab, b: mF9B5f41JqM8Zq2TxWab, " * (SIZE // 58),
+    "lists of nothing": "secrets:\n  - a\n" * (SIZE // 15),
+    "alternatives": ("token = " + "a" * 40 + " or x ") * (SIZE // 54),
+    "comments of keys": "'mF9B5f41JqM8Zq2TxWab' // api " * (SIZE // 30),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }
 

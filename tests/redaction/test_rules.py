@@ -10,6 +10,8 @@ from holdfast.redaction.matching import compiled
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
+from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
 
 EVERYTHING = Redactor(RedactionPolicy(key="test", mentions=True))
 
@@ -54,13 +56,13 @@ def test_a_rule_is_well_formed(rule: Rule) -> None:
     assert all(len(anchor.encode()) >= 2 for anchor in rule.anchors)
 
 
-@pytest.mark.parametrize("parts", TRUE, ids=lambda parts: "".join(parts)[:40])
+@pytest.mark.parametrize("parts", TRUE + WRAPPED_TRUE, ids=lambda parts: "".join(parts)[:40])
 def test_a_field_hides_its_value(parts: tuple[str, ...]) -> None:
     """The name of a field gives its value away, in every notation."""
     assert hidden("".join(parts)) == expected(parts)
 
 
-@pytest.mark.parametrize("text", FALSE, ids=lambda text: text[:40])
+@pytest.mark.parametrize("text", FALSE + WRAPPED_FALSE, ids=lambda text: text[:40])
 def test_a_field_that_holds_no_secret_stays(text: str) -> None:
     """Code, prose and counts beside a secret word are left alone."""
     assert hidden(text) == text

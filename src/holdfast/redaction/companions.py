@@ -50,7 +50,32 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
                 or (value.isdigit() and len(value) >= MIN_NUMBER and name.endswith(_APP))
             ):  # fmt: skip
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
+    for span in secrets:
+        first = None if span.kind in kinds else _argument_before(data, span.start)
+        if first is not None:
+            found.append(Span(*first, KIND, _LATE))
     return found
+
+
+def _argument_before(data: bytes, at: int) -> tuple[int, int] | None:
+    """Return the random string before the one that starts at `at`: `("id…", secret="…")`."""
+    if data[at - 1 : at] not in _QUOTES:
+        return None
+    base = max(0, at - REACH)
+    before = _ARGUMENT.after(data[base:at])
+    if before is None:
+        return None
+    start, end = before[1]
+    value = data[base + start : base + end]
+    return (base + start, base + end) if unnamed(value) or is_uuid(value) else None
+
+
+REACH = 160
+_QUOTES = (b'"', b"'", b"`")
+_ARGUMENT = compiled(
+    r"[\"'`]([A-Za-z0-9_.+/=~-]{12,80})\\{0,6}[\"'`],\s{0,24}(?:[A-Za-z_]{1,24}[ ]?[=:][ ]?)?"
+    r"\\{0,6}[\"'`]$"
+)
 
 
 def _stretches(secrets: Sequence[Span], kinds: frozenset[str]) -> Iterator[tuple[int, int]]:

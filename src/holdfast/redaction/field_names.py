@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from holdfast.redaction.rules.words import (
+    DIGEST_WORDS,
     HARMLESS_ENDS,
     HEADERS,
     ID_WORDS,
@@ -79,10 +80,20 @@ def strength_of(name: str) -> Strength:
     if (
         last in WEAK_WORDS
         or last in WEAK_LAST_WORDS
+        or (last == "keys" and len(words) > 1 and words[-2] in KEY_WORDS)
         or any(word.endswith(SECRET_WORDS) for word in words)
+        or (last.endswith("s") and last[:-1].endswith(SECRET_WORDS))
     ):
         return "weak"
     return "none"
+
+
+def is_secret_entry(name: str) -> bool:
+    """Whether an entry of a map of secrets may hold one: `prod`, and not `id` or `sha256`."""
+    words = [word.lower() for word in _SPLIT.findall(name)]
+    while len(words) > 1 and words[-1].isdigit():
+        words.pop()
+    return bool(words) and words[-1] not in HARMLESS_ENDS and words[-1] not in DIGEST_WORDS
 
 
 @lru_cache(maxsize=4096)

@@ -60,12 +60,13 @@ _TYPE = (
     r"[ \t]{0,4}|\[[0-9]{0,4}\])?"
 )
 _TAIL = r"[A-Za-z0-9_.-]{0,32}"
+_MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
 _NAME = rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?)"
 
 _SHAPE = (
     rf"(?i)(?:"
     # name: NAME, value: …; variable "name" { default = … }
-    rf"{_NAME}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?(?:[a-z]{{0,12}}value)(?:{_Q})?"
+    rf"{_NAME}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?(?:[a-z]{{0,12}}value|content)(?:{_Q})?"
     rf"[ \t]{{0,4}}[:=]"
     rf"|{_NAME}{_Q}\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?default[ \t]{{0,8}}="
     # NAME || "value"; name | default("value")
@@ -104,6 +105,8 @@ _SHAPE = (
     rf"[ \t]{{0,4}}[:=]"
     rf"|[^A-Za-z](?:{_LAST})(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|[^\w]key(?:[ \t]{{1,2}}(?:-[ \t])?)[\w+/=.~-]{{20}}"
+    # name (value), name; value, **name** `value`: only before something long
+    rf"|{_NAME}{_MARKS}[\w+/=.~-]{{20}}"
     rf")"
 )
 SCANNER = compiled(_SHAPE)
@@ -118,7 +121,7 @@ SORT = re.compile(
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"
         rf"|{_ANY}{_Q}\)?[ \t]{{0,4}}(?P<pair>,){_LONG}"
         rf"|{_ANY}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}}|\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?)(?:{_Q})?"
-        rf"(?P<named>[a-z]{{0,12}}value|default)(?:{_Q})?[ \t]{{0,8}}[:=]"
+        rf"(?P<named>[a-z]{{0,12}}value|content|default)(?:{_Q})?[ \t]{{0,8}}[:=]"
         rf"|{_ANY}(?P<attr>{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
         rf"|{_ANY}\)?(?P<call>(?:\.[a-z]{{2,16}})?\(){_Q}"
         rf"|{_ANY}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}"
@@ -127,6 +130,7 @@ SORT = re.compile(
         rf"|{_ANY}(?P<space>[ \t]{{1,4}}(?:-[ \t])?)[\w+/=.~!@#$%^&*-]{{5,}}"
         rf"|--?{_ANY}(?P<flag>(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
         rf"|{_ANY}[^\r\n]*?(?P<prose>[ \t](?:is|was):?|:)[ \t](?:[\w+/=.~-]{{12}})?"
+        rf"|{_ANY}(?P<loose>{_MARKS})[\w+/=.~-]{{20}}"
         r")\Z"
     ).encode("ascii")
 )

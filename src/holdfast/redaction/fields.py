@@ -7,7 +7,6 @@ decides how much its value has to look like a secret, and the value is taken by 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from holdfast.redaction.field_names import (
 )
 from holdfast.redaction.field_scan import Candidate, sort_of
 from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
+from holdfast.redaction.field_wraps import siblings, wrapped_values
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
@@ -34,7 +34,6 @@ from holdfast.redaction.gates import (
     random,
     unnamed,
 )
-from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_password
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 
@@ -71,28 +70,52 @@ class _Link(NamedTuple):
         return self.before in (b"?", b"&", b"#")
 
 
-def values_at(data: bytes, at: Candidate, *, code: bool) -> tuple[list[Field], int]:
-    """Return the secrets that a candidate gives away, and how many bytes were read for it.
+class Values(NamedTuple):
+    """The secrets that a candidate gives away."""
+
+    fields: list[Field]
+    read: int
+    """How many bytes were read for it."""
+    resume: int
+    """Where the next candidate may start: a value that is no secret may be a name."""
+
+
+def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
+    """Return the secrets that a candidate gives away.
 
     With `code`, values without quotes count only after `--flag` and in URLs.
     """
     link = _link_at(data, at)
-    value = None if link is None else _value_of(data, link)
-    if link is None or value is None:
-        return [], 0
+    if link is None:
+        return Values([], 0, at.end)
+    value = _value_of(data, link)
+    if value is None:
+        return _wrapped(data, link, 0)
     start, end, quoted = value
     look = data[start : min(end, start + LOOK)]
     judged = (link.name, link.strength, link.mode, link.compares)
     if not (_is_secret(look, quoted, *judged) or _is_weak(data, at.start, link, look, value)):
-        return [], end - start
+        return _wrapped(data, link, end - start)
     bare = not quoted and link.mode in ("assign", "prose", "cell")
     if code and bare and not link.query and link.before != b"-":
-        return [], end - start
+        return Values([], end - start, link.end)
     field = Field(start, end, kind_of(link.name))
     if not quoted:
-        return [field], end - start
-    beside = _siblings(data, end, data[start:end])
-    return [field, *(Field(a, b, field.kind) for a, b in beside)], end - start
+        return Values([field], end - start, end)
+    beside = siblings(data, end, data[start:end])
+    return Values([field, *(Field(a, b, field.kind) for a, b in beside)], end - start, end)
+
+
+def _wrapped(data: bytes, link: _Link, read: int) -> Values:
+    """Return what stands a step away from its name."""
+    if link.mode not in _WRAPPING or link.compares or link.query:
+        return Values([], read, link.end)
+    spans, more = wrapped_values(data, link.end, uuids=link.strength == "strong")
+    kind = kind_of(link.name)
+    return Values([Field(a, b, kind) for a, b in spans], read + more, link.end)
+
+
+_WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
 
 
 def _link_at(data: bytes, at: Candidate) -> _Link | None:
@@ -192,31 +215,6 @@ def _is_weak(
 
 
 _LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- )?[\w.-]*$")
-_SIBLING = compiled(
-    r"[ ]?(\\{0,6}[\"'`])\s{0,4}(?:[|,+]|\\{1,3}n)?\s{0,16}(\\{0,6}[\"'`])"
-    r"[ ]?([^\s\"'`\\\x00]{8,1000})[ ]?"
-)
-MAX_SIBLINGS = 64
-
-
-def _siblings(data: bytes, end: int, secret: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the values that stand beside a secret in one list, or that are joined to it."""
-    for _ in range(MAX_SIBLINGS):
-        found = _SIBLING.at(data, end)
-        if found is None:
-            return
-        (_, end), closing, opening, (start, stop) = found
-        quote = data[slice(*opening)]
-        if data[slice(*closing)] != quote or not data.startswith(quote, end):
-            return
-        value = data[start:stop]
-        if value != secret and (
-            len(value) < 12
-            or is_named(value)
-            or not (mixed(value) or random(value) or is_unspeakable(value))
-        ):
-            return
-        yield start, stop
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -224,10 +222,12 @@ def _is_secret(
     value: bytes, quoted: bool, name: str, strength: Strength, mode: str, compares: bool
 ) -> bool:
     """Whether a field of this name holds a secret, by its value alone."""
+    if mode == "loose" and is_named(value):
+        return False
     if strength == "weak" or compares:
         if is_uuid(value):
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
-        if mode in ("space", "below"):
+        if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
         odd = strength == "strong" and quoted and _is_odd(value)
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
@@ -241,7 +241,7 @@ def _is_secret(
         return any(
             random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
         )
-    if mode in ("space", "below"):
+    if mode in _LOOSE:
         return is_uuid(value) or (
             is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
         )
@@ -272,6 +272,8 @@ def _is_secret(
     return bare_password(value)
 
 
+_LOOSE = frozenset(("space", "below", "loose"))
+"""Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
 _SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
 

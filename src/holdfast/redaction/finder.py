@@ -184,7 +184,8 @@ class Finder:
                 skip = at < span.end and _AFTER_BARE.match(data, span.end) is not None
                 at = span.end if skip and span.kind == LINE else at
             if not skip:
-                values, read = values_at(data, candidate, code=self._code)
+                values, read, resume = values_at(data, candidate, code=self._code)
+                at = min(at, resume)
                 if values:
                     found += [Span(v.start, v.end, v.kind, len(RULES)) for v in values]
                     covered = values[-1].end

@@ -30,6 +30,35 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        kind="curl-user",
+        family="command",
+        anchors=("curl", "wget", "http "),
+        ignore_case=True,
+        open_end=True,
+        # services that take a key as the user, without a password
+        pattern=r"(?:(?:curl|wget)\b[^\r\n\x00]{0,400}?\s"
+        r"(?:-[a-zA-Z]{0,4}[uU][ =]?|--(?:proxy-)?user[ =])"
+        r"|http\b[^\r\n\x00]{0,400}?\s-a[ =]?)[ ]?\\{0,6}[\"']?"
+        r"(?P<value>[A-Za-z0-9_.+=~-]{16,200}):",
+        gate="unnamed",
+        true=(
+            ("curl https://api.zentrix.io/v1/charges -u ", "mF9B5f41JqM8Zq2TxW", ":"),
+            ('curl --user "', "4e1243bd22c66e76c2ba9eddc1f91394", ':x" https://zentrix.io'),
+        ),
+        false=("curl -u service-account-of-zentrix-2: x", "curl -u https://api.zentrix.io:8443"),
+    ),
+    Rule(
+        kind="command-password",
+        family="command",
+        anchors=("--from-literal",),
+        open_end=True,
+        pattern=r"--from-literal[= ]\\{0,6}[\"']?[\w.-]{1,64}=\\{0,6}[\"']?"
+        r"(?P<value>[^\s\"'\\\x00]{12,256})",
+        gate="unnamed",
+        true=(("kubectl create secret generic x --from-literal=a=", "mF9B5f41JqM8Zq2TxW", "\n"),),
+        false=("--from-literal=log.level=debug_everything", "--from-literal=host=db-1.my.svc"),
+    ),
+    Rule(
         kind="command-password",
         family="command",
         anchors=(

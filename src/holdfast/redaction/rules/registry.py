@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules import (
+    afterwards,
     commands,
     comparisons,
     headers,
@@ -22,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     *urls.RULES,
     *commands.RULES,
     *comparisons.RULES,
+    *afterwards.RULES,
     *prose.RULES,
     *personal.RULES,
     *mentions.RULES,

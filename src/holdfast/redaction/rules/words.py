@@ -45,7 +45,7 @@ WEAK_WORDS = (
 )  # fmt: skip
 """A field that ends in one of these holds a secret only where its value looks random."""
 
-WEAK_LAST_WORDS = ("pat",)
+WEAK_LAST_WORDS = ("pat", "sk")
 """The same, where they are words of their own: `path` is none."""
 
 ID_WORDS = frozenset((
@@ -83,3 +83,9 @@ HEADERS = (
     "x-xsrf", "x-auth", "x-api", "x-functions", "x-goog", "x-rapidapi", "x-newrelic",
 )  # fmt: skip
 """Headers that hold a secret whatever their last word is."""
+
+DIGEST_WORDS = frozenset((
+    "sha", "sha1", "sha256", "sha512", "md", "md5", "hash", "digest", "checksum", "etag", "commit",
+    "uuid", "guid", "rev", "revision", "fingerprint", "thumbprint", "integrity", "nonce", "iv",
+))  # fmt: skip
+"""Last words of entries beside a secret that are random and no secret."""
