@@ -47,8 +47,10 @@ _SEPARATORS = b"=:>|, \t\"'`"
 _HIDDEN = re.compile(rb"""[ \t]{0,16}+\\{0,6}+["'`]{0,3}+\x00""")
 
 _Q = r"\\{0,6}[\"'`]"
+_PASS = r"(?-i:p(?i:ass)|P(?:a(?i:ss)|A(?:s(?i:s)|Ss)))"
+"""Any spelling but the one in capitals."""
 _WORD = "|".join(w.replace("key", "[ _.-]?key") for w in SECRET_WORDS)
-_SHORT = "|".join(SHORT_WORDS)
+_SHORT = "|".join(w if w != "pass" else _PASS for w in SHORT_WORDS)
 _WEAK = "|".join(WEAK_WORDS)
 _LAST = "|".join(WEAK_LAST_WORDS)
 _HEADER = "|".join(HEADERS)
@@ -61,7 +63,11 @@ _TYPE = (
 )
 _TAIL = r"[A-Za-z0-9_.-]{0,32}"
 _MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
-_NAME = rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?)"
+_NAME = (
+    rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?"
+    # what test runners say on every other line is no name, unless it is a part of one
+    rf"|[0-9_.-](?-i:PASS)(?:[0-9_.-]{_TAIL})?|(?:[^A-Za-z]|^)(?-i:PASS)[0-9_.-]{_TAIL})"
+)
 
 _SHAPE = (
     rf"(?i)(?:"
@@ -73,6 +79,7 @@ _SHAPE = (
     rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
     rf"|{_NAME}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
     rf"|{_NAME}[ \t]{{0,8}}(?:\|)"

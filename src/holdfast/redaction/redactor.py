@@ -14,7 +14,7 @@ from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
 from holdfast.redaction.vault import Vault
-from holdfast.redaction.view import view_of
+from holdfast.redaction.view import ESCAPE, view_of
 
 
 class Finding(Struct, frozen=True):
@@ -63,7 +63,7 @@ class Redactor:
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
-        hits, signs = self._finder.hits(data)
+        hits, signs = self._finder.hits(data) if ESCAPE not in data else (None, True)
         view = view_of(data) if signs else None
         spans = self._settled(data, hits) if view is None else self._settled(view.data)
         if view is None and data.isascii() and b"\\" not in data:

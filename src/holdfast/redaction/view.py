@@ -21,8 +21,10 @@ _UNSEEN = compiled(
     r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
 )
 
+ESCAPE = b"\x1b"
+"""The sign that most texts with any have; no search for the others is needed where it stands."""
 SIGNS = (
-    b"\x1b", rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
+    ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
     *(bytes((0xE2, 0x80, low)) for low in range(0x8B, 0x90)),
     *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xA5)),
     b"\xef\xbb\xbf", b"\xc2\xad",

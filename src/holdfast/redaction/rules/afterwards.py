@@ -1,4 +1,4 @@
-"""Secrets whose name stands after them: in a comment at the end of the line, in the next entry."""
+"""Secrets whose name stands after them, in a comment at the end of the line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAMES = (
 )
 _COMMENTS = tuple(
     f"{sign}{word}"
-    for sign in ("// ", "# ", "-- ", "/* ", "//", "#")
+    for sign in ("// ", "# ", "-- ", "/* ")
     for word in (
         "api",
         "token",
@@ -46,23 +46,4 @@ RULES: tuple[Rule, ...] = (
             'x = load("a/b/c.json")  # api keys',
         ),
     ),
-    Rule(
-        kind="secret",
-        family="field",
-        anchors=(
-            ',"key":', ', "key":', ',"name":', ', "name":', ",'key':", ", 'key':", ", 'name':",
-        ),
-        before=214,
-        ignore_case=True,
-        inside_word=True,
-        open_end=True,
-        pattern=r"value[\"'] ?: ?[\"'](?P<value>[A-Za-z0-9_.+/=~-]{16,200})[\"'], ?"
-        rf"[\"'](?:key|name)[\"'] ?: ?[\"'][a-z0-9_.-]{{0,40}}{_NAMES}[\"']",
-        gate="unnamed",
-        true=(('{"value": "', "mF9B5f41JqM8Zq2TxWab", '", "key": "ZENTRIX_TOKEN"}'),),
-        false=(
-            '{"value": "mF9B5f41JqM8Zq2TxWab", "key": "etag"}',
-            '{"value": "create-access-token-2", "name": "token"}',
-        ),
-    ),
-)  # fmt: skip
+)
