@@ -95,7 +95,8 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     look = data[start : min(end, start + LOOK)]
     judged = (link.name, link.strength, link.mode, link.compares)
     if not (_is_secret(look, quoted, *judged) or _is_weak(data, at.start, link, look, value)):
-        return _wrapped(data, link, end - start)
+        told = quoted or look.isdigit()  # a whole value; nothing is wrapped in it
+        return Values([], end - start, link.end) if told else _wrapped(data, link, end - start)
     bare = not quoted and link.mode in ("assign", "prose", "cell")
     if code and bare and not link.query and link.before != b"-":
         return Values([], end - start, link.end)

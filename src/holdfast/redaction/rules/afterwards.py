@@ -20,7 +20,6 @@ _COMMENTS = tuple(
         "private",
         "your",
         "my",
-        "the",
     )
 )
 
