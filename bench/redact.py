@@ -33,6 +33,7 @@ sys.path.insert(0, str(BENCH.parent / "src"))
 from holdfast.lab.peers.install import interpreter  # noqa: E402
 from holdfast.lab.peers.protocol import Failure  # noqa: E402
 from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
+from holdfast.redaction.rules.registry import RULES  # noqa: E402
 from holdfast.redaction.stream import Stream  # noqa: E402
 
 DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
@@ -43,6 +44,10 @@ PEERS = {
     "detect-secrets": ("scanners", "detect-secrets==1.5.0"),
 }
 EVERYTHING = Redactor(RedactionPolicy(key="bench"))
+PERSONAL = frozenset(rule.kind for rule in RULES if rule.family == "personal")
+AUDIT: dict[str, str] = json.loads((BENCH / "redact_audit.json").read_text(encoding="utf-8"))
+"""The class of each label that was missed and read: record and offset to a class of the rubric in
+docs/redaction.md. A label that is not in here counts as a secret."""
 
 
 class Row(NamedTuple):
@@ -52,6 +57,7 @@ class Row(NamedTuple):
     secrets: list[tuple[int, int, str]]
     source: str
     label: str
+    id: str
 
 
 class Score(NamedTuple):
@@ -60,6 +66,9 @@ class Score(NamedTuple):
     hidden: Counter[str]
     total: Counter[str]
     destroyed: list[int]
+    """By any rule, in each text."""
+    by_secrets: list[int]
+    """The same, without what rules for personal data hide: the texts are labelled for secrets."""
     harmless: list[int]
 
 
@@ -111,7 +120,7 @@ def labelled(path: Path, *, aside: bool) -> Iterator[Row]:
             found = json.loads(line)
             if is_aside(found["group"]) == aside:
                 secrets = [(a, b, kind) for a, b, kind in found["secrets"]]
-                yield Row(found["text"], secrets, found["source"], found["label"])
+                yield Row(found["text"], secrets, found["source"], found["label"], found["id"])
 
 
 def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
@@ -125,37 +134,55 @@ def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
     print("| | secrets | " + " | ".join(scores) + " |")
     print("| --- | --- | " + " | ".join("---" for _ in scores) + " |")
     for family in families:
-        shares = (f"{_share(s.hidden[family], s.total[family]):.1f} %" for s in scores.values())
+        shares = (
+            f"{_share(s.hidden[family], s.total[family]):.1f} %" if s.total[family] else ""
+            for s in scores.values()
+        )
         print(f"| {family} | {scores['holdfast'].total[family]:,} | " + " | ".join(shares) + " |")
     lost = (f"{_interval(s.destroyed, s.harmless)}" for s in scores.values())
     print("| harmless characters destroyed per MB | | " + " | ".join(lost) + " |")
+    ours = scores["holdfast"]
+    print(f"| the same, rules for secrets alone | | {_interval(ours.by_secrets, ours.harmless)} |")
+    classes = Counter(AUDIT[key] for row in rows for key in _keys(row) if key in AUDIT)
+    print("\nmissed labels by class: " + ", ".join(f"{c} {n}" for c, n in classes.most_common()))
     return {
         name: {
             "hidden": {f: [s.hidden[f], s.total[f]] for f in families},
             "destroyed_per_mb": sum(s.destroyed) / max(1, sum(s.harmless)) * 1e6,
+            "destroyed_per_mb_by_secrets": sum(s.by_secrets) / max(1, sum(s.harmless)) * 1e6,
         }
         for name, s in scores.items()
     }
 
 
+def _keys(row: Row) -> Iterator[str]:
+    return (f"{row.id}:{start}" for start, _, _ in row.secrets)
+
+
 def _our_score(rows: Sequence[Row]) -> Score:
-    score = Score(Counter(), Counter(), [], [])
+    score = Score(Counter(), Counter(), [], [], [])
     for row in rows:
         covered = bytearray(len(row.text))
-        for found in EVERYTHING.redact(row.text).findings:
+        findings = EVERYTHING.redact(row.text).findings
+        for found in findings:
             covered[found.start : found.end] = b"\x01" * (found.end - found.start)
         if row.label == "neg":
             score.destroyed.append(sum(covered))
+            secret = [f for f in findings if f.kind not in PERSONAL]
+            score.by_secrets.append(sum(f.end - f.start for f in secret))
             score.harmless.append(len(row.text))
         for start, end, kind in row.secrets:
-            _count(score, row, kind, all(covered[start:end]))
+            is_hidden = all(covered[start:end])
+            _count(score, row, kind, is_hidden)
+            if is_hidden or AUDIT.get(f"{row.id}:{start}", "missed") == "missed":
+                _count_as(score, AUDITED, kind, is_hidden)
             start, end = bared(row.text, start, end)
-            _count_bared(score, kind, all(covered[start:end]))
+            _count_as(score, BARED, kind, all(covered[start:end]))
     return score
 
 
 def _peer_score(rows: Sequence[Row], outputs: Sequence[str]) -> Score:
-    score = Score(Counter(), Counter(), [], [])
+    score = Score(Counter(), Counter(), [], [], [])
     for row, output in zip(rows, outputs, strict=True):
         if row.label == "neg":
             score.destroyed.append(destroyed(row.text, output))
@@ -163,7 +190,7 @@ def _peer_score(rows: Sequence[Row], outputs: Sequence[str]) -> Score:
         for start, end, kind in row.secrets:
             _count(score, row, kind, is_gone(row.text[start:end], output))
             start, end = bared(row.text, start, end)
-            _count_bared(score, kind, is_gone(row.text[start:end], output))
+            _count_as(score, BARED, kind, is_gone(row.text[start:end], output))
     return score
 
 
@@ -194,13 +221,14 @@ def bared(text: str, start: int, end: int) -> tuple[int, int]:
 _AROUND = "\"'`,;:[]{}()<>\\ \t\r\n"
 
 
-def _count_bared(score: Score, kind: str, is_hidden: bool) -> None:
+def _count_as(score: Score, family: str, kind: str, is_hidden: bool) -> None:
     if not kind.startswith("pii"):
-        score.total[BARED] += 1
-        score.hidden[BARED] += is_hidden
+        score.total[family] += 1
+        score.hidden[family] += is_hidden
 
 
 BARED = "all secrets, labels without the signs around them"
+AUDITED = "all secrets, without missed labels that were read and are none"
 
 
 def is_gone(secret: str, output: str) -> bool:
