@@ -46,8 +46,8 @@ PEERS = {
 EVERYTHING = Redactor(RedactionPolicy(key="bench"))
 PERSONAL = frozenset(rule.kind for rule in RULES if rule.family == "personal")
 AUDIT: dict[str, str] = json.loads((BENCH / "redact_audit.json").read_text(encoding="utf-8"))
-"""The class of each label that was missed and read: record and offset to a class of the rubric in
-docs/redaction.md. A label that is not in here counts as a secret."""
+"""What labels of the set-aside part are that were read: record and offset to a class of the rubric
+in docs/redaction.md. A label that is not in here is a secret."""
 
 
 class Row(NamedTuple):
@@ -144,7 +144,10 @@ def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
     ours = scores["holdfast"]
     print(f"| the same, rules for secrets alone | | {_interval(ours.by_secrets, ours.harmless)} |")
     classes = Counter(AUDIT[key] for row in rows for key in _keys(row) if key in AUDIT)
-    print("\nmissed labels by class: " + ", ".join(f"{c} {n}" for c, n in classes.most_common()))
+    print(
+        "\nlabels that were read, by class: "
+        + ", ".join(f"{c} {n}" for c, n in classes.most_common())
+    )
     return {
         name: {
             "hidden": {f: [s.hidden[f], s.total[f]] for f in families},
@@ -174,8 +177,10 @@ def _our_score(rows: Sequence[Row]) -> Score:
         for start, end, kind in row.secrets:
             is_hidden = all(covered[start:end])
             _count(score, row, kind, is_hidden)
-            if is_hidden or AUDIT.get(f"{row.id}:{start}", "missed") == "missed":
-                _count_as(score, AUDITED, kind, is_hidden)
+            read_as = AUDIT.get(f"{row.id}:{start}", "missed")
+            if read_as in ("missed", "wide"):
+                in_it = read_as == "wide" and any(covered[start:end])
+                _count_as(score, AUDITED, kind, is_hidden or in_it)
             start, end = bared(row.text, start, end)
             _count_as(score, BARED, kind, all(covered[start:end]))
     return score
@@ -228,7 +233,8 @@ def _count_as(score: Score, family: str, kind: str, is_hidden: bool) -> None:
 
 
 BARED = "all secrets, labels without the signs around them"
-AUDITED = "all secrets, without missed labels that were read and are none"
+AUDITED = "all secrets, without labels that were read and are none"
+"""The rubric stands in docs/redaction.md; of a label that is too wide the secret in it counts."""
 
 
 def is_gone(secret: str, output: str) -> bool:
