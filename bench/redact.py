@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import random
+import string
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,7 @@ def main() -> int:
     peers = {} if options.no_peer else _peers()
     parts: dict[str, Callable[[], Any]] = {
         "corpus": lambda: corpus(rows, peers),
+        "shapes": shapes,
         "harmless": lambda: harmless(options.quick, options.hits, options.seed),
         "speed": lambda: speed(peers, options.quick),
         "hostile": hostile,
@@ -109,7 +111,7 @@ def _options() -> argparse.Namespace:
 
 
 def is_aside(group: str) -> bool:
-    """Whether a group of the corpus is set aside: its texts were never looked at."""
+    """Whether a group is set aside: its texts were not read before the rules were frozen."""
     return hashlib.sha256(f"holdfast:{group}".encode()).digest()[0] < ASIDE
 
 
@@ -278,6 +280,48 @@ def _interval(destroyed_chars: Sequence[int], sizes: Sequence[int], draws: int =
         return f"{point:,.0f}"
     found.sort()
     return f"{point:,.0f} ({found[int(draws * 0.025)]:,.0f} to {found[int(draws * 0.975)]:,.0f})"
+
+
+# --- ways to write a secret -----------------------------------------------------------------------
+
+
+def shapes(each: int = 4) -> dict[str, float]:
+    """Print in how many texts all random values are hidden, by the way in which they are written.
+
+    The ways were written down by hand, after the rules: § is the value, and \\n a line end.
+    """
+    rng = random.Random(5)
+    ways = (BENCH / "redact_shapes.txt").read_text(encoding="utf-8").splitlines()
+    found = {way: sum(_hides(way, rng) for _ in range(each)) / each / len(DRAWN) for way in ways}
+    whole = sum(found.values()) / len(found)
+    print(f"\n## {len(ways)} ways to write a random value beside its name: {whole:.1%} hidden\n")
+    for way, share in sorted(found.items(), key=lambda item: item[1]):
+        if share < 0.5:
+            print(f"  {share:4.0%}  {way}")
+    return found
+
+
+_HEX, _SMALL = "0123456789abcdef", string.ascii_lowercase + string.digits
+_CAPITALS, _ALL = string.ascii_uppercase + string.digits, string.ascii_letters + string.digits
+DRAWN = (
+    (_HEX, (32,)), (_HEX, (40,)), (_HEX, (8, 4, 4, 4, 12)), (_SMALL, (32,)), (_CAPITALS, (24,)),
+    (_ALL, (20,)), (_ALL, (40,)), (_ALL + "+/", (43,)), (_ALL + "-_", (40,)),
+)  # fmt: skip
+"""What values are made of, and how long their pieces are."""
+
+
+def _hides(way: str, rng: random.Random) -> int:
+    """Return for how many sorts of values nothing of them is left."""
+    hidden = 0
+    for letters, sizes in DRAWN:
+        values: list[str] = []
+        pieces = way.replace("\\n", "\n").split("§")
+        for _ in pieces[1:]:
+            values.append("-".join("".join(rng.choices(letters, k=size)) for size in sizes))
+        text = "".join(a + b for a, b in zip(pieces, [*values, ""], strict=True))
+        output = EVERYTHING(f"x\n{text}\ny\n")
+        hidden += not any(value[:12] in output for value in values)
+    return hidden
 
 
 # --- sessions and tool outputs --------------------------------------------------------------------
