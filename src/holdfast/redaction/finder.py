@@ -24,10 +24,11 @@ from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try, is_within_word
-from holdfast.redaction.view import SIGNS
+from holdfast.redaction.view import SIGNS, View
 
 
 class Search(NamedTuple):
@@ -67,11 +68,17 @@ class Finder:
             [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
 
-    def hits(self, data: bytes) -> tuple[list[Hit], bool]:
-        """Return where literals stand, and whether a reader may see something else than `data`."""
+    def hits(self, data: bytes) -> tuple[list[Hit], list[int]]:
+        """Return where literals stand, and where signs that a reader may see something else."""
         hits = self._automaton.hits(data)
-        signs = len(self._anchored)
-        return hits, bool(hits) and max(hits)[0] >= signs
+        first = len(self._anchored)
+        if not hits or max(hits)[0] < first:
+            return hits, []
+        return hits, sorted([start for number, start, _ in hits if number >= first])
+
+    def hits_in(self, view: View, hits: Sequence[Hit]) -> list[Hit]:
+        """Return where literals stand in a view of the text that `hits` are of."""
+        return moved_hits(hits, view, self._automaton.hits, self._longest)
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
         """Return the secrets of `data`; `hits` are its literals."""
@@ -106,6 +113,10 @@ class Finder:
             all(isinstance(one, RuleTry) and one.starts_word for one in tries)
             for tries in self._tries
         ]
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, (*self._anchored, *SIGNS)))
 
     @cached_property
     def _automaton(self) -> Automaton:

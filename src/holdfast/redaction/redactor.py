@@ -14,7 +14,7 @@ from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
 from holdfast.redaction.vault import Vault
-from holdfast.redaction.view import ESCAPE, view_of
+from holdfast.redaction.view import view_of
 
 
 class Finding(Struct, frozen=True):
@@ -63,9 +63,12 @@ class Redactor:
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
-        hits, signs = self._finder.hits(data) if ESCAPE not in data else (None, True)
-        view = view_of(data) if signs else None
-        spans = self._settled(data, hits) if view is None else self._settled(view.data)
+        hits, signs = self._finder.hits(data)
+        view = view_of(data, signs) if signs else None
+        if view is None:
+            spans = self._settled(data, hits)
+        else:
+            spans = self._settled(view.data, self._finder.hits_in(view, hits))
         if view is None and data.isascii() and b"\\" not in data:
             return spans
         found: list[Span] = []

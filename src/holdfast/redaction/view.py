@@ -7,6 +7,7 @@ map leads every offset back to the original.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -21,10 +22,8 @@ _UNSEEN = compiled(
     r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
 )
 
-ESCAPE = b"\x1b"
-"""The sign that most texts with any have; no search for the others is needed where it stands."""
 SIGNS = (
-    ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
+    b"\x1b", rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
     *(bytes((0xE2, 0x80, low)) for low in range(0x8B, 0x90)),
     *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xA5)),
     b"\xef\xbb\xbf", b"\xc2\xad",
@@ -42,6 +41,8 @@ class View(Struct, frozen=True):
     """Offsets in `data` before which something was left out, ascending."""
     shifts: tuple[int, ...]
     """For each of them, how many bytes were left out up to there."""
+    is_blanked: bool
+    """Whether there is a placeholder."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original that shows as this span of `data`."""
@@ -54,20 +55,34 @@ class View(Struct, frozen=True):
         return self.shifts[index - 1] if index else 0
 
 
-def view_of(data: bytes) -> View:
-    """Return what a reader sees of `data`."""
+def view_of(data: bytes, signs: Sequence[int]) -> View:
+    """Return what a reader sees of `data`, where one of `SIGNS` starts at each of `signs`."""
     pieces: list[bytes] = []
     starts: list[int] = []
     shifts: list[int] = []
     last = kept = 0
-    for ((start, end),) in _UNSEEN.all(data):
+    for start, end in _unseen(data, signs):
         pieces.append(data[last:start])
         kept += start - last
         last = end
         starts.append(kept)
         shifts.append(end - kept)
     shown = data if not starts else b"".join((*pieces, data[last:]))
-    return View(_blanked(shown), tuple(starts), tuple(shifts))
+    seen = _blanked(shown)
+    return View(seen, tuple(starts), tuple(shifts), seen is not shown)
+
+
+def _unseen(data: bytes, signs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    last = 0
+    for sign in signs:
+        if sign < last:
+            continue
+        # a code may be written with two backslashes; the second one is where its sign starts
+        early = sign - 1 if sign > last and data[sign - 1] == 92 else sign
+        found = _UNSEEN.at(data, early) or _UNSEEN.at(data, sign)
+        if found is not None:
+            ((start, last),) = found
+            yield start, last
 
 
 def _blanked(data: bytes) -> bytes:

@@ -1,0 +1,55 @@
+"""The text as a reader sees it, and the literals in it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction.finder import finder_for
+from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.seams import APART
+from holdfast.redaction.view import SIGNS, view_of
+
+FINDER = finder_for(RedactionPolicy(key="test"))
+CODES = (
+    b"\x1b[0m", b"\x1b[31;1m", rb"\u001b[0m", rb"\\u001B[0m", rb"\x1b[1m", rb"\033[0m",
+    rb"\\033[1m",
+    rb"\\\033[1m", rb"\e[0m", b"\x1b]0;title\x07", b"\x1b(B", b"\xe2\x80\x8b", b"\xef\xbb\xbf",
+    rb"\u200b", rb"\\ufeff", rb"\033", rb"\u001b", b"\x1b", b"\\", b"[redacted:key:0123]",
+)  # fmt: skip
+WORDS = (
+    b"ghp_",
+    b"gh",
+    b"p_x",
+    b"data",
+    b"dog",
+    b"curl -u a:b ",
+    b"-----BEGIN ",
+    b"BEARER ",
+    b" a\n",
+)
+PADDING = b"plain words " * (APART // 4)
+TEXTS = st.lists(st.sampled_from((*CODES, *WORDS, *SIGNS, PADDING)), max_size=40).map(b"".join)
+
+
+@given(TEXTS)
+def test_literals_of_a_view_are_those_of_a_search_of_it(data: bytes) -> None:
+    """Moving the literals of the original finds what a second search would, in its order."""
+    hits, signs = FINDER.hits(data)
+    view = view_of(data, signs)
+    assert FINDER.hits_in(view, hits) == FINDER.hits(view.data)[0]
+
+
+@given(TEXTS)
+def test_what_a_reader_does_not_see_is_left_out_wherever_it_stands(data: bytes) -> None:
+    """Looking at the signs alone leaves out what looking everywhere would."""
+    everywhere = view_of(data, range(len(data)))
+    assert view_of(data, FINDER.hits(data)[1]) == everywhere
+
+
+def test_a_literal_over_a_seam_is_found() -> None:
+    """A colour code in the middle of a literal hides it from nobody."""
+    data = PADDING + b"gh\x1b[0mp_" + PADDING
+    hits, signs = FINDER.hits(data)
+    view = view_of(data, signs)
+    assert len(PADDING) in {start for _, start, _ in FINDER.hits_in(view, hits)}
