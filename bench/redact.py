@@ -474,6 +474,8 @@ CRAFTED: dict[str, str] = {
     "backslashes": "\\" * SIZE,
     "\\u001b[": "\\u001b[0" * (SIZE // 8),
     "escapes": "\x1b[0m" * (SIZE // 4),
+    "escapes alone": "\x1b" * SIZE,
+    "literals with a code among them": ("re_" * 90 + "\x1b[0m") * (SIZE // 274),
     "zero width": "\u200b" * (SIZE // 3),
     "quotes": '"' * SIZE,
     "[redacted:": "[redacted:" * (SIZE // 10),

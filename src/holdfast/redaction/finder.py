@@ -28,7 +28,7 @@ from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try, is_within_word
-from holdfast.redaction.view import SIGNS, View
+from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
 
 
 class Search(NamedTuple):
@@ -68,16 +68,23 @@ class Finder:
             [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
 
-    def hits(self, data: bytes) -> tuple[list[Hit], list[int]]:
-        """Return where literals stand, and where signs that a reader may see something else."""
+    def hits(self, data: bytes) -> tuple[list[Hit] | None, Sequence[int]]:
+        """Return where literals stand, and where signs that a reader may see something else.
+
+        Where such signs are too many to move the literals, these are not looked for.
+        """
+        if data.count(ESCAPE) * APART > len(data):
+            return None, range(len(data))
         hits = self._automaton.hits(data)
         first = len(self._anchored)
         if not hits or max(hits)[0] < first:
             return hits, []
         return hits, sorted([start for number, start, _ in hits if number >= first])
 
-    def hits_in(self, view: View, hits: Sequence[Hit]) -> list[Hit]:
+    def hits_in(self, view: View, hits: Sequence[Hit] | None) -> list[Hit]:
         """Return where literals stand in a view of the text that `hits` are of."""
+        if hits is None:
+            return self._automaton.hits(view.data)
         return moved_hits(hits, view, self._automaton.hits, self._longest)
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:

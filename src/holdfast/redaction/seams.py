@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from holdfast.redaction.matching import Hit
-from holdfast.redaction.view import View
+from holdfast.redaction.view import APART, View
 
-APART = 256
-"""Seams as close as this on average are as dear as a search of everything."""
+FEW = 64
+"""The same for the literals themselves."""
 
 
 def moved_hits(
@@ -23,7 +23,8 @@ def moved_hits(
 
     No literal is longer than `longest`.
     """
-    if view.is_blanked or len(view.starts) * APART > len(view.data):
+    size = len(view.data)
+    if view.is_blanked or len(view.starts) * APART > size or len(hits) * FEW > size:
         return find(view.data)
     shifts = (0, *view.shifts)
     begins = [at + shift for at, shift in zip(view.starts, shifts, strict=False)]

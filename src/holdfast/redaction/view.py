@@ -22,14 +22,19 @@ _UNSEEN = compiled(
     r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
 )
 
+ESCAPE = b"\x1b"
 SIGNS = (
-    b"\x1b", rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
+    ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
     *(bytes((0xE2, 0x80, low)) for low in range(0x8B, 0x90)),
     *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xA5)),
     b"\xef\xbb\xbf", b"\xc2\xad",
     *(rb"\u200" + bytes((low,)) for low in b"bcdef"), rb"\u2060", rb"\ufeff",
 )  # fmt: skip
 """In lower case: where none of these occurs a reader sees all of the text, and nothing else."""
+
+
+APART = 256
+"""Signs as close as this on average are as dear one by one as a search of everything."""
 
 
 class View(Struct, frozen=True):
@@ -73,6 +78,10 @@ def view_of(data: bytes, signs: Sequence[int]) -> View:
 
 
 def _unseen(data: bytes, signs: Sequence[int]) -> Iterator[tuple[int, int]]:
+    if len(signs) * APART > len(data):
+        for (span,) in _UNSEEN.all(data):
+            yield span
+        return
     last = 0
     for sign in signs:
         if sign < last:
