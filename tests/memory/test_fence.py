@@ -13,7 +13,8 @@ from holdfast.memory.fence import NAMES, TAG, Scrubber, fenced, without_fenced
 PIECES = st.sampled_from([
     "<", ">", "/", "</", f"<{TAG}>", f"</{TAG}>", f"<{TAG} >", f"< / {TAG}>", f"<{TAG}2>",
     f"<{TAG}", TAG, TAG[:5], "<memory-context>", "</MEMORY-context>", "<memory_context>",
-    "plain words ", "\n", " ", "    ", f"<     {TAG}>", f"</     {TAG}>", f"<{TAG} id=1>", "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>",
+    "plain words ", "\n", " ", "    ", f"<     {TAG}>", f"</     {TAG}>", f"<{TAG} id=1>",
+    "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>",
 ])  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=60)
 
