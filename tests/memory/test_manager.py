@@ -316,6 +316,44 @@ def test_what_is_remembered_is_the_users_own_and_without_secrets() -> None:
     assert turn.agent == "done now"
 
 
+def test_a_long_paste_costs_the_turn_little() -> None:
+    """What is asked is the beginning, without secrets; the rest is made ready in the background."""
+    gate, asked = threading.Event(), list[str]()
+
+    class Waiting(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    def redact(text: str) -> str:
+        assert len(text) < 20_000 or gate.wait(60)
+        return text.replace("hush-hush", "…")
+
+    plain = Waiting()
+    manager = MemoryManager(plain, redact=redact)
+    paste = "x" * 7_996 + "hush-hush" + "y" * 5_000_000
+    manager.turn_started(paste)
+    manager.prefetch(paste)
+    manager.warm(paste)
+    (ticket,) = manager.sync(paste, paste)
+    assert ticket.state == "waiting"
+    assert [len(one) for one in asked[:1]] == [8_000]
+    assert "hush" not in asked[0]
+    gate.set()
+    assert manager.close() == {}
+    (turn,) = plain.told
+    assert len(turn.agent) == len(turn.user) == len(paste) - 8
+
+
+def test_nobody_is_asked_where_the_user_said_nothing() -> None:
+    """A bare command has no words of the user."""
+    before = threading.active_count()
+    manager = MemoryManager(Plain())
+    assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
+    manager.warm(" ")
+    assert threading.active_count() == before
+
+
 def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
     """What was found ahead is used where the provider is late now."""
     answers = iter(["warmed words"])

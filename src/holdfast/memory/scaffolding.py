@@ -20,12 +20,10 @@ GONE = (
 KEPT = ("command-args", "bash-input")
 """Marks between which the user's words stand."""
 
-_MARK = re.compile(
-    # at the beginning of a line, or right after another mark: elsewhere it is only spoken of
-    rf"(?:(?P<line>^)|(?<=>))[ \t]*<(?P<name>{'|'.join(map(re.escape, (*GONE, *KEPT)))})>"
-    r"|^ {0,3}(?P<code>`{3,}|~{3,})",
-    re.MULTILINE,
+_MARK = re.compile(  # a set of characters first: that alone is looked for quickly
+    rf"[<`~](?:(?<=<)(?P<name>{'|'.join(map(re.escape, (*GONE, *KEPT)))})>|(?<=`)``+|(?<=~)~~+)"
 )
+_MOST_INDENT = 40
 _NOTIFICATION = "task-notification"
 _UNDER = re.compile(
     r"\s*(?:Read the output file to retrieve the result|Full transcript available at): [^\n]*"
@@ -61,8 +59,11 @@ def users_words(text: str, more: Sequence[re.Pattern[str]] = ()) -> str:
     looked for first: what one matches goes, its group `words`, where it has one, stays.
     """
     found = text
-    for pattern in (*more, *_WHOLE):
+    for pattern in more:
         found = pattern.sub(_words, found)
+    for pattern in _WHOLE:
+        if whole := pattern.match(found):
+            found = _words(whole) + found[whole.end() :]
     found = _without_marks(found)
     return found if found == text else found.strip()
 
@@ -77,18 +78,18 @@ def _without_marks(text: str) -> str:
     at = past = 0
     unclosed: set[str] = set()
     for found in _MARK.finditer(text):
-        name, code = found["name"], found["code"]
-        opens = name or code
-        is_placed = code or found["line"] is not None or 0 < at == found.start()
-        if not is_placed or found.start() < past or opens in unclosed:
+        name, opens = found["name"], found.group()
+        if found.start() < past or opens in unclosed:
             continue
-        closes = f"\n{code}" if code else f"</{name}>"
+        if not (0 < at == found.start() or _begins_line(text, found.start())):
+            continue
+        closes = f"</{name}>" if name else f"\n{opens}"
         stop = text.find(closes, found.end())
         if stop < 0:
             unclosed.add(opens)
             continue
         past = stop + len(closes)
-        if code:  # what stands there is shown, not meant
+        if not name:  # in fenced code marks are shown, not meant
             continue
         kept.append(text[at : found.start()])
         if name in KEPT:
@@ -98,3 +99,10 @@ def _without_marks(text: str) -> str:
         at = past
     kept.append(text[at:])
     return "".join(kept)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Return whether only blanks stand before a place: elsewhere a mark is only spoken of."""
+    before = text[max(at - _MOST_INDENT, 0) : at]
+    _, newline, line = before.rpartition("\n")
+    return not line.strip() and (bool(newline) or at <= _MOST_INDENT)
