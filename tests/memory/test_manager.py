@@ -427,3 +427,40 @@ def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_pa
         else:
             assert {f"turn {n}" for n in ran.stdout.split()} <= set(lines)
             assert len(ran.stdout.split()) > 10
+
+
+def test_where_no_thread_can_be_made_the_turn_goes_on(tmp_path: Path) -> None:
+    """Neither the turn nor the end raises; the built-in system text is there all the same."""
+    script = tmp_path / "host.py"
+    script.write_text(textwrap.dedent("""
+        import threading
+        from holdfast.memory.manager import MemoryManager
+        from holdfast.memory.provider import MemoryProvider
+
+        class Known(MemoryProvider):
+            name = "known"
+            def system_text(self):
+                return "known"
+
+        class Other(MemoryProvider):
+            name = "other"
+            def prefetch(self, query, session_id):
+                return "found"
+            def sync(self, turn):
+                pass
+
+        def refuse(*given, **named):
+            raise RuntimeError("can't start new thread")
+
+        threading.Thread.start = refuse  # as Python does it where the system has none left
+        manager = MemoryManager(Known(), Other())
+        assert manager.system_text() == "known"
+        assert manager.prefetch("x").late == ("other",)
+        assert manager.sync("x", "y") == []
+        assert manager.status()["other"]["refused"] == 1
+        print("through")
+    """))  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("through\n", "", 0)
