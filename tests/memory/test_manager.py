@@ -296,6 +296,8 @@ def test_tools_may_not_shadow_those_of_the_host() -> None:
     assert manager.refused_tools == ("note",)
     assert MemoryManager(Plain(), reserved_tools=["note"]).tools() == []
     assert "no memory tool" in manager.call("shell", {})
+    garbage: Any = '{"x": 1}'
+    assert "are no object" in manager.call("note", garbage)
     with pytest.raises(InvalidSetting):
         MemoryManager(Plain(), Plain())
 

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -222,6 +222,8 @@ class MemoryManager:
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
             return f"no memory tool {name!r}; there are: {known}"
+        if not isinstance(cast("object", arguments), Mapping):
+            return f"the arguments of {name} are no object; give one, not its text"
         seat, _ = self._tools[name]
         ticket = seat.ask(lambda: seat.provider.call(name, arguments))
         until = time.monotonic() + self.limits.tool_seconds
