@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import fenced, without_fenced
+from holdfast.memory.hiding import without_secrets
 from holdfast.memory.lane import Ticket
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 from holdfast.memory.scaffolding import users_words
@@ -196,7 +196,9 @@ class MemoryManager:
         kept = list(messages)
         self._tell(
             "session_ended",
-            lambda provider: provider.session_ended(session_id, self._clean(kept)),
+            lambda provider: provider.session_ended(
+                session_id, without_secrets(kept, self._redact)
+            ),
         )
 
     def before_compaction(self, messages: Sequence[Any]) -> str:
@@ -272,11 +274,7 @@ class MemoryManager:
         return [ticket for ticket in tickets if ticket is not None]
 
     def _taken(self, seat: Seat, messages: list[Any]) -> str:
-        return seat.provider.before_compaction(self._clean(messages))
-
-    def _clean(self, messages: list[Any]) -> list[Any]:
-        """Return messages without secrets; what a redactor does to JSON is JSON."""
-        return list(parse(self._redact(dump_text(messages)).encode()))
+        return seat.provider.before_compaction(without_secrets(messages, self._redact))
 
 
 def _close_at_exit(manager: MemoryManager) -> None:
