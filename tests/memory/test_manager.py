@@ -379,11 +379,18 @@ def test_a_long_paste_costs_the_turn_little() -> None:
 
 def test_nobody_is_asked_where_the_user_said_nothing() -> None:
     """A bare command has no words of the user."""
-    before = threading.active_count()
-    manager = MemoryManager(Plain())
-    assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
-    manager.warm(" ")
-    assert threading.active_count() == before
+    asked: list[str] = []
+
+    class Asked(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    with MemoryManager(Asked()) as manager:
+        assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
+        manager.warm(" ")
+        manager.prefetch("at last")
+    assert asked == ["at last"]
 
 
 def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
