@@ -97,13 +97,16 @@ def test_no_more_are_under_way_than_was_said():
 
 
 def test_a_failure_that_may_pass_is_tried_again():
-    """After the pause that the provider asks for, otherwise after growing ones."""
-    script = [_failed("rate limited", 7.0), _failed("overloaded"), _failed("empty answer"), "said"]
+    """After the pause that the provider asks for, otherwise after growing ones; an answer of no
+    use at once.
+    """
+    script = [_failed("rate limited", 7.0), _failed("overloaded"), _failed("timed out"),
+              _failed("empty answer"), "said"]  # fmt: skip
     with _desk(ScriptedSummarizer(script)) as (desk, clock):
         found = desk.ask(_question()).result(10)
-    assert (found.answer, found.failed) == (SummaryAnswer(text="said"), 3)
-    assert clock.slept == [7.0, 4.0, 8.0]
-    assert (desk.spent.calls, desk.spent.failed) == (4, 3)
+    assert (found.answer, found.failed) == (SummaryAnswer(text="said"), 4)
+    assert clock.slept == [7.0, 4.0, 8.0, 0.0]
+    assert (desk.spent.calls, desk.spent.failed) == (5, 4)
 
 
 def test_where_one_is_turned_away_all_wait():

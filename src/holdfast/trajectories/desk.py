@@ -180,6 +180,8 @@ class Desk:
     async def _pause(self, error: SummarizerFailed, number: int) -> None:
         bureau = self._bureau
         growing = min(_FIRST_PAUSE * 2 ** (number - 1), _LONGEST_PAUSE)
+        if CLASSES[error.kind] == "answer":
+            growing = 0.0  # nobody is overrun
         seconds = error.retry_after or growing
         if error.kind == "rate limited":
             self._pace.hold(bureau.clock() + seconds)
