@@ -21,10 +21,11 @@ from msgspec import Struct
 
 from holdfast.errors import NotReadable
 from holdfast.trajectories.claim import claimed
+from holdfast.trajectories.counters import counter_for
 from holdfast.trajectories.desk import Spent
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
-from holdfast.trajectories.job import Job, desk_for, means_for
+from holdfast.trajectories.job import Job, desk_for
 from holdfast.trajectories.pace import UNLIMITED, Limits
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
@@ -93,7 +94,7 @@ def compress_batch(
     answers are kept too. Raises `NotWritable` where the folder holds something else or the disk
     refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
     """
-    counter = means_for(job).counter
+    counter = counter_for(job.tokenizer)
     desk = desk_for(job, folder / STATE / ANSWERS, limits)
     with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
         began, run = time.monotonic(), _Run(folder, sum(source.size for source in sources))

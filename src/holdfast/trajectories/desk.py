@@ -86,6 +86,10 @@ class Desk:
         """Return the answer to come; it may end in `BatchStopped`."""
         return asyncio.run_coroutine_threadsafe(self._once(question), self._started())
 
+    def answer(self, question: Question) -> Answered:
+        """Wait for the answer, in a process that asks for itself."""
+        return self.ask(question).result()
+
     def close(self) -> None:
         """Let go of everything that is under way."""
         if self._loop is not None:

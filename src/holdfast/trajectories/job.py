@@ -48,7 +48,7 @@ class Job(Struct, frozen=True, kw_only=True):
 def means_for(job: Job, ask: Ask | None = None) -> Means:
     """Return what a process works with; raises what names a missing package or file.
 
-    `ask` answers what a model is asked; without it the ledger stands in for one.
+    `ask` answers what a model is asked, where one writes.
     """
     counter, redact = counter_for(job.tokenizer), Redactor(RedactionPolicy(personal=False))
     match job.summaries:
@@ -57,8 +57,7 @@ def means_for(job: Job, ask: Ask | None = None) -> Means:
         case "none":
             return Means(counter, redact, left_out)
         case "model":
-            if ask is None:
-                return Means(counter, redact)
+            assert ask is not None
             return Means(counter, redact, writer(asked_for(job, counter, redact), ask))
 
 
