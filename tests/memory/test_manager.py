@@ -16,6 +16,7 @@ import pytest
 
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import TAG
+from holdfast.memory.files.provider import FilesProvider, memory_folder
 from holdfast.memory.manager import Limits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 
@@ -77,6 +78,30 @@ class Bad(Plain):
         return self.act()
 
 
+class Worst(Bad):
+    """Does it in every method that there is."""
+
+    name = "worst"
+
+    def system_text(self) -> str:
+        return self.act()
+
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        return self.act()
+
+    def turn_started(self, number: int, text: str) -> None:
+        self.act()
+
+    def session_switched(self, switch: Switch) -> None:
+        self.act()
+
+    def session_ended(self, session_id: str, messages: Sequence[Any]) -> None:
+        self.act()
+
+    def close(self) -> None:
+        self.act()
+
+
 def die() -> Any:
     """End the thread that calls."""
     raise SystemExit(3)
@@ -126,6 +151,54 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     assert "secret words" not in str(manager.status())
     manager.close()
     assert len(good.told) == 2
+
+
+@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", "floods", "no tools"])
+def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], kind: str) -> None:
+    """Names of tools, system text and the end have their limits too, and may be anything."""
+    acts: dict[str, Callable[[], Any]] = {
+        "hangs": hang, "raises": fail, "dies": die, "garbage": lambda: 7,
+        "floods": lambda: "x" * 10_000_000, "no tools": lambda: [{}, {"name": 3}, None, "note"],
+    }  # fmt: skip
+
+    class Good(Plain):
+        def system_text(self) -> str:
+            return "known"
+
+    good = Good()
+    limits = Limits(
+        start_seconds=0.2, prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2,
+        close_seconds=1.0,
+    )  # fmt: skip
+    begun = time.monotonic()
+    with MemoryManager(good, Worst(acts[kind]), limits=limits) as manager:
+        assert [tool["name"] for tool in manager.tools()] == ["note"]
+        text = manager.system_text()
+        assert text.startswith("known")
+        assert len(text) < 20_000
+        manager.turn_started("x")
+        assert "known of x" in manager.prefetch("x").text
+        manager.sync("said", "answered", "s")
+        manager.session_switched(Switch(session_id="s2"))
+        manager.session_ended("s2")
+    assert time.monotonic() - begun < 30
+    assert len(good.told) == 2
+
+
+def test_a_late_system_text_stands_in_as_it_was(hang: Callable[[], Any]) -> None:
+    """The bytes of a prompt do not change because a provider is slow."""
+    answers = iter(["first words"])
+
+    class Slow(MemoryProvider):
+        name = "slow"
+
+        def system_text(self) -> str:
+            return next(answers, None) or hang()
+
+    manager = MemoryManager(Plain(), Slow(), limits=QUICK)
+    assert manager.system_text() == "first words"
+    assert manager.system_text() == "first words"
+    assert manager.status()["slow"]["late"] == 1
 
 
 def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:
@@ -178,6 +251,20 @@ def test_no_thread_is_made_for_nothing() -> None:
     assert manager.sync("x", "y") == []
     assert manager.before_compaction([]) == ""
     assert threading.active_count() == before
+
+
+def test_files_without_sessions_to_recall_cost_no_thread(tmp_path: Path) -> None:
+    """The built-in memory is asked in the background only where it has somebody to ask."""
+    before = threading.active_count()
+    manager = MemoryManager(FilesProvider(memory_folder(tmp_path)))
+    manager.turn_started("x")
+    assert manager.prefetch("x").text == ""
+    manager.warm("x")
+    assert threading.active_count() == before
+    manager = MemoryManager(FilesProvider(memory_folder(tmp_path), recall=lambda _, __: "found"))
+    assert "found" in manager.prefetch("x").text
+    assert threading.active_count() == before + 1
+    manager.close()
 
 
 def test_a_manager_that_is_forgotten_leaves_no_thread() -> None:

@@ -6,6 +6,7 @@ import atexit
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 
 from msgspec import Struct
@@ -13,23 +14,25 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import fenced, without_fenced
-from holdfast.memory.lane import Lane, Ticket
+from holdfast.memory.lane import Ticket
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 from holdfast.memory.scaffolding import users_words
+from holdfast.memory.seat import Seat, Standing, is_late, offered
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
 
-_ASKED = 4
-"""Questions that may wait for a provider; where it hangs, the next one is late at once."""
-_SURELY = 0.95
-"""Of a limit that is waited: waking up takes its time too."""
-_CUT = "\n[… {} more characters were left out]"
+_SURELY = 0.85
+"""Of a limit that is waited: waking up takes its time too, and so do the other steps of a turn
+beside a provider that keeps the interpreter busy."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     """How long the turn may wait for memory, and how much of it there may be."""
 
+    start_seconds: float = 2.0
+    """For the names of its tools, when the manager is made."""
     prefetch_seconds: float = 0.5
+    """Also for an external provider's part of the system prompt."""
     tool_seconds: float = 30.0
     compaction_seconds: float = 2.0
     close_seconds: float = 5.0
@@ -46,32 +49,6 @@ class Recalled(Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
-
-
-class Standing(Struct, kw_only=True):
-    """How one provider does; figures and kinds of errors, never content."""
-
-    calls: int = 0
-    failures: int = 0
-    late: int = 0
-    refused: int = 0
-    """Turns that were not taken because too many waited."""
-    last_error: str = ""
-
-
-class _Seat:
-    """A provider with its two lanes: one for what it is told, one for what it is asked."""
-
-    def __init__(self, provider: MemoryProvider, limits: Limits) -> None:
-        self.provider = provider
-        self.standing = Standing()
-        self.told = Lane(f"holdfast-memory-{provider.name}-told", limits.queued)
-        self.asked = Lane(f"holdfast-memory-{provider.name}-asked", _ASKED)
-        self.warm: Ticket[str] | None = None
-
-    def can(self, method: str) -> bool:
-        """Return whether the provider does anything there: no thread is made for nothing."""
-        return getattr(type(self.provider), method) is not getattr(MemoryProvider, method)
 
 
 class MemoryManager:
@@ -100,20 +77,41 @@ class MemoryManager:
             )
         self.limits = limits or Limits()
         self._redact = redact or Redactor(RedactionPolicy(personal=False))
-        self._seats = [_Seat(one, self.limits) for one in providers]
-        self._tools, self.refused_tools = self._offered(frozenset(reserved_tools))
+        self._seats = [
+            Seat(
+                one, queued=self.limits.queued, most_chars=self.limits.recalled_chars,
+                builtin=one is builtin,
+            )
+            for one in providers
+        ]  # fmt: skip
+        until = time.monotonic() + self.limits.start_seconds
+        self._tools, self.refused_tools = offered(self._seats, frozenset(reserved_tools), until)
         self._turn = 0
         self._closed = False
         _close_at_exit(self)
         for seat in self._seats:
-            weakref.finalize(self, seat.told.end).atexit = False
-            weakref.finalize(self, seat.asked.end).atexit = False
+            weakref.finalize(self, seat.end).atexit = False
+
+    def __enter__(self) -> MemoryManager:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     # What a request needs
 
     def system_text(self) -> str:
-        """Return what belongs in the system prompt; the same bytes until a memory changed."""
-        texts = [self._now(seat, seat.provider.system_text) for seat in self._seats]
+        """Return what belongs in the system prompt; the same bytes until a memory changed.
+
+        Of an external provider that is late or fails, what it said the last time.
+        """
+        until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
+        texts = [seat.system_text(until) for seat in self._seats]
         return "\n\n".join(text for text in texts if text)
 
     def prefetch(self, text: str, session_id: str = "") -> Recalled:
@@ -122,20 +120,20 @@ class MemoryManager:
         Of a provider that is late, what `warm` found for an earlier turn stands in.
         """
         query = self._redact(users_words(text))
-        seats = [seat for seat in self._seats if seat.can("prefetch")]
         taken = [
-            (seat, seat.asked.take(lambda seat=seat: seat.provider.prefetch(query, session_id)))
-            for seat in seats
+            (seat, seat.ask(lambda seat=seat: seat.provider.prefetch(query, session_id)))
+            for seat in self._seats
+            if seat.does("prefetch")
         ]
         until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
         found: list[tuple[str, str]] = []
         late: list[str] = []
         failed: list[str] = []
         for seat, ticket in taken:
-            said = self._answer(seat, ticket, until)
+            said = seat.answer(ticket, until)
             if said is None:
-                (late if _is_late(ticket) else failed).append(seat.provider.name)
-                said = self._warmed(seat)
+                (late if is_late(ticket) else failed).append(seat.provider.name)
+                said = seat.warmed()
             if said:
                 found.append((seat.provider.name, said))
         text = "\n\n".join(f"## {name}\n{said}" for name, said in found)
@@ -148,10 +146,8 @@ class MemoryManager:
         """Let providers look ahead, for the next turn; nobody waits."""
         query = self._redact(users_words(text))
         for seat in self._seats:
-            if seat.can("prefetch"):
-                seat.warm = seat.asked.take(
-                    lambda seat=seat: seat.provider.prefetch(query, session_id)
-                )
+            if seat.does("prefetch"):
+                seat.warm(lambda seat=seat: seat.provider.prefetch(query, session_id))
 
     # What providers are told, in order, in the background
 
@@ -192,12 +188,12 @@ class MemoryManager:
         """Let providers take what matters; return what they want in the request for the summary."""
         kept = list(messages)
         taken = [
-            (seat, seat.asked.take(lambda seat=seat: self._taken(seat, kept)))
+            (seat, seat.ask(lambda seat=seat: self._taken(seat, kept)))
             for seat in self._seats
-            if seat.can("before_compaction")
+            if seat.does("before_compaction")
         ]
         until = time.monotonic() + self.limits.compaction_seconds
-        said = [self._answer(seat, ticket, until) for seat, ticket in taken]
+        said = [seat.answer(ticket, until) for seat, ticket in taken]
         return "\n\n".join(text for text in said if text)
 
     # Tools
@@ -212,12 +208,12 @@ class MemoryManager:
             known = ", ".join(self._tools) or "none"
             return f"no memory tool {name!r}; there are: {known}"
         seat, _ = self._tools[name]
-        ticket = seat.asked.take(lambda: seat.provider.call(name, arguments))
+        ticket = seat.ask(lambda: seat.provider.call(name, arguments))
         until = time.monotonic() + self.limits.tool_seconds
-        said = self._answer(seat, ticket, until)
+        said = seat.answer(ticket, until)
         if said is not None:
             return said
-        why = "did not answer in time" if _is_late(ticket) else seat.standing.last_error
+        why = "did not answer in time" if is_late(ticket) else seat.standing.last_error
         return f"the memory {seat.provider.name} could not do that: {why}"
 
     # The end
@@ -243,97 +239,19 @@ class MemoryManager:
             return {}
         self._closed = True
         until = time.monotonic() + self.limits.close_seconds
-        left: dict[str, int] = {}
-        for seat in self._seats:
-            undone = seat.told.close(max(until - time.monotonic(), 0))
-            seat.asked.close(0)
-            if undone:
-                left[seat.provider.name] = undone
-            else:
-                self._now(seat, seat.provider.close)
-        return left
-
-    def _offered(
-        self, reserved: frozenset[str]
-    ) -> tuple[dict[str, tuple[_Seat, Mapping[str, Any]]], tuple[str, ...]]:
-        """Return the tools by name, and the names that the host or the other provider has."""
-        found: dict[str, tuple[_Seat, Mapping[str, Any]]] = {}
-        refused: list[str] = []
-        for seat in self._seats:
-            schemas: Any = self._now(seat, seat.provider.tools)
-            for schema in schemas or ():
-                name = str(schema.get("name") or "")
-                if not name or name in reserved or name in found:
-                    refused.append(name)
-                else:
-                    found[name] = (seat, schema)
-        return found, tuple(refused)
-
-    def _now(self, seat: _Seat, call: Callable[[], Any]) -> Any:
-        """Call what is quick by its contract, in the turn; None where it fails."""
-        try:
-            return call()
-        except Exception as error:  # noqa: BLE001 a provider may raise anything
-            self._failed(seat, error)
-            return None
+        undone = {seat.provider.name: seat.close(until) for seat in self._seats}
+        return {name: calls for name, calls in undone.items() if calls}
 
     def _tell(self, method: str, call: Callable[[MemoryProvider], None]) -> list[Ticket[None]]:
-        tickets: list[Ticket[None]] = []
-        for seat in self._seats:
-            if not seat.can(method):
-                continue
-            ticket = seat.told.take(lambda seat=seat: self._told(seat, call))
-            if ticket is None:
-                seat.standing.refused += 1
-            else:
-                tickets.append(ticket)
-        return tickets
+        tickets = [seat.tell(call) for seat in self._seats if seat.does(method)]
+        return [ticket for ticket in tickets if ticket is not None]
 
-    def _taken(self, seat: _Seat, messages: list[Any]) -> str:
+    def _taken(self, seat: Seat, messages: list[Any]) -> str:
         return seat.provider.before_compaction(self._clean(messages))
 
     def _clean(self, messages: list[Any]) -> list[Any]:
         """Return messages without secrets; what a redactor does to JSON is JSON."""
         return list(parse(self._redact(dump_text(messages)).encode()))
-
-    def _told(self, seat: _Seat, call: Callable[[MemoryProvider], None]) -> None:
-        seat.standing.calls += 1
-        try:
-            call(seat.provider)
-        except BaseException as error:
-            self._failed(seat, error)
-            raise
-
-    def _answer(self, seat: _Seat, ticket: Ticket[str] | None, until: float) -> str | None:
-        """Return what a provider said, cut to its limit; None where it is late or failed."""
-        seat.standing.calls += 1
-        if ticket is None or not ticket.wait(max(until - time.monotonic(), 0)):
-            seat.standing.late += 1
-            return None
-        try:
-            said: Any = ticket.result()
-        except BaseException as error:  # noqa: BLE001 a provider may raise anything at all
-            self._failed(seat, error)
-            return None
-        if not isinstance(said, str):
-            self._failed(seat, TypeError(type(said).__name__))
-            return None
-        most = self.limits.recalled_chars
-        return said if len(said) <= most else said[:most] + _CUT.format(f"{len(said) - most:,}")
-
-    def _warmed(self, seat: _Seat) -> str:
-        ticket, seat.warm = seat.warm, None
-        if ticket is None or ticket.state != "done":
-            return ""
-        return self._answer(seat, ticket, 0.0) or ""
-
-    def _failed(self, seat: _Seat, error: BaseException) -> None:
-        seat.standing.failures += 1
-        seat.standing.last_error = type(error).__name__
-
-
-def _is_late(ticket: Ticket[Any] | None) -> bool:
-    return ticket is None or ticket.state == "waiting"
 
 
 def _close_at_exit(manager: MemoryManager) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import external_memory, read_settings
+from holdfast.config import external_memory, open_memory, open_store, read_settings
 from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, UnknownName
 from holdfast.memory.external.found import external_named
 from holdfast.memory.external.mcp import McpMemory
 from holdfast.memory.provider import MemoryProvider
+from holdfast.sessions.session import Session
 
 PLUGIN = """
 from holdfast.memory.provider import MemoryProvider
@@ -131,3 +132,26 @@ def test_options_take_keys_from_the_environment(tmp_path: Path) -> None:
     found = settings_of(tmp_path, text, THE_KEY="k-1")
     assert found.memory_options["mcp"]["headers"] == {"Authorization": "Bearer k-1"}
     assert isinstance(external_memory(found, environment={"HOME": str(tmp_path)}), McpMemory)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_one_call_opens_all_of_the_memory(tmp_path: Path) -> None:
+    """The files of the profile, the project's, past sessions, and the external one by its name."""
+    (tmp_path / "AGENTS.md").write_text("Run the linter first.")
+    settings = settings_of(tmp_path, '[memory]\nexternal = "theirs"\n[sessions]\nprofile = "ann"\n')
+    environment = {"HOLDFAST_HOME": str(tmp_path / "home")}
+    with (
+        open_store(tmp_path / "sessions.db") as store,
+        open_memory(
+            store, project=tmp_path, settings=settings, environment=environment,
+            reserved_tools=["memory"],
+        ) as memory,
+    ):  # fmt: skip
+        Session.create(store, {"role": "user", "content": "The kettle is red."}).close()
+        assert set(memory.status()) == {"files", "theirs"}
+        assert memory.refused_tools == ("memory",)
+        assert "Run the linter first." in memory.system_text()
+        assert "The kettle is red." in memory.prefetch("Which colour has the kettle?").text
+    with open_memory(settings=settings_of(tmp_path, ""), environment=environment) as memory:
+        assert set(memory.status()) == {"files"}
+        assert memory.prefetch("Which colour has the kettle?").text == ""
