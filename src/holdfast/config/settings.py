@@ -57,7 +57,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "retention_mb": "int",
         "store": "str",
     },
-    "memory": {"external": "str"},
+    "memory": {"external": "str", "template": "str"},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -120,6 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A file or a server; "" is a file in the data folder."""
     memory: str = ""
     """The name of the external memory, ours or one that another package registers; "" is none."""
+    memory_template: str = ""
+    """A pattern of what a host puts around the user's words; its group `words` is the user's."""
     memory_options: Mapping[str, Mapping[str, Any]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
     file: str = ""
@@ -339,6 +341,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         retention_mb=_value(given, "sessions.retention_mb", 0),
         store=_value(given, "sessions.store", ""),
         memory=_value(given, "memory.external", ""),
+        memory_template=_pattern(given, "memory.template"),
         memory_options=_tables(given, "memory"),
         file=file,
     )
@@ -350,6 +353,16 @@ def _tables(given: Mapping[str, _Given], section: str) -> dict[str, Mapping[str,
         for key, one in given.items()
         if key.startswith(f"{section}.") and isinstance(one.value, dict)
     }
+
+
+def _pattern(given: Mapping[str, _Given], key: str) -> str:
+    """Return a regular expression that can be read, or raise; "" where there is none."""
+    text = str(_value(given, key, ""))
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise InvalidSetting(given[key].origin, text, f"a regular expression ({error})") from None
+    return text
 
 
 def _value(given: Mapping[str, _Given], key: str, otherwise: Any) -> Any:

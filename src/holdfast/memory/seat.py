@@ -103,9 +103,9 @@ class Seat:
     def close(self, until: float) -> int:
         """Finish what was handed over, and the provider; return how many calls are not over."""
         undone = self.told.close(max(until - monotonic(), 0))
-        self._asked.close(0)
         if not undone:
             self._aside(self.provider.close, until)
+        self._asked.close(0)
         return undone
 
     def end(self) -> None:
@@ -142,6 +142,8 @@ class Seat:
             return self.attempt(call)
         once = Lane(f"holdfast-memory-{self.provider.name}-once", 1)
         ticket = once.take(call)
+        if ticket is None and self._asked.has_thread:  # some Pythons make none while they end
+            ticket = self._asked.take(call)
         once.end()
         if ticket is None or not ticket.wait(max(until - monotonic(), 0)):
             self.standing.late += 1
