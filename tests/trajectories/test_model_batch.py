@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.pipeline.frame import SUMMARY_OPEN
+from holdfast.pipeline.measure import Estimator
+from holdfast.ports import SummaryRequest
+from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.batch import Outcome, compress_batch
-from holdfast.trajectories.desk import TRIES
+from holdfast.trajectories.desk import TRIES, Bureau, Desk
 from holdfast.trajectories.estimate import Estimate, estimate_batch
-from holdfast.trajectories.job import Job
+from holdfast.trajectories.job import Job, summarizer_for
 from holdfast.trajectories.pace import Limits
 from holdfast.trajectories.policy import TrajectoryPolicy
 from holdfast.trajectories.sources import find_sources
@@ -246,6 +249,54 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     total = done.report.total
     assert (total.summary_calls, total.errors) == (3 * LONG, 2 * LONG)
     assert _written(tmp_path / "out").count(b"It was settled to read") == LONG
+
+
+def _asked(job: Job) -> tuple[Answered | str, list[float]]:
+    """Put one question at a desk whose clock passes only while it sleeps; with what it slept."""
+    now, slept = [0.0], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        slept.append(seconds)
+
+    desk = Desk(Bureau(summarizer=summarizer_for(job), counter=Estimator(), who="m",
+                       clock=lambda: now[0], sleep=sleep))  # fmt: skip
+    request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
+    try:
+        return desk.answer(Question(request)), slept
+    except BatchStopped as error:
+        return error.why, slept
+    finally:
+        desk.close()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_the_pause_that_a_provider_asks_for_is_kept(server: ModelServer, sdk: str):
+    """Seconds in a header, through the SDK, which itself tries nothing again."""
+    from holdfast.testing.model_server import anthropic_error, in_turn, openai_error
+
+    later = {"retry-after": "37"}
+    refusal = (anthropic_error(429, "rate_limit_error", headers=later) if sdk == "anthropic"
+               else openai_error(429, "rate_limit_exceeded", headers=later))  # fmt: skip
+    server.replies(in_turn(refusal, "said"))
+    found, slept = _asked(_job(server, sdk))
+    assert isinstance(found, Answered)
+    assert (found.answer and found.answer.text, found.failed, slept) == ("said", 1, [37.0])
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_connections_that_break_are_tried_again_before_the_batch_stops(
+    server: ModelServer, sdk: str
+):
+    """After growing pauses; the sentence says that nobody could be reached."""
+    from holdfast.testing.model_server import Drops
+
+    server.replies(Drops())
+    why, slept = _asked(_job(server, sdk))
+    assert isinstance(why, str)
+    assert "unreachable" in why
+    assert slept == [2.0, 4.0, 8.0, 16.0]
+    assert len(server.requests) == TRIES
 
 
 HOSTILE = {
