@@ -175,14 +175,17 @@ def test_the_same_turns_are_asked_for_once(tmp_path: Path, server: ModelServer):
 
 
 def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server: ModelServer):
-    """It counts as not there, and the output is the same."""
+    """It counts as not there, drafts are taken away, and the output is the same."""
     job, out = _job(server), tmp_path / "out"
     _run(records, out, job)
     before = _files(out)
     torn = sorted((out / ".holdfast/answers").rglob("*.json"))[0]
     torn.write_bytes(torn.read_bytes()[:-9])
+    draft = torn.with_name(f".{torn.name}.77.tmp")
+    draft.write_bytes(b"of a run that was killed")
     _run(records, out, job, resume=False)
     assert len(server.requests) == LONG + 1
+    assert not draft.exists()
     assert _files(out) == before
 
 
