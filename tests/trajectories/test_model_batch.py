@@ -313,20 +313,31 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: ModelServer, kind: str):
-    """A summary stands there, the target holds, and nothing that does harm came through."""
-    path = tmp_path / "one.jsonl"
-    path.write_bytes(json.dumps(long_record(1)).encode() + b"\n")
-    server.replies(HOSTILE[kind])
-    done = _run(path, tmp_path / "out", _job(server))
-    total = done.report.total
-    assert total.outcomes == {"compressed": 1}
+def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: ModelServer):
+    """A summary stands in every record, the target holds, and nothing that does harm came
+    through.
+    """
+    path, said = tmp_path / "runs.jsonl", list(HOSTILE.values())
+    path.write_bytes(
+        b"".join(json.dumps(long_record(at)).encode() + b"\n" for at in range(len(said)))
+    )
+
+    def script(request: ModelRequest) -> str:
+        found = re.search(rb"cat (\d+)/", request.raw)
+        assert found
+        return said[int(found.group(1))]
+
+    server.replies(script)
+    total = _run(path, tmp_path / "out", _job(server)).report.total
+    assert total.outcomes == {"compressed": len(said)}
     assert (total.still_over_limit, total.quarantined) == (0, 0)
     written = _written(tmp_path / "out")
     assert not any(word in written for word in (b"evil", b"Bad gateway", b"word word"))
-    turns = [turn["value"] for turn in json.loads(written)["conversations"]]
-    assert not any(TOKEN in turn for turn in turns if turn.startswith(SUMMARY_OPEN))
+    turns = [turn["value"] for line in written.splitlines()
+             for turn in json.loads(line)["conversations"]]  # fmt: skip
+    summaries = [turn for turn in turns if turn.startswith(SUMMARY_OPEN)]
+    assert len(summaries) == len(said)
+    assert not any(TOKEN in summary for summary in summaries)
     assert list(verify(tmp_path / "out", find_sources([str(path)]))) == []
 
 
