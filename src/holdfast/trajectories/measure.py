@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.pipeline.measure import message_tokens, tools_tokens
+from holdfast.pipeline.measure import message_tokens, text_length, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
 from holdfast.transcript import Message, Transcript
@@ -18,11 +18,24 @@ def turn_tokens(message: Message, dialect: str, counter: TokenCounter) -> int:
 
     A ShareGPT turn costs what its text costs, tags and all: that is what is trained on.
     """
-    if dialect == SHAREGPT:
-        value = message.wire.get("value") if message.intact and _is_object(message.wire) else None
-        if isinstance(value, str):
-            return MESSAGE_OVERHEAD_TOKENS + counter.count(value)
+    value = _value(message, dialect)
+    if value is not None:
+        return MESSAGE_OVERHEAD_TOKENS + counter.count(value)
     return message_tokens(message, counter)
+
+
+def turn_chars(message: Message, dialect: str) -> int:
+    """Return the characters of one turn: what is known of its size without counting."""
+    value = _value(message, dialect)
+    return text_length(message) if value is None else len(value)
+
+
+def _value(message: Message, dialect: str) -> str | None:
+    """Return the text of a ShareGPT turn as it was given."""
+    if dialect != SHAREGPT or not message.intact or not _is_object(message.wire):
+        return None
+    value = message.wire.get("value")
+    return value if isinstance(value, str) else None
 
 
 def outside_tokens(transcript: Transcript, counter: TokenCounter) -> int:

@@ -14,7 +14,7 @@ from holdfast.cli.inputs import json_option
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.job import Format, Job
-from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
+from holdfast.trajectories.policy import Artifacts, Counted, TrajectoryPolicy
 from holdfast.trajectories.sources import find_sources
 
 _NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
@@ -38,6 +38,9 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
 @click.option("--exclude-compacted", is_flag=True,
               help="Leave records out that hold generated text or would get some.")  # fmt: skip
 @tokenizer_option
+@click.option("--count", type=click.Choice(get_args(Counted)), default="kept", show_default=True,
+              help="Which turns are counted: those that stay, and what was folded is estimated at "
+              "their rate; or all of them. The records are the same.")  # fmt: skip
 @click.option("--summarizer", default="none", metavar="WHO",
               help="Who writes the summaries: none, openai:MODEL, openai-responses:MODEL, "
               "anthropic:MODEL or litellm:MODEL; made without a model where it is not named."
@@ -77,7 +80,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         policy=TrajectoryPolicy(
             target_tokens=options["target_tokens"], summary_tokens=options["summary_tokens"],
             keep_last=options["keep_last"], notice=not options["no_notice"],
-            artifacts=_artifacts(options),
+            artifacts=_artifacts(options), count=options["count"],
         ),
         tokenizer=options["tokenizer"], summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
