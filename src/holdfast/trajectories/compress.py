@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -100,7 +99,7 @@ def _folded(
     counter, dialect, target = means.counter, given.dialect, policy.target_tokens
     costs, turns = TurnCosts(given, counter), len(given.messages)
     if policy.count == "all":
-        costs.span(0, turns, most=sys.maxsize)
+        costs.count_all()
     if not costs.exceed(target):
         return given, Metrics(
             outcome="under target", turns_before=turns, turns_after=turns,
@@ -134,7 +133,7 @@ def _folded(
 
 def _unfolded(costs: TurnCosts) -> Metrics:
     """Return what is said of a record that is over the target and stays as it is."""
-    tokens = costs.span(0, len(costs), most=sys.maxsize) + costs.outside
+    tokens = costs.count_all()
     return Metrics(
         outcome="nothing to fold", turns_before=len(costs), turns_after=len(costs),
         tokens_before=tokens, tokens_after=tokens, still_over_limit=True,

@@ -56,10 +56,18 @@ class TurnCosts:
             _ = self[at]
         return True
 
+    def count_all(self) -> int:
+        """Return what the whole record costs, every turn counted."""
+        return self.outside + sum(self[at] for at in range(len(self)))
+
     def span(self, start: int, stop: int, most: int) -> int:
-        """Return the tokens of a stretch; where it holds more than `most`, something above that."""
-        total = 0
-        for at in range(start, stop):
+        """Return the tokens of a stretch; where it holds more than `most`, something above that.
+
+        Its shortest turns are counted first: one that is very long need not be.
+        """
+        given, total = self._transcript, 0
+        chars = [turn_chars(message, given.dialect) for message in given.messages[start:stop]]
+        for at in sorted(range(start, stop), key=lambda at: chars[at - start]):
             total += self[at]
             if total > most:
                 break

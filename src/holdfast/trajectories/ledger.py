@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.ledger import Around, Fact, Ledger, summarise, tokens_per_char, update
-from holdfast.pipeline.measure import text_length
+from holdfast.pipeline.ledger import Around, Ledger, summarise, tokens_per_char, update
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.summary import Summary, merged, render_summary
 from holdfast.policy import Policy
@@ -21,8 +19,10 @@ from holdfast.transcript import Message, is_ask, whole
 
 _ROUNDS = 8
 _READ = Policy()
-_READ_CHARS_PER_TOKEN = 48
-"""So much is read line by line for each token of the summary."""
+_READ_CHARS_PER_TOKEN = 8
+"""So much at the end of the fold is read line by line for each token of the summary; of what is
+older only what was asked, done, and went wrong. More is slower, and finds more that is far away
+and less that is used next (`python bench/trajectories.py --quality --limit 12`)."""
 
 
 def region_summary(
@@ -33,9 +33,12 @@ def region_summary(
     Summaries of an earlier run among them are carried over. Entries name no sources: the turns
     that they come from are in no record any more.
     """
+    folded = messages[region.start : region.stop]
     readings = Readings(counter, _READ, redact, references=False)
-    index = ScannedIndex(messages, whole(len(messages)), readings)
-    ledger = update(Ledger(), _facts(messages, region, index, tokens))
+    index = ScannedIndex(
+        folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
+    )
+    ledger = update(Ledger(), index.facts(0, len(folded)))
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
         room_chars=tokens / tokens_per_char(ledger, counter),
@@ -44,30 +47,9 @@ def region_summary(
         brief=True,
     )
     made = summarise(ledger, around)
-    carried = [redact(one) for one in carried_in(messages[region.start : region.stop])]
+    carried = [redact(one) for one in carried_in(folded)]
     older = rehydrated(CompactionState(), carried).carried
     return without_sources(made if older is None else merged(older, made))
-
-
-def _facts(
-    messages: Sequence[Message], region: Region, index: ScannedIndex, tokens: int
-) -> Iterator[Fact]:
-    """Yield the facts of a region; only near its end, and of users, every line is read.
-
-    A summary has room for one line in dozens: what is older is told by what was asked and done.
-    """
-    lines_from, chars = region.stop, 0
-    while lines_from > region.start and chars <= tokens * _READ_CHARS_PER_TOKEN:
-        lines_from -= 1
-        chars += text_length(messages[lines_from])
-    older = range(region.start, lines_from)
-    for asks, positions in groupby(older, lambda at: is_ask(messages[at])):
-        if not asks:
-            yield from index.deeds(list(positions))
-            continue
-        for at in positions:
-            yield from index.facts(at, at + 1)
-    yield from index.facts(lines_from, region.stop)
 
 
 def without_sources(summary: Summary) -> Summary:
