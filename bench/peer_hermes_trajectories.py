@@ -45,7 +45,7 @@ def main() -> int:
             return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
 
         lines = options.records.read_bytes().splitlines()
-        print(json.dumps(best_of(lines, work, options.rounds)))
+        print(json.dumps(best_of(lines, lambda: work, options.rounds)))
     return 0
 
 

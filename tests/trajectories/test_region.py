@@ -34,12 +34,28 @@ def _turns(letters: str) -> list[Message]:
     return made
 
 
+class _Asked(dict[int, int]):
+    """Costs that note which turns were asked for."""
+
+    def __init__(self, costs: list[int]) -> None:
+        super().__init__(enumerate(costs))
+        self.seen: set[int] = set()
+
+    def __getitem__(self, at: int) -> int:
+        self.seen.add(at)
+        return super().__getitem__(at)
+
+    def are_over(self, at: int, tokens: int) -> bool:
+        """Return whether a turn costs more."""
+        return self[at] > tokens
+
+
 def _chosen(
     letters: str, costs: list[int], wanted: int, keep_last: int = 2
 ) -> tuple[int, int, int] | None:
     """Return start, stop and tokens of the region where `wanted` tokens have to go."""
     found = choose_region(
-        _turns(letters), costs, text_length, keep_last=keep_last,
+        _turns(letters), _Asked(costs), text_length, keep_last=keep_last,
         room_tokens=sum(costs) - wanted, alternates=True,
     )  # fmt: skip
     return found and (found.start, found.stop, sum(costs) - found.kept_tokens)
@@ -84,18 +100,6 @@ def test_nothing_is_folded_where_all_is_protected():
     assert _chosen("sucra", [9] * 5, 1) is None
     assert _chosen("sua", [9] * 3, 1, keep_last=0) is None
     assert _chosen("", [], 1) is None
-
-
-class _Asked(dict[int, int]):
-    """Costs that note which turns were asked for."""
-
-    def __init__(self, costs: list[int]) -> None:
-        super().__init__(enumerate(costs))
-        self.seen: set[int] = set()
-
-    def __getitem__(self, at: int) -> int:
-        self.seen.add(at)
-        return super().__getitem__(at)
 
 
 @given(logs(), st.integers(0, 6), st.integers(-50, 900), st.booleans(), st.data())
@@ -164,7 +168,9 @@ def test_one_group_less_would_not_do(items: list[object], room: int):
     """No shorter region with the same start and a fitting end leaves so little."""
     log = load(items).messages
     costs = [10 * (at % 7 + 1) for at in range(len(log))]
-    found = choose_region(log, costs, text_length, keep_last=2, room_tokens=room, alternates=True)
+    found = choose_region(
+        log, _Asked(costs), text_length, keep_last=2, room_tokens=room, alternates=True
+    )
     if found is None or found.kept_tokens > room:
         return
     for stop in Groups(log).starts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ from holdfast.transcript import Message, is_ask, whole
 
 _ROUNDS = 8
 _READ = Policy()
+_START_CHARS = 1_500
 _READ_CHARS_PER_TOKEN = 8
 """So much at the end of the fold is read line by line for each token of the summary; of what is
 older only what was asked, done, and went wrong. More is slower, and finds more that is far away
@@ -41,7 +43,7 @@ def region_summary(
     ledger = update(Ledger(), index.facts(0, len(folded)))
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
-        room_chars=tokens / tokens_per_char(ledger, counter),
+        room_chars=tokens / tokens_per_char(ledger, _Start(counter)),
         live_asks=frozenset(messages[at].label for at in kept if is_ask(messages[at])),
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
@@ -66,18 +68,50 @@ def framed_summary(
 ) -> str:
     """Return the summary in its frame, which tells it from a user's words, within the budget.
 
-    The frame itself is never cut: in a budget that is smaller the text is over it.
+    The frame itself is never cut: in a budget that is smaller the text is over it. What is left
+    out is chosen by length; the text as a whole is counted.
     """
     room = budget_tokens - counter.count(summary_text("", "", brief=True))
+    words = "\n".join([entry.text for rows in summary.sections.values() for entry in rows])
+    by_length = _ByLength(_Start(counter).count(words) / max(len(words), 1))
     text = ""
     for _ in range(_ROUNDS):
-        body = redact(_without_empty(render_summary(summary, counter, max(room, 1)), summary))
+        body = redact(_without_empty(render_summary(summary, by_length, max(room, 1)), summary))
         text = summary_text(body, "", brief=True)
         excess = counter.count(text) - budget_tokens
         if excess <= 0 or room <= 1:
             break
         room -= excess
     return text
+
+
+class _Start:
+    """Counts the start of a text, and takes it for the rest: a guess that costs little."""
+
+    is_estimate = True
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name = counter.name
+        self._counter = counter
+
+    def count(self, text: str) -> int:
+        """Return about what a text costs."""
+        start = text[:_START_CHARS]
+        return self._counter.count(start) * len(text) // max(len(start), 1)
+
+
+class _ByLength:
+    """Counts characters at a rate."""
+
+    name = "length"
+    is_estimate = True
+
+    def __init__(self, per_char: float) -> None:
+        self._per_char = per_char
+
+    def count(self, text: str) -> int:
+        """Return about what a text costs."""
+        return ceil(len(text) * self._per_char)
 
 
 def _without_empty(body: str, summary: Summary) -> str:

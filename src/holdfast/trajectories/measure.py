@@ -8,7 +8,7 @@ from holdfast.dialects.jsontext import dump_text
 from holdfast.pipeline.measure import message_tokens, text_length, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
-from holdfast.transcript import Message, Transcript
+from holdfast.transcript import Message, Text, ToolResult, Transcript
 
 SHAREGPT = "sharegpt"
 
@@ -28,6 +28,19 @@ def turn_chars(message: Message, dialect: str) -> int:
     """Return the characters of one turn: what is known of its size without counting."""
     value = _value(message, dialect)
     return text_length(message) if value is None else len(value)
+
+
+def turn_text(message: Message, dialect: str) -> str | None:
+    """Return the text whose tokens, with the envelope, are those of the turn; None where there is
+    no single one.
+    """
+    value = _value(message, dialect)
+    if value is not None:
+        return value
+    parts = message.parts
+    if len(parts) == 1 and type(parts[0]) is ToolResult:
+        parts = parts[0].parts
+    return parts[0].text if len(parts) == 1 and type(parts[0]) is Text else None
 
 
 def _value(message: Message, dialect: str) -> str | None:

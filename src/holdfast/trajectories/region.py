@@ -18,6 +18,10 @@ class Costs(Protocol):
         """Return the tokens of one turn."""
         ...
 
+    def are_over(self, at: int, tokens: int, /) -> bool:
+        """Return whether one turn costs more than `tokens`."""
+        ...
+
 
 class Region(Struct, frozen=True, gc=False):
     """Turns `start` up to `stop` (exclusive) are folded; the others cost `kept_tokens`."""
@@ -113,8 +117,8 @@ def _shortest(
     while stops and kept <= room:
         shorter, more = stops.pop(), kept
         for at in range(stop - 1, shorter - 1, -1):
-            more += costs[at]
-            if more > room:
+            if costs.are_over(at, room - more):
                 return Region(start, stop, kept)
+            more += costs[at]
         stop, kept = shorter, more
     return Region(start, stop, kept)
