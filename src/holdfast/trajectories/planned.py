@@ -32,5 +32,5 @@ def planned(
         counter=counter, redact=redact,
     )  # fmt: skip
     partition = Partition(region.start, region.stop, (), 0)
-    choice = Choice(partition, {}, {}, {}, summary_tokens, region.tokens, 0, {})
-    return Plan(work, choice, told.ledger, told.ledger, region.tokens)
+    choice = Choice(partition, {}, {}, {}, summary_tokens, 0, 0, {})
+    return Plan(work, choice, told.ledger, told.ledger, 0)
