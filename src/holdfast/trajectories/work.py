@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import zstandard
 from msgspec import Struct, to_builtins
 
@@ -15,7 +16,7 @@ from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
 from holdfast.errors import HoldfastError, SummarizerFailed
 from holdfast.trajectories.compress import Means, compress_transcript
-from holdfast.trajectories.files import write_synced
+from holdfast.trajectories.files import DRAFT, write_synced
 from holdfast.trajectories.job import Format, Job
 from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry
@@ -23,6 +24,8 @@ from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.tally import Tally, tally_of
 
 STATE, METRICS, ANSWERS = ".holdfast", "metrics", "answers"
+READ = f".read{DRAFT}"
+"""In the state folder: how many bytes are read, where another process than the parent reads."""
 _SHOWN_CHARS = 100_000
 """So much of a quarantined record stands in the quarantine file."""
 
@@ -94,6 +97,20 @@ def do_shard(
 def done_path(folder: Path, shard: Shard) -> Path:
     """Return the file that says that a shard is done."""
     return folder / STATE / f"{shard.name}.json"
+
+
+def read_done(path: Path) -> Done | None:
+    """Return what a file says that a shard is done; None where it does not."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Done)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def finished(folder: Path, shard: Shard) -> Done | None:
+    """Return the shard as an earlier run left it; None where it did not, or of other input."""
+    found = read_done(done_path(folder, shard))
+    return found if found is not None and found.digest == shard.digest else None
 
 
 def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:

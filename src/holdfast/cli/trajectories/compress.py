@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from holdfast.cli import say
 from holdfast.cli.inputs import json_option
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.job import Format, Job
 from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
 from holdfast.trajectories.sources import find_sources
-
-_NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
 
 
 @click.command()
@@ -55,7 +51,11 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
               help="Processes; as many as there are cores where it is not said.")  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Remove what DST holds of an earlier run first.")
 @click.option("--engine", type=click.Choice(["processes", "ray"]), default="processes",
-              show_default=True, help="Where the work is done; ray is not there yet.")  # fmt: skip
+              show_default=True, help="Who does the work: processes on this machine, or Ray."
+              )  # fmt: skip
+@click.option("--ray-address", default="", envvar="RAY_ADDRESS", metavar="A",
+              help="A Ray cluster, also RAY_ADDRESS; started on this machine where none is named."
+              )  # fmt: skip
 @json_option
 def command(sources: tuple[str, ...], **options: Any) -> int:
     """Make every record fit, in a folder that can be gone on with.
@@ -71,8 +71,6 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     holdfast trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
       --tokenizer tokenizer.json --format jsonl.zst --workers 8
     """
-    if options["engine"] == "ray":
-        return say(_NO_RAY)
     job = Job(
         policy=TrajectoryPolicy(
             target_tokens=options["target_tokens"], summary_tokens=options["summary_tokens"],
@@ -90,7 +88,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     with batch_progress(quiet=not sys.stderr.isatty()) as tell:
         done = compress_batch(
             find_sources(sources), folder, job, resume=not options["no_resume"],
-            workers=options["workers"] or os.cpu_count() or 1, tell=tell,
+            workers=options["workers"], tell=tell,
+            ray=options["ray_address"] if options["engine"] == "ray" else None,
         )  # fmt: skip
     if options["as_json"]:
         import msgspec
