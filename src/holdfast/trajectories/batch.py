@@ -11,6 +11,7 @@ report.json         sums; ratios.png where matplotlib is there
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -21,6 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import NotReadable
+from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
@@ -31,7 +33,7 @@ from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
 from holdfast.trajectories.tally import Tally, added
-from holdfast.trajectories.work import METRICS, STATE, Done, done_path, finished
+from holdfast.trajectories.work import METRICS, STATE, Done, Keeper, finished
 
 QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
 
@@ -96,7 +98,7 @@ def compress_batch(
         require_ray()
     counter = means_for(job).counter
     with claimed(folder, job, resume=resume):
-        began, run = time.monotonic(), _Run(folder, sum(source.size for source in sources))
+        began, run = time.monotonic(), _Run(folder, job, sum(source.size for source in sources))
 
         def entries_read(size: int) -> None:
             run.bytes_read = size
@@ -137,8 +139,8 @@ def compress_batch(
 class _Run:
     """The sums of a batch while it runs."""
 
-    def __init__(self, folder: Path, bytes_total: int) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, job: Job, bytes_total: int) -> None:
+        self._folder, self._keeper = folder, Keeper(folder, job.format)
         self.bytes_total = bytes_total
         self.bytes_read = 0
         self.shards = 0
@@ -152,7 +154,7 @@ class _Run:
             self.shards += 1
             done = finished(self._folder, shard)
             if done is None:
-                done_path(self._folder, shard).unlink(missing_ok=True)
+                self._keeper.make_room(shard)
                 yield shard
             else:
                 self.resumed += 1
@@ -189,6 +191,7 @@ def _finish(folder: Path, report: Report) -> None:
                  *(folder / STATE).glob("part-*")):  # fmt: skip
         if path.name.partition(".")[0] not in names:
             path.unlink()
+    shutil.rmtree(folder / STATE / BEFORE, ignore_errors=True)
     _join_quarantines(folder, sorted(names))
     encoded = msgspec.json.format(msgspec.json.encode(report), indent=1)
     write_synced(folder / REPORT, encoded + b"\n")

@@ -36,7 +36,7 @@ from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.serving import Work
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
-from holdfast.trajectories.work import ANSWERS, READ, STATE, done_path, finished, read_done
+from holdfast.trajectories.work import ANSWERS, READ, STATE, Keeper, finished, read_done
 
 _ID, _DATA, _END = "id", "data", "end"
 _ROW_BYTES = 64 * 1024 * 1024
@@ -113,8 +113,11 @@ def _read(plan: Plan) -> Iterator[Any]:
     try:
         entries = read_entries(plan.sources, tell)
         job = plan.job
+        keeper = Keeper(Path(plan.folder), job.format)
         for shard in cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes):
             shards += 1
+            if not finished(Path(plan.folder), shard):
+                keeper.make_room(shard)
             note.write_text(str(read))
             yield _row(_id_of(shard.number, shard.digest), pickle.dumps(shard))
         yield _row(_END, str(shards).encode())
@@ -169,7 +172,6 @@ def _do(shard: Shard, plan: Plan) -> None:
     folder = Path(plan.folder)
     if finished(folder, shard):  # by a process that was killed before it could say so
         return
-    done_path(folder, shard).unlink(missing_ok=True)
     with attempted(folder, shard.name) as attempt:
         means = _means(plan.job, folder)
         plan.work(shard, plan.job, means, folder, attempt.poison, attempt.tell)

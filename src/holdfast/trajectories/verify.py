@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.dialects.check import check_transcript
@@ -18,9 +16,9 @@ from holdfast.errors import HoldfastError
 from holdfast.ports import TokenCounter
 from holdfast.trajectories.artifacts import is_compacted
 from holdfast.trajectories.batch import Report, read_report
+from holdfast.trajectories.before import Row, read_rows
 from holdfast.trajectories.counters import counter_for
 from holdfast.trajectories.measure import outside_tokens, turn_tokens
-from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry, read_entries
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source, find_sources
@@ -33,13 +31,6 @@ class Fault(Struct, frozen=True):
 
     where: str
     what: str
-
-
-class Row(Metrics, frozen=True, kw_only=True):
-    """A line of `metrics/`."""
-
-    source: str
-    line: int
 
 
 def verify(folder: Path, against: Sequence[Source] = ()) -> Iterator[Fault]:
@@ -56,7 +47,7 @@ def verify(folder: Path, against: Sequence[Source] = ()) -> Iterator[Fault]:
     written = 0
     for number in range(report.shards):
         name = f"part-{number:05d}"
-        rows = _rows(folder / METRICS / f"{name}.jsonl")
+        rows = read_rows(folder / METRICS / f"{name}.jsonl")
         kept = [row for row in rows if row.outcome != "excluded"]
         entries = list(_records(folder / f"{name}.{job.format}"))
         if len(entries) != len(kept):
@@ -167,13 +158,6 @@ def _broken(transcript: Transcript) -> set[str]:
 def _records(path: Path) -> Iterator[Entry]:
     if path.exists():
         yield from read_entries(find_sources([str(path)]))
-
-
-def _rows(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Row)
-    return [decoder.decode(line) for line in path.read_bytes().splitlines()]
 
 
 def _line_count(path: Path) -> int:

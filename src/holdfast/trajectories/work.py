@@ -15,15 +15,16 @@ from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
 from holdfast.errors import HoldfastError, SummarizerFailed
+from holdfast.trajectories.before import Finished, finished_before, id_of, keep_before
 from holdfast.trajectories.compress import Means, compress_transcript
-from holdfast.trajectories.files import DRAFT, write_synced
+from holdfast.trajectories.files import DRAFT, METRICS, STATE, write_synced
 from holdfast.trajectories.job import Format, Job
 from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry
 from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.tally import Tally, tally_of
 
-STATE, METRICS, ANSWERS = ".holdfast", "metrics", "answers"
+ANSWERS = "answers"
 READ = f".read{DRAFT}"
 """In the state folder: how many bytes are read, where another process than the parent reads."""
 _SHOWN_CHARS = 100_000
@@ -65,26 +66,18 @@ def do_shard(
     measured: list[bytes] = []
     metrics: list[Metrics] = []
     refused: list[Quarantined] = []
-    for at, entry in enumerate(shard.entries):
-        tell(at)
-        try:
-            reason = entry.problem or poison.get(at, "")
-            made = None if reason else _compressed(entry, job, means)
-        except SummarizerFailed:
-            raise  # no other record would fare better
-        except HoldfastError as error:
-            made, reason = None, str(error)
-        # the boundary of a record: whatever it brings to light, the others go on
-        except Exception as error:  # noqa: BLE001
-            made, reason = None, f"unexpected {type(error).__name__}; this is a bug of Holdfast"
-        if made is None:
-            refused.append(_quarantined(entry, reason))
-            continue
-        line, found = made
-        metrics.append(found)
-        measured.append(dump_json(_row(entry, found)))
-        if found.outcome != "excluded":
-            lines.append(line)
+    with finished_before(folder, job.format) as before:
+        for at, entry in enumerate(shard.entries):
+            tell(at)
+            made = _made(entry, poison.get(at, ""), job, means, before)
+            if isinstance(made, str):
+                refused.append(_quarantined(entry, made))
+                continue
+            line, found = made
+            metrics.append(found)
+            measured.append(dump_json(_row(entry, found)))
+            if found.outcome != "excluded":
+                lines.append(line)
     done = Done(shard.number, shard.digest, tally_of(metrics, len(refused)))
     _write(folder / f"{shard.name}.{job.format}", lines, job.format)
     _write(folder / METRICS / f"{shard.name}.jsonl", measured)
@@ -113,6 +106,40 @@ def finished(folder: Path, shard: Shard) -> Done | None:
     return found if found is not None and found.digest == shard.digest else None
 
 
+class Keeper:
+    """Makes room for shards that are done anew, and keeps what an earlier run made, once."""
+
+    def __init__(self, folder: Path, form: Format) -> None:
+        self._folder = folder
+        self._form: Format = form
+        self._kept = False
+
+    def make_room(self, shard: Shard) -> None:
+        """Take the mark of a shard away; where it is of other input, its records stay findable."""
+        mark = done_path(self._folder, shard)
+        if not self._kept and mark.exists():
+            keep_before(self._folder, self._form)
+            self._kept = True
+        mark.unlink(missing_ok=True)
+
+
+def _made(
+    entry: Entry, poison: str, job: Job, means: Means, before: Finished | None
+) -> tuple[bytes, Metrics] | str:
+    """Return a record as a line and what was done, or the reason why it is refused."""
+    if entry.problem or poison:
+        return entry.problem or poison
+    try:
+        return (before and before.find(entry.data)) or _compressed(entry, job, means)
+    except SummarizerFailed:
+        raise  # no other record would fare better
+    except HoldfastError as error:
+        return str(error)
+    # the boundary of a record: whatever it brings to light, the others go on
+    except Exception as error:  # noqa: BLE001
+        return f"unexpected {type(error).__name__}; this is a bug of Holdfast"
+
+
 def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
     """Return a record as a line, its own bytes where nothing changed, and what was done."""
     transcript = load_parsed(parse(entry.data))
@@ -122,7 +149,8 @@ def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
 
 def _row(entry: Entry, metrics: Metrics) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(metrics)
-    return {"source": entry.source, "line": entry.line, **found, "ratio": round(metrics.ratio, 4)}
+    where = {"source": entry.source, "line": entry.line, "id": id_of(entry.data)}
+    return {**where, **found, "ratio": round(metrics.ratio, 4)}
 
 
 def _quarantined(entry: Entry, reason: str) -> Quarantined:
