@@ -5,11 +5,14 @@ What is written is the same folder, byte for byte, that processes write; sorting
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.deadly import MARK, deadly_shard
+from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.job import Job
 from holdfast.trajectories.on_ray import do_on_ray
@@ -187,6 +190,19 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
     ]
 
 
+def test_as_many_shards_are_done_at_a_time_as_was_said(tmp_path: Path):
+    """From the start, and beside shards that are done: each waits until the other is begun."""
+    records = [json.dumps(_record(number, 3)) + "\n" for number in range(8)]
+    source, folder = tmp_path / "a.jsonl", tmp_path / "out"
+    job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
+    for shards in (2, 4):
+        source.write_text("".join(records[: 2 * shards]))
+        with claimed(folder, job, resume=True):
+            sources = find_sources([str(source)])
+            assert do_on_ray(sources, job, folder, workers=2, work=meeting_shard) == shards
+        assert _marks(folder) == shards
+
+
 def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(
     runs: Path, undisturbed: dict[str, bytes], tmp_path: Path
 ):
@@ -238,8 +254,56 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence(runs: Path, tmp_path: Path):
-    """Exit 2; it says where to look."""
+    """Exit 2; it says where to look, and no folder is made."""
     code, said = _ended(_start(runs, tmp_path / "out", "--ray-address", "127.0.0.1:1"))
     assert (code, said.count(b"\n")) == (2, 1)
     assert b"127.0.0.1:1: no Ray can be used there" in said
     assert b"check --ray-address" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_of_two_nodes_does_the_batch(
+    runs: Path, undisturbed: dict[str, bytes], tmp_path: Path
+):
+    """Named in the environment, with a token of its own, as Ray wants it; as many shards at a time
+    as it has processors.
+    """
+    ray, port = Path(sys.executable).with_name("ray"), _free_port()
+    where = f"127.0.0.1:{port}"
+    more = ["--block", "--num-cpus", "2", "--temp-dir", f"/tmp/holdfast-ray-{port}"]
+    head = [ray, "start", "--head", "--port", str(port), "--include-dashboard", "false", *more]
+    env = {**_environment(), "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token",
+           "RAY_AUTH_TOKEN": secrets.token_hex(32)}  # fmt: skip
+    nodes = [_node(head, env)]
+    try:
+        _wait_for_port(nodes[0], port)
+        nodes.append(_node([ray, "start", "--address", where, "--block", "--num-cpus", "2"], env))
+        line = [word for word in _line(runs, tmp_path / "out") if word not in ("--workers", "2")]
+        done = subprocess.run(line, env={**env, "RAY_ADDRESS": where}, capture_output=True,
+                              timeout=120, check=False)  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert _files(tmp_path / "out") == undisturbed
+    finally:
+        for node in reversed(nodes):
+            os.killpg(node.pid, signal.SIGTERM)
+            node.wait(60)
+        shutil.rmtree(f"/tmp/holdfast-ray-{port}", ignore_errors=True)
+
+
+def _node(line: list[Any], env: dict[str, str]) -> subprocess.Popen[bytes]:
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(line, env=env, stdout=nowhere, stderr=nowhere, start_new_session=True)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def _wait_for_port(node: subprocess.Popen[bytes], port: int) -> None:
+    while node.poll() is None:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            return
+        time.sleep(0.1)
+    raise AssertionError("the head of the cluster ended")

@@ -95,7 +95,7 @@ def compress_batch(
     folder holds something else or the disk refuses; what is finished then stays.
     """
     if ray is not None:
-        require_ray()
+        require_ray(ray)
     counter = means_for(job).counter
     with claimed(folder, job, resume=resume):
         began, run = time.monotonic(), _Run(folder, job, sum(source.size for source in sources))

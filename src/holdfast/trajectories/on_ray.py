@@ -16,7 +16,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,21 +34,31 @@ _CHECKPOINTS = "ray"
 _LOOK_SECONDS = 1.0
 _KNOCK_SECONDS = 10.0
 _STDERR = 2
-_QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_USAGE_STATS_PROMPT_ENABLED": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
-}
+_UNSENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
+_QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal"}
 """What Ray reads of the environment: nothing is sent, and nothing is said on the screen."""
 
 Tell: TypeAlias = Callable[[int, Mapping[int, Done]], None]
 """Told how many bytes of the sources are read, and which of their shards are done, by number."""
 
 
-def require_ray() -> None:
-    """Raise `MissingExtra` where Ray Data is not installed."""
-    if find_spec("ray") is None or find_spec("pyarrow") is None:
-        raise MissingExtra("ray", "--engine ray")
+def require_ray(address: str = "") -> None:
+    """Load Ray Data; raise `MissingExtra` where it is not installed.
+
+    Raises `NotReadable` where nobody listens at the address.
+    """
+    os.environ.update({**_QUIET, **os.environ, **_UNSENT})
+    try:
+        with _unwarned():
+            import_module("holdfast.trajectories.ray_shards")
+    except ImportError:
+        raise MissingExtra("ray", "--engine ray") from None
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        _knock(address)
+    except OSError as error:
+        raise _no_ray(address, error) from None
 
 
 def do_on_ray(
@@ -61,12 +71,12 @@ def do_on_ray(
     ended. `workers` is how many shards are done at a time, all processors where it is not said.
     Raises what stopped a worker, and `HoldfastError` with a sentence where Ray gives up.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from holdfast.trajectories.ray_shards import Plan, run_plan
+    require_ray(address)
+    from holdfast.trajectories.ray_shards import Plan, run_plan
 
     plan = Plan(
-        sources=tuple(_absolute(source) for source in sources), job=job,
+        sources=tuple(replace(one, path=os.path.abspath(one.path)) for one in sources),
+        job=replace(job, tokenizer=_absolute(job.tokenizer)),
         folder=str(folder.absolute()), checkpoints=str(folder.absolute() / STATE / _CHECKPOINTS),
         work=work,
     )  # fmt: skip
@@ -79,22 +89,18 @@ def do_on_ray(
         shutil.rmtree(plan.checkpoints, ignore_errors=True)
 
 
-def _absolute(source: Source) -> Source:
-    return replace(source, path=os.path.abspath(source.path))
+def _absolute(tokenizer: str) -> str:
+    """Return the path of a tokenizer file from everywhere; a name of a vocabulary as it is."""
+    return os.path.abspath(tokenizer) if os.path.isfile(tokenizer) else tokenizer
 
 
 @contextmanager
 def _connected(address: str, workers: int | None) -> Generator[None]:
     """Hold a connection to Ray, one that is there already where there is one; nothing is shown."""
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import ray
+    import ray
 
-        for name in ("ray", "ray.data"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        ours = not ray.is_initialized()
+    ours = not ray.is_initialized()
+    with _unwarned():
         if ours:
             _connect(ray, address, workers)
         try:
@@ -106,21 +112,32 @@ def _connected(address: str, workers: int | None) -> Generator[None]:
                 ray.shutdown()
 
 
+@contextmanager
+def _unwarned() -> Generator[None]:
+    """Let no warning of Ray through."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _connect(ray: Any, address: str, workers: int | None) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if address in ("", LOCAL):
-        # two more than do the work: one reads, one leaves out what is done
-        cores = (workers or os.cpu_count() or 1) + 2
+        # one more than do the work: it leaves out what is done
+        cores = (workers or os.cpu_count() or 1) + 1
         options |= {"num_cpus": cores, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
-        _knock(address)
         with _silent():
             ray.init(address or LOCAL, **options)
     # whatever Ray raises where nobody answers, or the machine is too small
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        what = f"no Ray can be used there ({_first_line(error)})"
-        remedy = "check --ray-address and that the cluster has this version of Ray"
-        raise NotReadable(what, where=address or "this machine", remedy=remedy) from None
+        raise _no_ray(address, error) from None
+
+
+def _no_ray(address: str, error: Exception) -> NotReadable:
+    what = f"no Ray can be used there ({_first_line(error)})"
+    remedy = "check --ray-address, and that the cluster has this version of Ray"
+    return NotReadable(what, where=address or "this machine", remedy=remedy)
 
 
 def _knock(address: str) -> None:

@@ -39,6 +39,7 @@ from holdfast.trajectories.sources import Source
 from holdfast.trajectories.work import ANSWERS, READ, STATE, Keeper, finished, read_done
 
 _ID, _DATA, _END = "id", "data", "end"
+_LEAST_CORES = 2
 _ROW_BYTES = 64 * 1024 * 1024
 """What a shard takes of Ray's memory, generously; a single larger one passes all the same."""
 
@@ -56,25 +57,32 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def run_plan(plan: Plan, workers: int | None) -> int:
     """Do the shards that are not done, and return how many shards there are; Ray is connected."""
-    context = _context(plan, workers)
+    cores = int(ray.cluster_resources().get("CPU", 0))
+    if cores < _LEAST_CORES:
+        raise HoldfastError(f"Ray has {cores} processors there; {_LEAST_CORES} are needed: what is "
+                            "done is left out by one of them")  # fmt: skip
+    context = _context(plan, workers or cores)
     with DataContext.current(context):
-        rows = ray.data.read_datasource(_Shards(plan), override_num_blocks=1)
+        # no processor for the one that reads: it waits for the others most of the time
+        rows = ray.data.read_datasource(
+            _Shards(plan), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
+        )
         done = rows.map_batches(
             _Does(plan), batch_size=1, batch_format="pyarrow", zero_copy_batch=True,
             compute=TaskPoolStrategy(size=workers),
         )  # fmt: skip
         sink = _Sink()
-        done.write_datasink(sink)
+        # as many as do shards: then Ray does both in one task, and no processor waits for ids
+        done.write_datasink(sink, concurrency=workers)
     return sink.shards
 
 
-def _context(plan: Plan, workers: int | None) -> Any:
+def _context(plan: Plan, at_once: int) -> Any:
     context = DataContext.get_current().copy()
     context.enable_progress_bars = context.print_on_execution_start = False
     context.raise_original_map_exception = True
     context.issue_detectors_config.detectors = []
     context.target_max_block_size = 1  # no two shards in one block: a block is what a task does
-    at_once = workers or int(ray.cluster_resources().get("CPU", 1))
     limits = context.execution_options.resource_limits
     context.execution_options.resource_limits = limits.copy(
         object_store_memory=_ROW_BYTES * (at_once + 2)
