@@ -85,7 +85,7 @@ def _start(runs: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
 
 
 def _ended(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    _, said = running.communicate(timeout=120)
+    _, said = running.communicate(timeout=300)
     return running.returncode, said
 
 
@@ -243,7 +243,7 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     """
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", script], env=_environment(), capture_output=True,
-        text=True, check=False, timeout=240,
+        text=True, check=False, timeout=600,
     )  # fmt: skip
     stopped, marks, went_on = done.stdout.splitlines()
     assert (stopped, went_on) == ("code 2", "code 0")
@@ -280,7 +280,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
         nodes.append(_node([ray, "start", "--address", where, "--block", "--num-cpus", "2"], env))
         line = [word for word in _line(runs, tmp_path / "out") if word not in ("--workers", "2")]
         done = subprocess.run(line, env={**env, "RAY_ADDRESS": where}, capture_output=True,
-                              timeout=120, check=False)  # fmt: skip
+                              timeout=300, check=False)  # fmt: skip
         assert (done.returncode, done.stderr) == (0, b"")
         assert _files(tmp_path / "out") == undisturbed
     finally:

@@ -30,13 +30,16 @@ from holdfast.trajectories.sources import Source
 from holdfast.trajectories.work import READ, STATE, Done, do_shard, read_done
 
 LOCAL = "local"
+_HERE = ("", LOCAL)
 _CHECKPOINTS = "ray"
 _LOOK_SECONDS = 1.0
 _KNOCK_SECONDS = 10.0
 _STDERR = 2
 _UNSENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal"}
-"""What Ray reads of the environment: nothing is sent, and nothing is said on the screen."""
+_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""What Ray reads of the environment, when it is loaded and later: nothing is sent, nothing is said
+on the screen, and one of our own listens on loopback only, as everywhere on Windows and macOS."""
 
 Tell: TypeAlias = Callable[[int, Mapping[int, Done]], None]
 """Told how many bytes of the sources are read, and which of their shards are done, by number."""
@@ -47,7 +50,8 @@ def require_ray(address: str = "") -> None:
 
     Raises `NotReadable` where nobody listens at the address.
     """
-    os.environ.update({**_QUIET, **os.environ, **_UNSENT})
+    alone = _ALONE if address in _HERE else {}
+    os.environ.update({**_QUIET, **os.environ, **_UNSENT, **alone})
     try:
         with _unwarned():
             import_module("holdfast.trajectories.ray_shards")
@@ -122,7 +126,7 @@ def _unwarned() -> Generator[None]:
 
 def _connect(ray: Any, address: str, workers: int | None) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    if address in ("", LOCAL):
+    if address in _HERE:
         # one more than do the work: it leaves out what is done
         cores = (workers or os.cpu_count() or 1) + 1
         options |= {"num_cpus": cores, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
