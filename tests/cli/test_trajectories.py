@@ -101,6 +101,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
         (("--strip-artifacts", "--exclude-compacted"), "contradict each other"),
         (("--tokenizer", tmp_path / "no.json"), "does not exist"),
         (("--summary-tokens", 3), "--summary-tokens"),
+        (("--engine", "ray", "--summarizer", "openai:m"), "--engine ray cannot ask a model"),
     ):
         seen = holdfast(*given, *more)
         assert (seen.code, seen.out) == (2, b"")

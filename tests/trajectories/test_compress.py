@@ -112,12 +112,12 @@ def test_the_words_of_a_writer_stand_in_the_summary_turn():
     """A writer gets the turns, the region and its room; where it fails the ledger writes."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("told", calls=1)
+        RECORD, policy, counter=Words(), write=lambda *_: Written("told", summary_calls=1)
     )
     assert made["conversations"][4] == {"from": "human", "value": "told"}
     assert (metrics.summary_calls, metrics.errors) == (1, 0)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("", calls=2, errors=2)
+        RECORD, policy, counter=Words(), write=lambda *_: Written("", summary_calls=2, errors=2)
     )
     assert made["conversations"][4]["value"].startswith(SUMMARY_OPEN)
     assert (metrics.summary_calls, metrics.errors) == (2, 2)

@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,16 +24,19 @@ from msgspec import Struct
 from holdfast.errors import NotReadable
 from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.claim import claimed
+from holdfast.trajectories.counters import counter_for
+from holdfast.trajectories.desk import Spent
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
-from holdfast.trajectories.job import Job, means_for
+from holdfast.trajectories.job import Job, desk_for
 from holdfast.trajectories.on_ray import Marks, do_on_ray, require_ray
+from holdfast.trajectories.pace import UNLIMITED, Limits
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
 from holdfast.trajectories.tally import Tally, added
-from holdfast.trajectories.work import METRICS, STATE, Done, Keeper, finished
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE, Done, Keeper, do_shard, finished
 
 QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
 
@@ -71,6 +74,8 @@ class Outcome(Struct, frozen=True):
     seconds: float
     drawn: bool
     """Whether there is a picture of the ratios."""
+    spent: Spent | None = None
+    """What this run asked of a model."""
 
 
 Tell: TypeAlias = Callable[[Progress], None]
@@ -83,21 +88,24 @@ def compress_batch(
     *,
     workers: int | None = 1,
     resume: bool = True,
+    limits: Limits = UNLIMITED,
     tell: Tell = lambda _: None,
     ray: str | None = None,
 ) -> Outcome:
     """Compress all records of the sources into the folder, and return what was done.
 
     Shards that the folder holds already are not done again where their input is the same. The
-    bytes that are written depend on the input and the job alone. `workers` is how many shards are
-    done at a time, as many as there are processors for None. Processes do the work, or Ray where
-    `ray` is given: the address of a cluster, "" for this machine. Raises `NotWritable` where the
-    folder holds something else or the disk refuses; what is finished then stays.
+    bytes that are written depend on the input and the job alone, and on what a model answers; its
+    answers are kept too. `workers` is how many shards are done at a time, as many as there are
+    processors for None. Processes do the work, or Ray where `ray` is given: the address of a
+    cluster, "" for this machine. Raises `NotWritable` where the folder holds something else or the
+    disk refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
     """
     if ray is not None:
-        require_ray(ray)
-    counter = means_for(job).counter
-    with claimed(folder, job, resume=resume):
+        require_ray(ray, job)
+    counter = counter_for(job.tokenizer)
+    desk = desk_for(job, folder / STATE / ANSWERS, limits)
+    with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
         began, run = time.monotonic(), _Run(folder, job, sum(source.size for source in sources))
 
         def entries_read(size: int) -> None:
@@ -110,8 +118,9 @@ def compress_batch(
             entries = read_entries(sources, entries_read)
             shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
             working = do_shards(
-                run.waiting(shards), job, folder, workers=workers or os.cpu_count() or 1, tell=told
-            )
+                run.waiting(shards), job, folder, workers=workers or os.cpu_count() or 1,
+                work=do_shard, tell=told, desk=desk, at_once=limits.requests,
+            )  # fmt: skip
             with closing(working):
                 for done in working:
                     run.take(done)
@@ -133,7 +142,8 @@ def compress_batch(
         )  # fmt: skip
         _finish(folder, report)
         drawn = draw_ratios(run.total, folder / RATIOS)
-        return Outcome(report, run.resumed, time.monotonic() - began, drawn)
+        seconds = time.monotonic() - began
+        return Outcome(report, run.resumed, seconds, drawn, desk.spent if desk else None)
 
 
 class _Run:

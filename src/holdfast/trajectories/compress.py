@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
@@ -36,11 +36,21 @@ class Means(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """What a writer gave: "" where it failed, how often a model was asked, how often in vain."""
+    """What a writer gave: "" where it failed; the counts are those of `Metrics`."""
 
     text: str
-    calls: int = 0
+    summary_calls: int = 0
     errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return everything but the text."""
+        found = asdict(self)
+        del found["text"]
+        return found
 
 
 Write: TypeAlias = Callable[[Sequence[Message], Region, int], Written]
@@ -123,12 +133,12 @@ def _folded(
     head, tail = noted.messages[: region.start], noted.messages[region.stop :]
     made = with_messages(noted, (*head, summary, *tail))
     after = before + notice - region.tokens + turn_tokens(summary, dialect, counter)
-    calls = {"summary_calls": written.calls, "errors": written.errors}
     if after >= before:
-        return given, replace(unfolded, **calls)
+        return given, replace(unfolded, **written.counts())
     return made, replace(
         as_it_was, outcome="compressed", turns_after=len(made.messages), tokens_after=after,
-        region=(region.start, region.stop), still_over_limit=after > policy.target_tokens, **calls,
+        region=(region.start, region.stop), still_over_limit=after > policy.target_tokens,
+        **written.counts(),
     )  # fmt: skip
 
 
@@ -159,7 +169,7 @@ def _notice_tokens(
 def _written(messages: Sequence[Message], region: Region, means: Means, budget: int) -> Written:
     """Return the text of the summary turn: a model's where there is one and it did not fail."""
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
-    asked = Written("") if means.write is None else means.write(messages, region, room)
+    asked = Written(text="") if means.write is None else means.write(messages, region, room)
     if asked.text:
         return asked
     summary = region_summary(messages, region, means.counter, means.redact, room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.phrases import phrases_for
@@ -25,14 +26,26 @@ _READ_CHARS_PER_TOKEN = 48
 """So much is read line by line for each token of the summary."""
 
 
-def region_summary(
-    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
-) -> Summary:
-    """Return what the folded turns said and did, for a summary of about `tokens`.
+class Told(Struct, frozen=True):
+    """What the folded turns said and did, before it is cut to its room."""
 
-    Summaries of an earlier run among them are carried over. Entries name no sources: the turns
-    that they come from are in no record any more.
-    """
+    ledger: Ledger
+    around: Around
+    index: ScannedIndex
+    carried: Summary | None
+    """Summaries of an earlier run among the turns."""
+
+    @property
+    def summary(self) -> Summary:
+        """All of it as one summary, what was carried over included; entries name their sources."""
+        made = summarise(self.ledger, self.around)
+        return made if self.carried is None else merged(self.carried, made)
+
+
+def region_told(
+    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
+) -> Told:
+    """Return the facts of the folded turns, for a summary of about `tokens`."""
     readings = Readings(counter, _READ, redact, references=False)
     index = ScannedIndex(messages, whole(len(messages)), readings)
     ledger = update(Ledger(), _facts(messages, region, index, tokens))
@@ -43,10 +56,19 @@ def region_summary(
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
     )
-    made = summarise(ledger, around)
     carried = [redact(one) for one in carried_in(messages[region.start : region.stop])]
-    older = rehydrated(CompactionState(), carried).carried
-    return without_sources(made if older is None else merged(older, made))
+    return Told(ledger, around, index, rehydrated(CompactionState(), carried).carried)
+
+
+def region_summary(
+    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
+) -> Summary:
+    """Return what the folded turns said and did, for a summary of about `tokens`.
+
+    Summaries of an earlier run among them are carried over. Entries name no sources: the turns
+    that they come from are in no record any more.
+    """
+    return without_sources(region_told(messages, region, counter, redact, tokens).summary)
 
 
 def _facts(

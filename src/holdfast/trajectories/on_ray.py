@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from holdfast.errors import HoldfastError, MissingExtra, NotReadable
+from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, NotReadable
 from holdfast.trajectories.files import GO_ON
 from holdfast.trajectories.job import Job
 from holdfast.trajectories.serving import Work
@@ -45,11 +45,14 @@ Tell: TypeAlias = Callable[[int, Mapping[int, Done]], None]
 """Told how many bytes of the sources are read, and which of their shards are done, by number."""
 
 
-def require_ray(address: str = "") -> None:
+def require_ray(address: str, job: Job) -> None:
     """Load Ray Data; raise `MissingExtra` where it is not installed.
 
-    Raises `NotReadable` where nobody listens at the address.
+    Raises `NotReadable` where nobody listens at the address, and `InvalidSetting` for a job that
+    asks a model: the desk that all workers ask is in this process, and Ray has no line to it.
     """
+    if job.summaries == "model":
+        raise InvalidSetting("summaries", job.summaries, "ledger or none with Ray")
     alone = _ALONE if address in _HERE else {}
     os.environ.update({**_QUIET, **os.environ, **_UNSENT, **alone})
     try:
@@ -67,7 +70,7 @@ def require_ray(address: str = "") -> None:
 
 def do_on_ray(
     sources: Sequence[Source], job: Job, folder: Path, *, workers: int | None = None,
-    address: str = "", tell: Tell = lambda _, __: None, work: Work = do_shard,
+    address: str = "", tell: Tell = lambda _, __: None, work: Work[Done] = do_shard,
 ) -> int:  # fmt: skip
     """Do the shards that the folder does not hold, and return how many shards there are.
 
@@ -75,7 +78,7 @@ def do_on_ray(
     ended. `workers` is how many shards are done at a time, all processors where it is not said.
     Raises what stopped a worker, and `HoldfastError` with a sentence where Ray gives up.
     """
-    require_ray(address)
+    require_ray(address, job)
     from holdfast.trajectories.ray_shards import Plan, run_plan
 
     plan = Plan(

@@ -36,7 +36,7 @@ from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.serving import Work
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
-from holdfast.trajectories.work import ANSWERS, READ, STATE, Keeper, finished, read_done
+from holdfast.trajectories.work import READ, STATE, Done, Keeper, finished, read_done
 
 _ID, _DATA, _END = "id", "data", "end"
 _LEAST_CORES = 2
@@ -52,7 +52,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     folder: str
     checkpoints: str
     """Where Ray keeps its own checkpoint; nothing of it is read again."""
-    work: Work
+    work: Work[Done]
 
 
 def run_plan(plan: Plan, workers: int | None) -> int:
@@ -181,14 +181,13 @@ def _do(shard: Shard, plan: Plan) -> None:
     if finished(folder, shard):  # by a process that was killed before it could say so
         return
     with attempted(folder, shard.name) as attempt:
-        means = _means(plan.job, folder)
-        plan.work(shard, plan.job, means, folder, attempt.poison, attempt.tell)
+        plan.work(shard, plan.job, _means(plan.job), folder, attempt.poison, attempt.tell, None)
 
 
 @cache
-def _means(job: Job, folder: Path) -> Means:
+def _means(job: Job) -> Means:
     """Return what this process works with; Ray gives it one task after the other."""
-    return means_for(job, folder / STATE / ANSWERS)
+    return means_for(job)
 
 
 def _refused(folder: str, error: OSError) -> HoldfastError:
