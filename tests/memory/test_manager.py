@@ -185,6 +185,36 @@ def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], k
     assert len(good.told) == 2
 
 
+@pytest.mark.parametrize("kind", ["hangs", "dies", "garbage"])
+def test_what_a_provider_says_that_it_does_is_asked_aside(
+    hang: Callable[[], Any], kind: str
+) -> None:
+    """Once, when the manager is made; where there is no answer, its methods tell."""
+    acts: dict[str, Callable[[], Any]] = {"hangs": hang, "dies": die, "garbage": lambda: "yes"}
+
+    class Evil(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise RuntimeError
+
+    class Unsure(MemoryProvider):
+        name = "unsure"
+
+        def does(self, method: str) -> bool:
+            return acts[kind]()
+
+        def prefetch(self, query: str, session_id: str) -> str:
+            return Evil("found")
+
+    with MemoryManager(Plain(), Unsure(), limits=QUICK) as manager:
+        assert manager.sync("a", "b") != []
+        begun = time.monotonic()
+        assert "found" in manager.prefetch("x").text
+        manager.session_switched(Switch(session_id="s"))
+        assert time.monotonic() - begun < 20
+
+
 def test_a_late_system_text_stands_in_as_it_was(hang: Callable[[], Any]) -> None:
     """The bytes of a prompt do not change because a provider is slow."""
     answers = iter(["first words"])
@@ -349,11 +379,18 @@ def test_a_long_paste_costs_the_turn_little() -> None:
 
 def test_nobody_is_asked_where_the_user_said_nothing() -> None:
     """A bare command has no words of the user."""
-    before = threading.active_count()
-    manager = MemoryManager(Plain())
-    assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
-    manager.warm(" ")
-    assert threading.active_count() == before
+    asked: list[str] = []
+
+    class Asked(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    with MemoryManager(Asked()) as manager:
+        assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
+        manager.warm(" ")
+        manager.prefetch("at last")
+    assert asked == ["at last"]
 
 
 def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:

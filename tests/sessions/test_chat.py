@@ -343,3 +343,29 @@ def test_a_question_with_a_picture_is_a_message(tmp_path: Path) -> None:
         assert chat.ask({"role": "user", "content": parts})[-1]["content"] == parts
         chat.reply("A dot.")
     assert notes.turns[0].user == "what is this?"
+
+
+def until_compacted(chat: Chat) -> None:
+    """Talk until the window is full."""
+    for turn in range(60):
+        chat.ask(f"and {turn}?")
+        if chat.reply(f"{turn} " + "words " * 200).status == "compacted":
+            return
+    pytest.fail("nothing was compacted")
+
+
+def test_a_goal_is_there_byte_for_byte_after_every_compaction(tmp_path: Path) -> None:
+    """Whatever its lines look like; one that is set meanwhile, by whomever, takes its place."""
+    goal = "Ship it.\n  - by Friday\n\n## with\ttabs \u2028 and\r\nodd ends  "
+    with open_store(tmp_path / "s.db") as store:
+        chat = Chat(store, MemoryManager(Notes()), system="Be brief.", goal=goal, engine=small)
+        assert f"\n{goal}\n\n" in chat.system
+        assert chat.ask("go on")[0]["content"] == chat.system
+        chat.reply("yes")
+        until_compacted(chat)
+        assert f"\n{goal}\n\n" in chat.system
+        store.change(chat.session.id, goal="Something else.\nAltogether.")
+        until_compacted(chat)
+        assert "\nSomething else.\nAltogether.\n\n" in chat.system
+        assert goal not in chat.system
+        chat.close()

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.pipeline.frame import SUMMARY_OPEN
+from holdfast.pipeline.measure import Estimator
+from holdfast.ports import SummaryRequest
+from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.batch import Outcome, compress_batch
-from holdfast.trajectories.desk import TRIES
+from holdfast.trajectories.desk import TRIES, Bureau, Desk
 from holdfast.trajectories.estimate import Estimate, estimate_batch
-from holdfast.trajectories.job import Job
+from holdfast.trajectories.job import Job, summarizer_for
 from holdfast.trajectories.pace import Limits
 from holdfast.trajectories.policy import TrajectoryPolicy
 from holdfast.trajectories.sources import find_sources
@@ -172,14 +175,17 @@ def test_the_same_turns_are_asked_for_once(tmp_path: Path, server: ModelServer):
 
 
 def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server: ModelServer):
-    """It counts as not there, and the output is the same."""
+    """It counts as not there, drafts are taken away, and the output is the same."""
     job, out = _job(server), tmp_path / "out"
     _run(records, out, job)
     before = _files(out)
     torn = sorted((out / ".holdfast/answers").rglob("*.json"))[0]
     torn.write_bytes(torn.read_bytes()[:-9])
+    draft = torn.with_name(f".{torn.name}.77.tmp")
+    draft.write_bytes(b"of a run that was killed")
     _run(records, out, job, resume=False)
     assert len(server.requests) == LONG + 1
+    assert not draft.exists()
     assert _files(out) == before
 
 
@@ -248,6 +254,54 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     assert _written(tmp_path / "out").count(b"It was settled to read") == LONG
 
 
+def _asked(job: Job) -> tuple[Answered | str, list[float]]:
+    """Put one question at a desk whose clock passes only while it sleeps; with what it slept."""
+    now, slept = [0.0], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        slept.append(seconds)
+
+    desk = Desk(Bureau(summarizer=summarizer_for(job), counter=Estimator(), who="m",
+                       clock=lambda: now[0], sleep=sleep))  # fmt: skip
+    request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
+    try:
+        return desk.answer(Question(request)), slept
+    except BatchStopped as error:
+        return error.why, slept
+    finally:
+        desk.close()
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_the_pause_that_a_provider_asks_for_is_kept(server: ModelServer, sdk: str):
+    """Seconds in a header, through the SDK, which itself tries nothing again."""
+    from holdfast.testing.model_server import anthropic_error, in_turn, openai_error
+
+    later = {"retry-after": "37"}
+    refusal = (anthropic_error(429, "rate_limit_error", headers=later) if sdk == "anthropic"
+               else openai_error(429, "rate_limit_exceeded", headers=later))  # fmt: skip
+    server.replies(in_turn(refusal, "said"))
+    found, slept = _asked(_job(server, sdk))
+    assert isinstance(found, Answered)
+    assert (found.answer and found.answer.text, found.failed, slept) == ("said", 1, [37.0])
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_connections_that_break_are_tried_again_before_the_batch_stops(
+    server: ModelServer, sdk: str
+):
+    """After growing pauses; the sentence says that nobody could be reached."""
+    from holdfast.testing.model_server import Drops
+
+    server.replies(Drops())
+    why, slept = _asked(_job(server, sdk))
+    assert isinstance(why, str)
+    assert "unreachable" in why
+    assert slept == [2.0, 4.0, 8.0, 16.0]
+    assert len(server.requests) == TRIES
+
+
 HOSTILE = {
     "empty": "",
     "a web page": "<html><body>Bad gateway</body></html>",
@@ -259,20 +313,31 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: ModelServer, kind: str):
-    """A summary stands there, the target holds, and nothing that does harm came through."""
-    path = tmp_path / "one.jsonl"
-    path.write_bytes(json.dumps(long_record(1)).encode() + b"\n")
-    server.replies(HOSTILE[kind])
-    done = _run(path, tmp_path / "out", _job(server))
-    total = done.report.total
-    assert total.outcomes == {"compressed": 1}
+def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: ModelServer):
+    """A summary stands in every record, the target holds, and nothing that does harm came
+    through.
+    """
+    path, said = tmp_path / "runs.jsonl", list(HOSTILE.values())
+    path.write_bytes(
+        b"".join(json.dumps(long_record(at)).encode() + b"\n" for at in range(len(said)))
+    )
+
+    def script(request: ModelRequest) -> str:
+        found = re.search(rb"cat (\d+)/", request.raw)
+        assert found
+        return said[int(found.group(1))]
+
+    server.replies(script)
+    total = _run(path, tmp_path / "out", _job(server)).report.total
+    assert total.outcomes == {"compressed": len(said)}
     assert (total.still_over_limit, total.quarantined) == (0, 0)
     written = _written(tmp_path / "out")
     assert not any(word in written for word in (b"evil", b"Bad gateway", b"word word"))
-    turns = [turn["value"] for turn in json.loads(written)["conversations"]]
-    assert not any(TOKEN in turn for turn in turns if turn.startswith(SUMMARY_OPEN))
+    turns = [turn["value"] for line in written.splitlines()
+             for turn in json.loads(line)["conversations"]]  # fmt: skip
+    summaries = [turn for turn in turns if turn.startswith(SUMMARY_OPEN)]
+    assert len(summaries) == len(said)
+    assert not any(TOKEN in summary for summary in summaries)
     assert list(verify(tmp_path / "out", find_sources([str(path)]))) == []
 
 

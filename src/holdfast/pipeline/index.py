@@ -166,10 +166,11 @@ class ScannedIndex:
     """The index of a log that is read for one run: each thing is found when it is asked for."""
 
     def __init__(
-        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0
-    ) -> None:
+        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0,
+        lines_of: int = _LINES_OF_CHARS,
+    ) -> None:  # fmt: skip
         self.costs = Costs(log, readings.counter)
-        self._lines_of = max(_LINES_OF_CHARS, _LINES_PER_TOKEN * target_tokens)
+        self._lines_of = max(lines_of, _LINES_PER_TOKEN * target_tokens)
         self.groups = Groups(log)
         self.anchors = Anchors(log)
         self._log = log

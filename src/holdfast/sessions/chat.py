@@ -23,6 +23,10 @@ from holdfast.transcript import Message, Role, Text, ToolCall, is_ask, texts
 
 T = TypeVar("T")
 
+_GOAL_IS = "The goal of this session, as it was set:"
+_GOAL_CHARS = 8_000
+"""Of a goal in the system prompt; what is longer is cut."""
+
 
 class Chat:
     """One conversation for one thread or task: durable, compacted when due, with memory beside it.
@@ -36,14 +40,15 @@ class Chat:
 
     def __init__(
         self, store: Store, memory: MemoryManager, *, system: str = "", resume: str = "",
-        dialect: str = "openai-chat", hooks: Hooks | None = None, **options: Any,
+        dialect: str = "openai-chat", goal: str = "", hooks: Hooks | None = None, **options: Any,
     ) -> None:  # fmt: skip
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
-        `dialect` is that of a new session; where its system prompt is no message, the host sends
-        `system` beside the messages. `options` are those of `Session`. The memory's own text is
-        rendered into the system prompt at the start, when a session is taken up, and after every
-        compaction, so that it stays the same bytes in between.
+        `dialect` and `goal` are those of a new session; where its system prompt is no message, the
+        host sends `system` beside the messages. `options` are those of `Session`. The goal, byte
+        for byte, and the memory's own text are rendered into the system prompt at the start, when
+        a session is taken up, and after every compaction, so that it stays the same bytes in
+        between.
         """
         self.memory, self._system = memory, system
         self._recalled, self._asked = Recalled(), ""
@@ -59,7 +64,7 @@ class Chat:
         else:
             is_message = system and not dialect_named(dialect).system_key
             first = [_message("system", system, dialect)] if is_message else []
-            new = NewSession(dialect=dialect)
+            new = NewSession(dialect=dialect, goal=goal)
             self.session = Session.create(store, *first, new=new, hooks=ours, **options)
 
     def __enter__(self) -> Chat:
@@ -174,8 +179,10 @@ class Chat:
             self._recalled = self.memory.prefetch(self._asked, self.session.id)
 
     def _render(self, info: SessionInfo) -> str:
-        del info
-        return "\n\n".join(part for part in (self._system, self.memory.system_text()) if part)
+        goal = info.goal if len(info.goal) <= _GOAL_CHARS else f"{info.goal[:_GOAL_CHARS]}…"
+        aim = f"{_GOAL_IS}\n{goal}" if goal else ""
+        parts = (self._system, aim, self.memory.system_text())
+        return "\n\n".join(part for part in parts if part)
 
     def _before(self, info: SessionInfo) -> str:
         said = told(self._host.before_compaction, info)

@@ -447,6 +447,7 @@ class Session:
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
+        self._info = replace(self._info, goal=now.goal)
         self._engine.goal = now.goal
 
     def _load(self) -> None:

@@ -85,7 +85,7 @@ def answered(todo: Plan, asked: Asked, answer: Callable[[Step], Answered]) -> Sa
     """
     asking = begin(todo, now="", summarizer_window=asked.context_length)
     calls = errors = attempt = 0
-    checked = None
+    checked = evidence = None
     while attempt < ATTEMPTS and (request := asking.request) is not None:
         got = answer(Step(Question(request, attempt), asking))
         calls += got.failed + (got.answer is not None)
@@ -95,7 +95,8 @@ def answered(todo: Plan, asked: Asked, answer: Callable[[Step], Answered]) -> Sa
         try:
             told = take(asking, got.answer)
             if told.prose is not None:
-                checked = check(told.prose, evidence_of(todo, name=asked.name))
+                evidence = evidence or evidence_of(todo, name=asked.name)
+                checked = check(told.prose, evidence)
         except SummarizerFailed:
             errors, attempt = errors + 1, attempt + 1
         else:

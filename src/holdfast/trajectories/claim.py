@@ -14,7 +14,7 @@ from holdfast.errors import NotWritable
 from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.files import DRAFT, write_synced
 from holdfast.trajectories.job import Job
-from holdfast.trajectories.work import METRICS, STATE
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 _LOCK = "lock"
 _OURS = ("part-*", "quarantine.jsonl", "report.json", "ratios.png", f"{METRICS}/part-*.jsonl",
          f"{STATE}/part-*", f"{STATE}/{BEFORE}/*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}",
-         f"{STATE}/.*{DRAFT}")  # fmt: skip
+         f"{STATE}/.*{DRAFT}", f"{STATE}/{ANSWERS}/*/.*{DRAFT}")  # fmt: skip
 _DRAFTS = tuple(pattern for pattern in _OURS if pattern.endswith(DRAFT))
 FORMAT = 1
 

@@ -50,9 +50,9 @@ def estimate_batch(
 ) -> Estimate:
     """Return what a batch with these arguments would ask; nothing is asked and nothing written.
 
-    All that is not done yet is read and folded as it will be, so it takes about as long as a run
-    without a model. A question that must be put again is counted once; so is one answer for each
-    of two records that ask the same. Raises what the run would raise of its folder.
+    All that is not done yet is read and folded as it will be, which takes about twice the time of
+    a run without a model. A question that must be put again is counted once, and one that two
+    records share twice. Raises what the run would raise of its folder.
     """
     manifest_for(folder, job, resume=resume)
     shards = cut(read_entries(sources), most_records=job.shard_records, most_bytes=job.shard_bytes)

@@ -18,7 +18,7 @@ from holdfast.transcript import Message, whole
 _POLICY = Policy()
 _BUDGET = budget_for(_POLICY, 200_000)
 _RULES = WireRules("trajectory", check=lambda _: ())
-"""What a plan must have and neither a question nor a check looks at."""
+"""What a plan must have and neither a question nor a check looks at, as the index."""
 
 
 def planned(
@@ -32,5 +32,5 @@ def planned(
         counter=counter, redact=redact,
     )  # fmt: skip
     partition = Partition(region.start, region.stop, (), 0)
-    choice = Choice(partition, {}, {}, {}, summary_tokens, region.tokens, 0, {})
-    return Plan(work, choice, told.ledger, told.ledger, region.tokens)
+    choice = Choice(partition, {}, {}, {}, summary_tokens, 0, 0, {})
+    return Plan(work, choice, told.ledger, told.ledger, 0)

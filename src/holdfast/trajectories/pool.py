@@ -167,9 +167,9 @@ class _Worker(Generic[R]):
 
     def end(self) -> None:
         """End the process, and wait until it is gone."""
+        self._process.kill()  # first: nothing waits any more to be read by it
         with self._closing:
             self.pipe.close()
-        self._process.kill()
         self._process.join()
 
 

@@ -23,7 +23,12 @@ from holdfast.cli.trajectories.models import (
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.job import Format, Job
-from holdfast.trajectories.policy import LEAST_SUMMARY_TOKENS, Artifacts, TrajectoryPolicy
+from holdfast.trajectories.policy import (
+    LEAST_SUMMARY_TOKENS,
+    Artifacts,
+    Counted,
+    TrajectoryPolicy,
+)
 from holdfast.trajectories.sources import find_sources
 
 _NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --summaries ledger"
@@ -48,6 +53,9 @@ _NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --s
 @click.option("--exclude-compacted", is_flag=True,
               help="Leave records out that hold generated text or would get some.")  # fmt: skip
 @tokenizer_option
+@click.option("--count", type=click.Choice(get_args(Counted)), default="kept", show_default=True,
+              help="Which turns are counted: those that stay, and what was folded is estimated at "
+              "their rate; or all of them. The records are the same.")  # fmt: skip
 @model_options
 @click.option("--format", "form", type=click.Choice(get_args(Format)), default="jsonl",
               show_default=True, help="How records are written.")  # fmt: skip
@@ -86,7 +94,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             target_tokens=options["target_tokens"],
             summary_tokens=options["summary_tokens"] or short,
             keep_last=options["keep_last"], notice=not options["no_notice"],
-            artifacts=_artifacts(options),
+            artifacts=_artifacts(options), count=options["count"],
         ),
         tokenizer=options["tokenizer"], summaries=summaries, summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
