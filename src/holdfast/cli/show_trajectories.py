@@ -65,7 +65,13 @@ def show_batch(folder: Path, done: Outcome) -> None:
         table.add_row(outcome, f"{count:,}")
     for name, count in (("still over the target", total.still_over_limit),
                         ("quarantined", total.quarantined),
-                        ("generated turns taken out", total.stripped)):  # fmt: skip
+                        ("generated turns taken out", total.stripped),
+                        ("calls of a model", total.summary_calls),
+                        ("of them in vain", total.errors),
+                        ("sentences verified", total.verified),
+                        ("sentences marked as not verified", total.unverified),
+                        ("sentences dropped", total.dropped),
+                        ("facts patched in", total.patched)):  # fmt: skip
         if count:
             table.add_row(name, f"{count:,}")
     table.add_row("turns", f"{total.turns_before:,} → {total.turns_after:,}")

@@ -124,9 +124,24 @@ class Session:
         if not system or not shown or self._hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
-        if first.get("role") not in ("system", "developer"):
-            return shown
-        return [{**first, "content": system}, *shown[1:]]
+        if first.get("role") in ("system", "developer"):
+            return [{**first, "content": system}, *shown[1:]]
+        # elsewhere the host puts it into its field of the request
+        return [{"role": "system", "content": system}, *shown] if self._is_chat else shown
+
+    @property
+    def _is_chat(self) -> bool:
+        return self._info.dialect == "openai-chat"
+
+    def render_system(self) -> None:
+        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
+
+        Done at the start and after every compaction; a host does it where it takes up a session.
+        """
+        text = told(self._hooks.system, self._info)
+        if isinstance(text, str) and text != self.system:
+            frame = dump({**self._frame(), "system": text})
+            self._info = self._store.change(self.id, frame=frame)
 
     def _seen(self) -> Mended:
         shown = self._engine.messages
@@ -276,7 +291,7 @@ class Session:
                 self._save()
             return report
         report = replace(report, persistence=self._persistence)
-        self._render_system()
+        self.render_system()
         if self.id != was.id:
             self._switched(was.id, "compression")
         shown = kept_positions(self._engine.view)
@@ -307,7 +322,7 @@ class Session:
         with self._unsettled():
             self._info = self._store.undo(self.id, expect=self._info.view)
             self._load()
-        self._render_system()
+        self.render_system()
         return True
 
     # Requests
@@ -432,6 +447,7 @@ class Session:
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
+        self._info = replace(self._info, goal=now.goal)
         self._engine.goal = now.goal
 
     def _load(self) -> None:
@@ -453,13 +469,7 @@ class Session:
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:
-            self._render_system()
-
-    def _render_system(self) -> None:
-        text = told(self._hooks.system, self._info)
-        if isinstance(text, str) and text and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
+            self.render_system()
 
     def _frame(self) -> dict[str, Any]:
         return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}

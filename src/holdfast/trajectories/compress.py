@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
@@ -37,11 +37,21 @@ class Means(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """What a writer gave: "" where it failed, how often a model was asked, how often in vain."""
+    """What a writer gave: "" where it failed; the counts are those of `Metrics`."""
 
     text: str
-    calls: int = 0
+    summary_calls: int = 0
     errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return everything but the text."""
+        found = asdict(self)
+        del found["text"]
+        return found
 
 
 Write: TypeAlias = Callable[[Sequence[Message], Region, int], Written]
@@ -120,14 +130,13 @@ def _folded(
     head, tail = noted.messages[: region.start], noted.messages[region.stop :]
     made = with_messages(noted, (*head, summary, *tail))
     after = target - room + region.kept_tokens + turn_tokens(summary, dialect, counter)
-    calls = {"summary_calls": written.calls, "errors": written.errors}
     if not costs.exceed(after):
-        return given, replace(_unfolded(costs), **calls)
+        return given, replace(_unfolded(costs), **written.counts())
     return made, Metrics(
         outcome="compressed", turns_before=turns, turns_after=len(made.messages),
         tokens_before=costs.whole(), tokens_after=after,
         before_is_estimate=not costs.all_counted, region=(region.start, region.stop),
-        still_over_limit=after > target, **calls,
+        still_over_limit=after > target, **written.counts(),
     )  # fmt: skip
 
 
@@ -168,7 +177,7 @@ def _notice_tokens(
 def _written(messages: Sequence[Message], region: Region, means: Means, budget: int) -> Written:
     """Return the text of the summary turn: a model's where there is one and it did not fail."""
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
-    asked = Written("") if means.write is None else means.write(messages, region, room)
+    asked = Written(text="") if means.write is None else means.write(messages, region, room)
     if asked.text:
         return asked
     summary = region_summary(messages, region, means.counter, means.redact, room)

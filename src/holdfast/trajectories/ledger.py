@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.phrases import phrases_for
@@ -27,16 +28,37 @@ older only what was asked, done, and went wrong. More is slower, and finds more 
 and less that is used next (`python bench/trajectories.py --quality --limit 12`)."""
 
 
-def region_summary(
-    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
-) -> Summary:
-    """Return what the folded turns said and did, for a summary of about `tokens`.
+class Told(Struct, frozen=True):
+    """What the folded turns said and did, before it is cut to its room."""
 
-    Summaries of an earlier run among them are carried over. Entries name no sources: the turns
-    that they come from are in no record any more.
+    ledger: Ledger
+    around: Around
+    index: ScannedIndex
+    carried: Summary | None
+    """Summaries of an earlier run among the turns."""
+
+    @property
+    def summary(self) -> Summary:
+        """All of it as one summary, what was carried over included; entries name their sources."""
+        made = summarise(self.ledger, self.around)
+        return made if self.carried is None else merged(self.carried, made)
+
+
+def region_told(
+    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
+) -> Told:
+    """Return the facts of the folded turns, for a summary of about `tokens`; the index is of all
+    turns, as a model is asked about the whole record.
     """
-    folded = messages[region.start : region.stop]
     readings = Readings(counter, _READ, redact, references=False)
+    index = ScannedIndex(messages, whole(len(messages)), readings)
+    return replace(_told(messages, region, readings, tokens), index=index)
+
+
+def _told(messages: Sequence[Message], region: Region, readings: Readings, tokens: int) -> Told:
+    """Return the same with an index of the folded turns alone, which is soon made."""
+    counter, redact = readings.counter, readings.redact
+    folded = messages[region.start : region.stop]
     index = ScannedIndex(
         folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
     )
@@ -48,10 +70,20 @@ def region_summary(
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
     )
-    made = summarise(ledger, around)
     carried = [redact(one) for one in carried_in(folded)]
-    older = rehydrated(CompactionState(), carried).carried
-    return without_sources(made if older is None else merged(older, made))
+    return Told(ledger, around, index, rehydrated(CompactionState(), carried).carried)
+
+
+def region_summary(
+    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
+) -> Summary:
+    """Return what the folded turns said and did, for a summary of about `tokens`.
+
+    Summaries of an earlier run among them are carried over. Entries name no sources: the turns
+    that they come from are in no record any more.
+    """
+    readings = Readings(counter, _READ, redact, references=False)
+    return without_sources(_told(messages, region, readings, tokens).summary)
 
 
 def without_sources(summary: Summary) -> Summary:

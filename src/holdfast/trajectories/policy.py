@@ -68,9 +68,17 @@ class Metrics(Struct, frozen=True, kw_only=True):
     """The turns that were folded: the first, and the one after the last."""
     still_over_limit: bool = False
     summary_calls: int = 0
-    """How often a model was asked."""
+    """How often a model was asked for its summary, in this run or in one before."""
     errors: int = 0
-    """How often it failed; the ledger's summary then stands there."""
+    """How many of these calls gave nothing of use."""
+    verified: int = 0
+    """Sentences of the model whose names were all in the turns."""
+    unverified: int = 0
+    """Sentences that stand with a mark behind them."""
+    patched: int = 0
+    """Facts that the model left out and the ledger put in."""
+    dropped: int = 0
+    """Sentences of the model that were taken out."""
     stripped: int = 0
     """Generated turns that were taken out."""
 

@@ -30,6 +30,10 @@ class Tally(Struct, frozen=True, kw_only=True):
     tokens_after: int = 0
     summary_calls: int = 0
     errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
     stripped: int = 0
     ratios: list[int] = field(default_factory=lambda: [0] * BINS)
     """How many compressed records came out in each twentieth of their size."""
@@ -60,7 +64,9 @@ def _single(one: Metrics) -> Tally:
         before_estimated=int(one.before_is_estimate),
         turns_before=one.turns_before, turns_after=one.turns_after,
         tokens_before=one.tokens_before, tokens_after=one.tokens_after,
-        summary_calls=one.summary_calls, errors=one.errors, stripped=one.stripped, ratios=ratios,
+        summary_calls=one.summary_calls, errors=one.errors, verified=one.verified,
+        unverified=one.unverified, patched=one.patched, dropped=one.dropped,
+        stripped=one.stripped, ratios=ratios,
     )  # fmt: skip
 
 
@@ -71,7 +77,7 @@ def added(one: Tally, other: Tally) -> Tally:
         outcomes[outcome] = outcomes.get(outcome, 0) + count
     names = ("records", "written", "quarantined", "still_over_limit", "before_estimated",
              "turns_before", "turns_after", "tokens_before", "tokens_after", "summary_calls",
-             "errors", "stripped")  # fmt: skip
+             "errors", "verified", "unverified", "patched", "dropped", "stripped")  # fmt: skip
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     ratios = [mine + theirs for mine, theirs in zip(one.ratios, other.ratios, strict=True)]
     return Tally(
