@@ -3,8 +3,8 @@
 
     python bench/peer_hermes_trajectories.py RECORDS.jsonl --counter NAME --target N --rounds N
 
-Its tokenizer is replaced by the counter that both sides use, its model by a fixed text. The answer
-is one line of JSON.
+Its tokenizer is replaced by the counter that both sides use, or by the tokenizer file, which it
+calls as it always does; its model by a fixed text. The answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("records", type=Path)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate")
+    parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--target", type=int, default=16_384)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
@@ -36,31 +37,38 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HERMES_HOME"] = home
         logging.disable(logging.CRITICAL)
-        compressor = _compressor(options.counter, options.target)
+        compressor = _compressor(_tokenizer(options), options.target)
 
         def work(line: bytes) -> tuple[bytes, bool]:
             made, metrics = compressor.process_entry(json.loads(line))
             return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
 
         lines = options.records.read_bytes().splitlines()
-        print(json.dumps(best_of(lines, work, options.rounds)))
+        print(json.dumps(best_of(lines, lambda: work, options.rounds)))
     return 0
 
 
-def _compressor(name: str, target: int) -> Any:
-    """Return a compressor without its constructor, which wants a hub and a key."""
-    module: Any = importlib.import_module("trajectory_compressor")
-    count = counter(name)
+def _tokenizer(options: argparse.Namespace) -> Any:
+    """Return what has the `encode` that the compressor calls."""
+    if options.counter == "tokenizers":
+        return importlib.import_module("tokenizers").Tokenizer.from_file(str(options.tokenizer))
+    count = counter(options.counter)
 
     class Tokenizer:
         def encode(self, text: str) -> range:
             return range(count(text))
 
+    return Tokenizer()
+
+
+def _compressor(tokenizer: Any, target: int) -> Any:
+    """Return a compressor without its constructor, which wants a hub and a key."""
+    module: Any = importlib.import_module("trajectory_compressor")
     made = object.__new__(module.TrajectoryCompressor)
     made.config = module.CompressionConfig(target_max_tokens=target, metrics_per_trajectory=False)
     made.aggregate_metrics = module.AggregateMetrics()
     made.logger = logging.getLogger("peer")
-    made.tokenizer = Tokenizer()
+    made.tokenizer = tokenizer
     made._generate_summary = lambda content, metrics: SUMMARY
     return made
 

@@ -2,17 +2,21 @@
 
     python bench/trajectories.py                     records a second, line to line, both sides
     python bench/trajectories.py --limit 20          fewer records of each family
+    python bench/trajectories.py --counters o200k    with some of the counters
     python bench/trajectories.py --no-peer           without the peer
     python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
     python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
+    python bench/trajectories.py --ray 4000          the same batch by processes and by Ray
     python bench/trajectories.py --quality           what survives at a target, beside keep-tail
     python bench/trajectories.py --json FILE         the figures as JSON too
 
 Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
 compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both count
-with the same counter: our estimate, and o200k_base by bpe-openai. The peer's summary is a fixed
-text in the place of its model's; ours is the ledger's, so ours does more; `fixed` is ours with the
-same fixed text. Aim: 5 times the trajectories a second.
+with the same counter: our estimate, o200k_base by bpe-openai, and a tokenizer.json by tokenizers,
+which is what the peer has in earnest: byte-level BPE with 32,000 entries, trained on every other
+record. The peer's summary is a fixed text in the place of its model's; ours is the ledger's, so
+ours does more; `fixed` is ours with the same fixed text. Ours remembers the counts of texts that
+recur within a round, as in a batch. Aim: 5 times the trajectories a second.
 """
 
 from __future__ import annotations
@@ -34,11 +38,11 @@ BENCH = Path(__file__).resolve().parent
 SOURCE = BENCH.parent / "src"
 DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
 PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
-REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1")
+REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "tokenizers>=0.21")
 FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
             "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
 TARGETS = (4_096, 16_384, 32_768)
-COUNTERS = ("estimate", "o200k")
+COUNTERS = ("estimate", "o200k", "tokenizers")
 SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
 """What stands in the place of a model's summary."""
 
@@ -56,6 +60,8 @@ def main() -> int:
         folder = Path(scratch)
         if options.batch:
             found: Any = _batch(folder, options.batch)
+        elif options.ray:
+            found = _ray(folder, options.ray)
         elif options.growth:
             found = _growth(folder, options)
         elif options.quality:
@@ -72,12 +78,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=40, help="records of each family")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--counters", nargs="+", choices=COUNTERS, help="only these")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--batch", type=int, default=0, metavar="N")
+    parser.add_argument("--ray", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
+    parser.add_argument("--tokenizer", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--target", type=int, default=16_384, help=argparse.SUPPRESS)
     parser.add_argument("--fixed", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -86,8 +95,12 @@ def _options() -> argparse.Namespace:
 # --- shared with the peer's driver, which runs on another Python ------------------------------
 
 
-def counter(name: str) -> Callable[[str], int]:
+def counter(name: str, tokenizer: Path | None = None) -> Callable[[str], int]:
     """Return the counter that both sides use; the estimate is loaded as a file by itself."""
+    if name == "tokenizers":
+        loaded = importlib.import_module("tokenizers").Tokenizer.from_file(str(tokenizer))
+        many: Any = loaded.encode_batch_fast
+        return lambda text: len(many([text], add_special_tokens=False)[0])
     if name == "estimate":
         where = SOURCE / "holdfast" / "tokens" / "estimate.py"
         spec = importlib.util.spec_from_file_location("estimate", where)
@@ -102,12 +115,19 @@ def counter(name: str) -> Callable[[str], int]:
     )
 
 
-def best_of(lines: list[bytes], work: Callable[[bytes], tuple[bytes, bool]], rounds: int) -> Any:
-    """Return CPU seconds of the best round, and how many records were compressed."""
+def best_of(
+    lines: list[bytes], begun: Callable[[], Callable[[bytes], tuple[bytes, bool]]], rounds: int
+) -> Any:
+    """Return CPU seconds of the best round, and how many records were compressed.
+
+    `begun` gives what works on a line; each round has a new one, which remembers nothing.
+    """
+    warm = begun()
     for line in lines[:3]:
-        work(line)
+        warm(line)
     seconds, compressed = [], 0
     for _ in range(rounds):
+        work = begun()
         start = time.process_time()
         compressed = sum(work(line)[1] for line in lines)
         seconds.append(time.process_time() - start)
@@ -124,24 +144,30 @@ def _ours(options: argparse.Namespace) -> Any:
     from holdfast.dialects.load import dump, load_parsed
     from holdfast.redaction import RedactionPolicy, Redactor
     from holdfast.trajectories.compress import Means, Written, compress_transcript
+    from holdfast.trajectories.counters import Remembering
     from holdfast.trajectories.policy import TrajectoryPolicy
 
     class Counter:
         name = options.counter
         is_estimate = options.counter == "estimate"
-        count = staticmethod(counter(options.counter))
+        count = staticmethod(counter(options.counter, options.tokenizer))
 
     policy = TrajectoryPolicy(target_tokens=options.target)
     fixed = (lambda *_: Written(SUMMARY)) if options.fixed else None
-    means = Means(Counter(), Redactor(RedactionPolicy(personal=False)), fixed)
+    hide = Redactor(RedactionPolicy(personal=False))
 
-    def work(line: bytes) -> tuple[bytes, bool]:
-        given = load_parsed(parse(line))
-        made, metrics = compress_transcript(given, policy, means)
-        out = line if made is given else dump_json(dump(made))
-        return out, metrics.outcome == "compressed"
+    def begun() -> Callable[[bytes], tuple[bytes, bool]]:
+        means = Means(Counter() if Counter.is_estimate else Remembering(Counter()), hide, fixed)
 
-    return best_of(options.worker.read_bytes().splitlines(), work, options.rounds)
+        def work(line: bytes) -> tuple[bytes, bool]:
+            given = load_parsed(parse(line))
+            made, metrics = compress_transcript(given, policy, means)
+            out = line if made is given else dump_json(dump(made))
+            return out, metrics.outcome == "compressed"
+
+        return work
+
+    return best_of(options.worker.read_bytes().splitlines(), begun, options.rounds)
 
 
 def _speed(folder: Path, options: argparse.Namespace) -> Any:
@@ -150,11 +176,13 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     path.write_bytes(b"\n".join(lines))
     print(f"{len(lines)} records, {path.stat().st_size / 1e6:.1f} MB, of {', '.join(FAMILIES)}")
     peer = None if options.no_peer else _peer()
+    tokenizer = _trained(lines[::2], folder / "tokenizer.json")
     print("counter    target compressed   ours/s  fixed/s   peer/s  times  fixed")
     rows: list[Any] = []
-    for name in COUNTERS:
+    for name in options.counters or COUNTERS:
         for target in TARGETS:
-            given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds)]
+            given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds),
+                     "--tokenizer", str(tokenizer)]  # fmt: skip
             line = [sys.executable, __file__, "--worker", str(path), *given]
             ours, fixed = _run(line), _run([*line, "--fixed"])
             theirs = peer and _run([peer, str(BENCH / "peer_hermes_trajectories.py"), str(path),
@@ -169,6 +197,21 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     return rows
 
 
+def _trained(lines: list[bytes], path: Path) -> Path:
+    """Write a tokenizer file that is made from the records themselves: no hub is asked."""
+    tokenizers: Any = importlib.import_module("tokenizers")
+    level: Any = tokenizers.pre_tokenizers.ByteLevel
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = level(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=32_000, initial_alphabet=level.alphabet(), show_progress=False
+    )
+    turns = (turn["value"] for line in lines for turn in json.loads(line)["conversations"])
+    made.train_from_iterator(turns, trainer)
+    made.save(str(path))
+    return path
+
+
 def _peer() -> str | None:
     from holdfast.lab.peers.install import interpreter
     from holdfast.lab.peers.protocol import Failure
@@ -181,7 +224,8 @@ def _peer() -> str | None:
 
 
 def _run(line: list[str]) -> Any:
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    alone = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(line, capture_output=True, text=True, check=True, env=alone)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -229,23 +273,60 @@ def _batch(folder: Path, number: int) -> Any:
           f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
     for records, workers in ((number // 10, 1), (number, 1), (number, 2)):
         path = folder / "in.jsonl.gz"
-        size = 0
-        with gzip.open(path, "wb", 1) as out:
-            for at in range(records):
-                line = lines[at % len(lines)]
-                size += len(line)
-                out.write(line.replace(b'{"conv', b'{"id": %d, "conv' % at, 1) + b"\n")
-        given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o",
-                 str(folder / f"out-{records}-{workers}"), "--target-tokens", "4096",
-                 "--workers", str(workers), "--format", "jsonl.zst"]  # fmt: skip
-        began = time.monotonic()
-        line = [sys.executable, "-c", _MEASURED, *given]
-        done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=True,
-                              capture_output=True, text=True)  # fmt: skip
-        seconds, found = time.monotonic() - began, json.loads(done.stdout.splitlines()[-1])
+        size = _write_records(path, lines, records)
+        out = folder / f"out-{records}-{workers}"
+        seconds, found = _measured(path, out, workers)
         rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
         print(f"{records:9,} {workers:7} {size / 1e6:7.0f} {seconds:8.1f} {records / seconds:9.0f} "
               f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}")  # fmt: skip
+    return rows
+
+
+def _write_records(path: Path, lines: list[bytes], records: int) -> int:
+    size = 0
+    with gzip.open(path, "wb", 1) as out:
+        for at in range(records):
+            line = lines[at % len(lines)]
+            size += len(line)
+            out.write(line.replace(b'{"conv', b'{"id": %d, "conv' % at, 1) + b"\n")
+    return size
+
+
+def _measured(path: Path, out: Path, workers: int, *more: str) -> tuple[float, Any]:
+    """Run a batch; return its seconds, CPU time and memory."""
+    given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o", str(out),
+             "--target-tokens", "4096", "--workers", str(workers), "--format", "jsonl.zst",
+             *more]  # fmt: skip
+    began = time.monotonic()
+    line = [sys.executable, "-c", _MEASURED, *given]
+    done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=True,
+                          capture_output=True, text=True)  # fmt: skip
+    return time.monotonic() - began, json.loads(done.stdout.splitlines()[-1])
+
+
+def _ray(folder: Path, number: int) -> Any:
+    """Run one batch by processes and by Ray, with one and two workers, and a batch of one record:
+    that is what starting and ending costs.
+    """
+    lines = [line for line in sharegpt_lines(300) if len(line) < 60_000]
+    rows: list[Any] = []
+    print(f"{'records':>9} {'engine':>10} {'workers':>7} {'seconds':>8} {'CPU s':>7} "
+          f"{'MB of all processes':>20} {'processes':>9}")  # fmt: skip
+    for records in (1, number):
+        path = folder / f"in-{records}.jsonl.gz"
+        _write_records(path, lines, records)
+        outputs: list[dict[str, bytes]] = []
+        for engine in ("processes", "ray"):
+            for workers in (1, 2):
+                out = folder / f"{engine}-{records}-{workers}"
+                more = ("--engine", engine, "--shard-records", "100")
+                seconds, found = _measured(path, out, workers, *more)
+                outputs.append({one.name: one.read_bytes() for one in out.glob("part-*")})
+                rows.append({"records": records, "engine": engine, "workers": workers,
+                             "seconds": seconds, **found})  # fmt: skip
+                print(f"{records:9,} {engine:>10} {workers:7} {seconds:8.1f} {found['cpu']:7.1f} "
+                      f"{found['together_mb']:20.0f} {found['processes']:9}")  # fmt: skip
+        assert all(one == outputs[0] for one in outputs), "the bytes differ"
     return rows
 
 
@@ -253,23 +334,28 @@ _MEASURED = """
 import json, os, subprocess, sys, time
 from pathlib import Path
 running = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
-peaks, spent = {}, {}
+peaks, spent, together = {}, {}, 0
 def below(pid):
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         yield int(child)
         yield from below(child)
 while running.poll() is None:
     try:
+        shares = 0
         for pid in (running.pid, *below(running.pid)):
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             peaks[pid] = next(int(one.split()[1]) for one in lines if "VmHWM" in one) / 1024
             ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
             spent[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            shares += next(int(one.split()[1]) for one in lines if one.startswith("Pss:")) / 1024
+        together = max(together, shares)
     except (OSError, StopIteration):
         pass
     time.sleep(0.2)
 assert running.returncode == 0
-print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values())}))
+print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values()),
+                  "together_mb": together, "processes": len(peaks)}))
 """
 
 

@@ -185,6 +185,36 @@ def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], k
     assert len(good.told) == 2
 
 
+@pytest.mark.parametrize("kind", ["hangs", "dies", "garbage"])
+def test_what_a_provider_says_that_it_does_is_asked_aside(
+    hang: Callable[[], Any], kind: str
+) -> None:
+    """Once, when the manager is made; where there is no answer, its methods tell."""
+    acts: dict[str, Callable[[], Any]] = {"hangs": hang, "dies": die, "garbage": lambda: "yes"}
+
+    class Evil(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise RuntimeError
+
+    class Unsure(MemoryProvider):
+        name = "unsure"
+
+        def does(self, method: str) -> bool:
+            return acts[kind]()
+
+        def prefetch(self, query: str, session_id: str) -> str:
+            return Evil("found")
+
+    with MemoryManager(Plain(), Unsure(), limits=QUICK) as manager:
+        assert manager.sync("a", "b") != []
+        begun = time.monotonic()
+        assert "found" in manager.prefetch("x").text
+        manager.session_switched(Switch(session_id="s"))
+        assert time.monotonic() - begun < 20
+
+
 def test_a_late_system_text_stands_in_as_it_was(hang: Callable[[], Any]) -> None:
     """The bytes of a prompt do not change because a provider is slow."""
     answers = iter(["first words"])
@@ -296,6 +326,8 @@ def test_tools_may_not_shadow_those_of_the_host() -> None:
     assert manager.refused_tools == ("note",)
     assert MemoryManager(Plain(), reserved_tools=["note"]).tools() == []
     assert "no memory tool" in manager.call("shell", {})
+    garbage: Any = '{"x": 1}'
+    assert "are no object" in manager.call("note", garbage)
     with pytest.raises(InvalidSetting):
         MemoryManager(Plain(), Plain())
 
@@ -314,6 +346,51 @@ def test_what_is_remembered_is_the_users_own_and_without_secrets() -> None:
     assert turn.user.startswith("use ")
     assert key not in turn.user
     assert turn.agent == "done now"
+
+
+def test_a_long_paste_costs_the_turn_little() -> None:
+    """What is asked is the beginning, without secrets; the rest is made ready in the background."""
+    gate, asked = threading.Event(), list[str]()
+
+    class Waiting(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    def redact(text: str) -> str:
+        assert len(text) < 20_000 or gate.wait(60)
+        return text.replace("hush-hush", "…")
+
+    plain = Waiting()
+    manager = MemoryManager(plain, redact=redact)
+    paste = "x" * 7_996 + "hush-hush" + "y" * 5_000_000
+    manager.turn_started(paste)
+    manager.prefetch(paste)
+    manager.warm(paste)
+    (ticket,) = manager.sync(paste, paste)
+    assert ticket.state == "waiting"
+    assert [len(one) for one in asked[:1]] == [8_000]
+    assert "hush" not in asked[0]
+    gate.set()
+    assert manager.close() == {}
+    (turn,) = plain.told
+    assert len(turn.agent) == len(turn.user) == len(paste) - 8
+
+
+def test_nobody_is_asked_where_the_user_said_nothing() -> None:
+    """A bare command has no words of the user."""
+    asked: list[str] = []
+
+    class Asked(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    with MemoryManager(Asked()) as manager:
+        assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
+        manager.warm(" ")
+        manager.prefetch("at last")
+    assert asked == ["at last"]
 
 
 def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
@@ -389,3 +466,40 @@ def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_pa
         else:
             assert {f"turn {n}" for n in ran.stdout.split()} <= set(lines)
             assert len(ran.stdout.split()) > 10
+
+
+def test_where_no_thread_can_be_made_the_turn_goes_on(tmp_path: Path) -> None:
+    """Neither the turn nor the end raises; the built-in system text is there all the same."""
+    script = tmp_path / "host.py"
+    script.write_text(textwrap.dedent("""
+        import threading
+        from holdfast.memory.manager import MemoryManager
+        from holdfast.memory.provider import MemoryProvider
+
+        class Known(MemoryProvider):
+            name = "known"
+            def system_text(self):
+                return "known"
+
+        class Other(MemoryProvider):
+            name = "other"
+            def prefetch(self, query, session_id):
+                return "found"
+            def sync(self, turn):
+                pass
+
+        def refuse(*given, **named):
+            raise RuntimeError("can't start new thread")
+
+        threading.Thread.start = refuse  # as Python does it where the system has none left
+        manager = MemoryManager(Known(), Other())
+        assert manager.system_text() == "known"
+        assert manager.prefetch("x").late == ("other",)
+        assert manager.sync("x", "y") == []
+        assert manager.status()["other"]["refused"] == 1
+        print("through")
+    """))  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("through\n", "", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,4 +94,5 @@ def open_memory(
         recall=None if store is None else recall_from(store),
     )
     external = external_memory(chosen, environment=environment)
-    return MemoryManager(files, external, reserved_tools=reserved_tools)
+    templates = [re.compile(chosen.memory_template)] if chosen.memory_template else []
+    return MemoryManager(files, external, reserved_tools=reserved_tools, templates=templates)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import atexit
+import re
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import fenced, without_fenced
+from holdfast.memory.hiding import without_secrets
 from holdfast.memory.lane import Ticket
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 from holdfast.memory.scaffolding import users_words
@@ -24,6 +25,10 @@ from holdfast.redaction import RedactionPolicy, Redactor
 _SURELY = 0.85
 """Of a limit that is waited: waking up takes its time too, and so do the other steps of a turn
 beside a provider that keeps the interpreter busy."""
+
+
+_QUESTION_CHARS = 8_000
+"""Of what the user said, to look for: the turn waits while secrets are taken out of it."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -66,8 +71,13 @@ class MemoryManager:
         reserved_tools: Sequence[str] = (),
         limits: Limits | None = None,
         redact: Redact | None = None,
+        templates: Sequence[re.Pattern[str]] = (),
     ) -> None:
-        """Take the providers; tools that are `reserved_tools` of the host are not offered."""
+        """Take the providers; tools that are `reserved_tools` of the host are not offered.
+
+        `templates` are patterns of texts that the host puts around the user's words, as
+        `users_words` takes them.
+        """
         providers = [builtin] if external is None else [builtin, external]
         if not all(one.name for one in providers) or len({p.name for p in providers}) < len(
             providers
@@ -76,6 +86,7 @@ class MemoryManager:
                 "memory.external", [p.name for p in providers], "names that differ"
             )
         self.limits = limits or Limits()
+        self._templates = tuple(templates)
         self._redact = redact or Redactor(RedactionPolicy(personal=False))
         self._seats = [
             Seat(
@@ -117,13 +128,14 @@ class MemoryManager:
     def prefetch(self, text: str, session_id: str = "") -> Recalled:
         """Return what is known about what the user says now, within the limit.
 
-        Of a provider that is late, what `warm` found for an earlier turn stands in.
+        Of a provider that is late, what `warm` found for an earlier turn stands in. Where the
+        user said nothing, as in a bare command, nobody is asked.
         """
-        query = self._redact(users_words(text))
+        query = self._question(text)
         taken = [
             (seat, seat.ask(lambda seat=seat: seat.provider.prefetch(query, session_id)))
             for seat in self._seats
-            if seat.does("prefetch")
+            if query and seat.does("prefetch")
         ]
         until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
         found: list[tuple[str, str]] = []
@@ -144,9 +156,9 @@ class MemoryManager:
 
     def warm(self, text: str, session_id: str = "") -> None:
         """Let providers look ahead, for the next turn; nobody waits."""
-        query = self._redact(users_words(text))
+        query = self._question(text)
         for seat in self._seats:
-            if seat.does("prefetch"):
+            if query and seat.does("prefetch"):
                 seat.warm(lambda seat=seat: seat.provider.prefetch(query, session_id))
 
     # What providers are told, in order, in the background
@@ -154,8 +166,8 @@ class MemoryManager:
     def turn_started(self, text: str) -> None:
         """Tell that a turn begins."""
         self._turn += 1
-        number, said = self._turn, self._redact(users_words(text))
-        self._tell("turn_started", lambda provider: provider.turn_started(number, said))
+        number = self._turn
+        self._tell("turn_started", lambda provider: provider.turn_started(number, self._said(text)))
 
     def sync(self, user: str, agent: str, session_id: str = "") -> list[Ticket[None]]:
         """Hand over a turn; return a ticket of each provider that took it.
@@ -163,12 +175,15 @@ class MemoryManager:
         A ticket that is done is durable. A provider without one had too many waiting: the turn
         is lost to it, and counted in `status`.
         """
-        turn = Turn(
-            session_id=session_id, number=self._turn,
-            user=self._redact(users_words(without_fenced(user))),
-            agent=self._redact(without_fenced(agent)),
-        )  # fmt: skip
-        return self._tell("sync", lambda provider: provider.sync(turn))
+        number = self._turn
+
+        def turn() -> Turn:  # made in the background: a long paste takes its time
+            return Turn(
+                session_id=session_id, number=number, user=self._said(without_fenced(user)),
+                agent=self._redact(without_fenced(agent)),
+            )  # fmt: skip
+
+        return self._tell("sync", lambda provider: provider.sync(turn()))
 
     def session_switched(self, switch: Switch) -> None:
         """Tell that the conversation goes on under another id, or anew."""
@@ -181,7 +196,9 @@ class MemoryManager:
         kept = list(messages)
         self._tell(
             "session_ended",
-            lambda provider: provider.session_ended(session_id, self._clean(kept)),
+            lambda provider: provider.session_ended(
+                session_id, without_secrets(kept, self._redact)
+            ),
         )
 
     def before_compaction(self, messages: Sequence[Any]) -> str:
@@ -207,6 +224,8 @@ class MemoryManager:
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
             return f"no memory tool {name!r}; there are: {known}"
+        if not isinstance(cast("object", arguments), Mapping):
+            return f"the arguments of {name} are no object; give one, not its text"
         seat, _ = self._tools[name]
         ticket = seat.ask(lambda: seat.provider.call(name, arguments))
         until = time.monotonic() + self.limits.tool_seconds
@@ -242,16 +261,20 @@ class MemoryManager:
         undone = {seat.provider.name: seat.close(until) for seat in self._seats}
         return {name: calls for name, calls in undone.items() if calls}
 
+    def _said(self, text: str) -> str:
+        return self._redact(users_words(text, self._templates))
+
+    def _question(self, text: str) -> str:
+        """Return the beginning of what the user said, in which a secret is never cut in two."""
+        words = users_words(text, self._templates)
+        return self._redact(words[: 2 * _QUESTION_CHARS])[:_QUESTION_CHARS].strip()
+
     def _tell(self, method: str, call: Callable[[MemoryProvider], None]) -> list[Ticket[None]]:
         tickets = [seat.tell(call) for seat in self._seats if seat.does(method)]
         return [ticket for ticket in tickets if ticket is not None]
 
     def _taken(self, seat: Seat, messages: list[Any]) -> str:
-        return seat.provider.before_compaction(self._clean(messages))
-
-    def _clean(self, messages: list[Any]) -> list[Any]:
-        """Return messages without secrets; what a redactor does to JSON is JSON."""
-        return list(parse(self._redact(dump_text(messages)).encode()))
+        return seat.provider.before_compaction(without_secrets(messages, self._redact))
 
 
 def _close_at_exit(manager: MemoryManager) -> None:

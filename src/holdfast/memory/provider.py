@@ -40,7 +40,10 @@ class MemoryProvider:
     """Short and unique: `files`, `mem0`."""
 
     def does(self, method: str) -> bool:
-        """Return whether it does anything there; where it does not, nobody calls or waits."""
+        """Return whether it does anything there; where it does not, nobody calls or waits.
+
+        Asked once, when the manager is made; of the built-in provider at every turn.
+        """
         return getattr(type(self), method) is not getattr(MemoryProvider, method)
 
     def system_text(self) -> str:

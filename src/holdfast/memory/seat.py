@@ -15,6 +15,10 @@ T = TypeVar("T")
 
 _ASKED = 4
 """Questions that may wait for a provider; where it hangs, the next one is late at once."""
+METHODS = (
+    "system_text", "prefetch", "sync", "turn_started", "session_ended", "session_switched",
+    "before_compaction",
+)  # fmt: skip
 _CUT = "\n[… {} more characters were left out]"
 
 
@@ -43,11 +47,17 @@ class Seat:
         self._most_chars = most_chars
         self._builtin = builtin
         self._system_text = ""
+        self._done: frozenset[str] = frozenset()
         self._warm: Ticket[Any] | None = None
 
     def does(self, method: str) -> bool:
-        """Return whether the provider does anything there: no thread is made for nothing."""
-        return self.attempt(lambda: self.provider.does(method)) is True
+        """Return whether the provider does anything there: no thread is made for nothing.
+
+        One that is not built in is asked once, when it says its tools: not in the turn.
+        """
+        if self._builtin:
+            return self.attempt(lambda: self.provider.does(method)) is True
+        return method in self._done
 
     # Asked, and waited for
 
@@ -88,8 +98,14 @@ class Seat:
 
     def tools(self, until: float) -> list[Mapping[str, Any]]:
         """Return the tools that have a name; none where it is late or fails."""
+        if not self._builtin:
+            done = self._aside(self._methods, until)
+            self._done = _methods_of(self.provider) if done is None else done
         said = self._aside(lambda: list(self.provider.tools()), until)
         return [one for one in said or () if _is_tool(one)]
+
+    def _methods(self) -> frozenset[str]:
+        return frozenset(method for method in METHODS if self.provider.does(method))
 
     # Told, in the background
 
@@ -103,9 +119,9 @@ class Seat:
     def close(self, until: float) -> int:
         """Finish what was handed over, and the provider; return how many calls are not over."""
         undone = self.told.close(max(until - monotonic(), 0))
-        self._asked.close(0)
         if not undone:
             self._aside(self.provider.close, until)
+        self._asked.close(0)
         return undone
 
     def end(self) -> None:
@@ -142,6 +158,8 @@ class Seat:
             return self.attempt(call)
         once = Lane(f"holdfast-memory-{self.provider.name}-once", 1)
         ticket = once.take(call)
+        if ticket is None and self._asked.has_thread:  # some Pythons make none while they end
+            ticket = self._asked.take(call)
         once.end()
         if ticket is None or not ticket.wait(max(until - monotonic(), 0)):
             self.standing.late += 1
@@ -152,6 +170,7 @@ class Seat:
         if not isinstance(said, str):
             self._failed(TypeError())
             return None
+        said = str.__str__(said)  # of a subclass the text alone, none of its methods
         most = self._most_chars
         if whole or len(said) <= most:
             return said
@@ -181,6 +200,11 @@ def offered(
             else:
                 found[name] = (seat, schema)
     return found, tuple(refused)
+
+
+def _methods_of(provider: MemoryProvider) -> frozenset[str]:
+    """Return what a provider overwrites, without asking it."""
+    return frozenset(method for method in METHODS if MemoryProvider.does(provider, method))
 
 
 def _is_tool(schema: object) -> bool:

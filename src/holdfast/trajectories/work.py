@@ -7,22 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import zstandard
 from msgspec import Struct, to_builtins
 
 from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
-from holdfast.errors import HoldfastError, SummarizerFailed
+from holdfast.errors import BatchStopped, HoldfastError
+from holdfast.trajectories.before import Finished, finished_before, id_of, keep_before
 from holdfast.trajectories.compress import Means, compress_transcript
-from holdfast.trajectories.files import write_synced
+from holdfast.trajectories.files import DRAFT, METRICS, STATE, write_synced
 from holdfast.trajectories.job import Format, Job
+from holdfast.trajectories.lanes import Lanes
 from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry
 from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.tally import Tally, tally_of
 
-STATE, METRICS, ANSWERS = ".holdfast", "metrics", "answers"
+ANSWERS = "answers"
+READ = f".read{DRAFT}"
+"""In the state folder: how many bytes are read, where another process than the parent reads."""
 _SHOWN_CHARS = 100_000
 """So much of a quarantined record stands in the quarantine file."""
 
@@ -50,38 +55,36 @@ class Done(Struct, frozen=True):
 
 
 def do_shard(
-    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell
-) -> Done:
+    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell,
+    lanes: Lanes | None = None,
+) -> Done:  # fmt: skip
     """Write the files of a shard, the one that says that it is done last.
 
     `poison` are records that killed a process, with what is known of it: they are not looked at.
-    Raises `NotWritable` where the disk refuses and `SummarizerFailed` where nobody can be asked:
-    the shard is then as good as not begun.
+    With `lanes` records wait for a model side by side. Raises `NotWritable` where the disk
+    refuses and `BatchStopped` where nobody can be asked: the shard is then as good as not begun.
     """
     lines: list[bytes] = []
     measured: list[bytes] = []
     metrics: list[Metrics] = []
     refused: list[Quarantined] = []
-    for at, entry in enumerate(shard.entries):
-        tell(at)
-        try:
-            reason = entry.problem or poison.get(at, "")
-            made = None if reason else _compressed(entry, job, means)
-        except SummarizerFailed:
-            raise  # no other record would fare better
-        except HoldfastError as error:
-            made, reason = None, str(error)
-        # the boundary of a record: whatever it brings to light, the others go on
-        except Exception as error:  # noqa: BLE001
-            made, reason = None, f"unexpected {type(error).__name__}; this is a bug of Holdfast"
-        if made is None:
-            refused.append(_quarantined(entry, reason))
-            continue
-        line, found = made
-        metrics.append(found)
-        measured.append(dump_json(_row(entry, found)))
-        if found.outcome != "excluded":
-            lines.append(line)
+    count = len(shard.entries)
+    with finished_before(folder, job.format) as before:
+
+        def looked_at(at: int) -> tuple[bytes, Metrics] | Quarantined:
+            tell(at)
+            return _looked_at(shard.entries[at], job, means, poison.get(at, ""), before)
+
+        found = map(looked_at, range(count)) if lanes is None else lanes.in_order(looked_at, count)
+        for entry, made in zip(shard.entries, found, strict=True):
+            if isinstance(made, Quarantined):
+                refused.append(made)
+                continue
+            line, figures = made
+            metrics.append(figures)
+            measured.append(dump_json(_row(entry, figures)))
+            if figures.outcome != "excluded":
+                lines.append(line)
     done = Done(shard.number, shard.digest, tally_of(metrics, len(refused)))
     _write(folder / f"{shard.name}.{job.format}", lines, job.format)
     _write(folder / METRICS / f"{shard.name}.jsonl", measured)
@@ -96,6 +99,56 @@ def done_path(folder: Path, shard: Shard) -> Path:
     return folder / STATE / f"{shard.name}.json"
 
 
+def read_done(path: Path) -> Done | None:
+    """Return what a file says that a shard is done; None where it does not."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Done)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def finished(folder: Path, shard: Shard) -> Done | None:
+    """Return the shard as an earlier run left it; None where it did not, or of other input."""
+    found = read_done(done_path(folder, shard))
+    return found if found is not None and found.digest == shard.digest else None
+
+
+class Keeper:
+    """Makes room for shards that are done anew, and keeps what an earlier run made, once."""
+
+    def __init__(self, folder: Path, form: Format) -> None:
+        self._folder = folder
+        self._form: Format = form
+        self._kept = False
+
+    def make_room(self, shard: Shard) -> None:
+        """Take the mark of a shard away; where it is of other input, its records stay findable."""
+        mark = done_path(self._folder, shard)
+        if not self._kept and mark.exists():
+            keep_before(self._folder, self._form)
+            self._kept = True
+        mark.unlink(missing_ok=True)
+
+
+def _looked_at(
+    entry: Entry, job: Job, means: Means, poison: str, before: Finished | None
+) -> tuple[bytes, Metrics] | Quarantined:
+    """Return a record as it is written and what was done; or why it is not."""
+    reason = entry.problem or poison
+    if reason:
+        return _quarantined(entry, reason)
+    try:
+        return (before and before.find(entry.data)) or _compressed(entry, job, means)
+    except BatchStopped:
+        raise  # no other record would fare better
+    except HoldfastError as error:
+        return _quarantined(entry, str(error))
+    # the boundary of a record: whatever it brings to light, the others go on
+    except Exception as error:  # noqa: BLE001
+        what = f"unexpected {type(error).__name__}; this is a bug of Holdfast"
+        return _quarantined(entry, what)
+
+
 def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
     """Return a record as a line, its own bytes where nothing changed, and what was done."""
     transcript = load_parsed(parse(entry.data))
@@ -105,7 +158,8 @@ def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
 
 def _row(entry: Entry, metrics: Metrics) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(metrics)
-    return {"source": entry.source, "line": entry.line, **found, "ratio": round(metrics.ratio, 4)}
+    where = {"source": entry.source, "line": entry.line, "id": id_of(entry.data)}
+    return {**where, **found, "ratio": round(metrics.ratio, 4)}
 
 
 def _quarantined(entry: Entry, reason: str) -> Quarantined:

@@ -8,16 +8,30 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from holdfast.cli import say
 from holdfast.cli.inputs import json_option
+from holdfast.cli.trajectories.models import (
+    agreed,
+    limits_of,
+    model_options,
+    priced_of,
+    spent_sentence,
+    summaries_of,
+)
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.job import Format, Job
-from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
+from holdfast.trajectories.policy import (
+    LEAST_SUMMARY_TOKENS,
+    Artifacts,
+    Counted,
+    TrajectoryPolicy,
+)
 from holdfast.trajectories.sources import find_sources
 
-_NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
+_NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --summaries ledger"
 
 
 @click.command()
@@ -27,8 +41,9 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
               )  # fmt: skip
 @click.option("--target-tokens", type=click.IntRange(min=1), required=True, metavar="N",
               help="What a record may cost.")  # fmt: skip
-@click.option("--summary-tokens", type=click.IntRange(min=120), default=750, show_default=True,
-              metavar="N", help="What the summary of the folded turns may cost.")  # fmt: skip
+@click.option("--summary-tokens", type=click.IntRange(min=120), metavar="N",
+              help="What the summary of the folded turns may cost (750; 120 with none)."
+              )  # fmt: skip
 @click.option("--keep-last", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
               help="So many turns at the end stay as they are.")  # fmt: skip
 @click.option("--no-notice", is_flag=True, help="Leave the system turn as it is.")
@@ -38,15 +53,10 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
 @click.option("--exclude-compacted", is_flag=True,
               help="Leave records out that hold generated text or would get some.")  # fmt: skip
 @tokenizer_option
-@click.option("--summarizer", default="none", metavar="WHO",
-              help="Who writes the summaries: none, openai:MODEL, openai-responses:MODEL, "
-              "anthropic:MODEL or litellm:MODEL; made without a model where it is not named."
-              )  # fmt: skip
-@click.option("--summarizer-url", default="", metavar="URL",
-              help="Another address for the summariser.")  # fmt: skip
-@click.option("--summarizer-timeout", type=click.FloatRange(min=1), default=120.0, metavar="S",
-              show_default=True, help="Seconds that the summariser has for an answer."
-              )  # fmt: skip
+@click.option("--count", type=click.Choice(get_args(Counted)), default="kept", show_default=True,
+              help="Which turns are counted: those that stay, and what was folded is estimated at "
+              "their rate; or all of them. The records are the same.")  # fmt: skip
+@model_options
 @click.option("--format", "form", type=click.Choice(get_args(Format)), default="jsonl",
               show_default=True, help="How records are written.")  # fmt: skip
 @click.option("--shard-records", type=click.IntRange(min=1), default=1_000, show_default=True,
@@ -55,7 +65,11 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
               help="Processes; as many as there are cores where it is not said.")  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Remove what DST holds of an earlier run first.")
 @click.option("--engine", type=click.Choice(["processes", "ray"]), default="processes",
-              show_default=True, help="Where the work is done; ray is not there yet.")  # fmt: skip
+              show_default=True, help="Who does the work: processes on this machine, or Ray."
+              )  # fmt: skip
+@click.option("--ray-address", default="", envvar="RAY_ADDRESS", metavar="A",
+              help="A Ray cluster, also RAY_ADDRESS; started on this machine where none is named."
+              )  # fmt: skip
 @json_option
 def command(sources: tuple[str, ...], **options: Any) -> int:
     """Make every record fit, in a folder that can be gone on with.
@@ -71,33 +85,44 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     holdfast trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
       --tokenizer tokenizer.json --format jsonl.zst --workers 8
     """
-    if options["engine"] == "ray":
-        return say(_NO_RAY)
+    summaries = summaries_of(options)
+    if options["engine"] == "ray" and summaries == "model":
+        return say(_NO_MODEL)
+    short = LEAST_SUMMARY_TOKENS if summaries == "none" else 750
     job = Job(
         policy=TrajectoryPolicy(
-            target_tokens=options["target_tokens"], summary_tokens=options["summary_tokens"],
+            target_tokens=options["target_tokens"],
+            summary_tokens=options["summary_tokens"] or short,
             keep_last=options["keep_last"], notice=not options["no_notice"],
-            artifacts=_artifacts(options),
+            artifacts=_artifacts(options), count=options["count"],
         ),
-        tokenizer=options["tokenizer"], summarizer=options["summarizer"],
+        tokenizer=options["tokenizer"], summaries=summaries, summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
         summarizer_timeout=options["summarizer_timeout"], format=options["form"],
         shard_records=options["shard_records"],
     )  # fmt: skip
     from holdfast.cli.show_trajectories import batch_progress, show_batch
 
-    folder = Path(options["output"])
+    folder, given = Path(options["output"]), find_sources(sources)
+    priced = priced_of(job, options)
+    if summaries == "model":
+        workers = options["workers"] or os.cpu_count() or 1
+        answer = agreed(given, folder, job, priced, options, workers)
+        if not answer.begins:
+            return answer.code
     with batch_progress(quiet=not sys.stderr.isatty()) as tell:
         done = compress_batch(
-            find_sources(sources), folder, job, resume=not options["no_resume"],
-            workers=options["workers"] or os.cpu_count() or 1, tell=tell,
+            given, folder, job, resume=not options["no_resume"], workers=options["workers"],
+            limits=limits_of(options), tell=tell,
+            ray=options["ray_address"] if options["engine"] == "ray" else None,
         )  # fmt: skip
     if options["as_json"]:
-        import msgspec
-
-        click.echo(msgspec.json.encode(done.report))
-    else:
-        show_batch(folder, done)
+        asked = {"asked": msgspec.to_builtins(done.spent)} if done.spent else {}
+        click.echo(msgspec.json.encode({**msgspec.to_builtins(done.report), **asked}))
+        return 0
+    show_batch(folder, done)
+    if done.spent is not None:
+        click.echo(spent_sentence(done.spent, priced))
     return 0
 
 
