@@ -16,6 +16,8 @@ import pytest
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
+from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
 
 pytestmark = pytest.mark.soak
 KEYED = Redactor(RedactionPolicy(key="test", mentions=True))
@@ -26,14 +28,16 @@ CPU_SECONDS = 1.0
 SIGNS = (
     '"', "'", "`", "\\", "\\n", "\n", "\r\n", "\t", " ", "=", ":", ",", ";", "|", "&", "?", "%22",
     "[", "]", "{", "}", "(", ")", "<", ">", "@", "//", "-", "--", ".", "\0", "\ud800", "\u200b",
-    "\x1b[0m", "\ufeff", "[redacted:", "[redacted:key:0123]", "\\u001b[", "eyJ", "0", "A1b2C3d4",
+    "\x1b[0m", "\x1b", "\ufeff", "[redacted:", "[redacted:key:0123]", "\\u001b[", "eyJ", "0",
+    "A1b2C3d4",
 )  # fmt: skip
 PIECES = [
     *SIGNS,
     *(anchor for rule in RULES for anchor in rule.anchors),
     *("".join(parts) for rule in RULES for parts in rule.true),
-    *("".join(parts) for parts in TRUE),
+    *("".join(parts) for parts in TRUE + WRAPPED_TRUE),
     *FALSE,
+    *WRAPPED_FALSE,
 ]
 
 
