@@ -248,6 +248,16 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
     assert seconds[1] < 3 * seconds[0] + 0.1
 
 
+def test_keys_of_one_long_line_are_read_quickly() -> None:
+    """A private key costs what its length says, also where its body is one long line."""
+    text = ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + " ") * 800
+    KEYED("x")
+    start = time.process_time()
+    out = KEYED(text)
+    assert time.process_time() - start < 1
+    assert out.count("[redacted:private-key]") == 800
+
+
 def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     """Where a line of JSON is hidden as a whole its structure stays, with nothing in it."""
     cards = ["4012888888881881"] * 16_000
