@@ -501,8 +501,8 @@ CRAFTED: dict[str, str] = {
     "passwords on lines": "requirepass EwCEIiBYcK0VjTsCS\n" * (SIZE // 30),
     "speech of passwords": "the password is wrong" * (SIZE // 21),
     "heads of keys": "PuTTY-User-Key-File-3: ssh-ed25519\nComment: me\n" * (SIZE // 47),
-    "keys of one long line": ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + " ")
-    * (SIZE // 573),
+    "keys of one long line": ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + "? a. ")
+    * (SIZE // 577),
     "tags without an end": "<zentrix_token>\n  00C6dT0ctPVnaawqrc" * (SIZE // 36),
     "a long word before END": ("A" * 4_000 + ".\n-----END RSA PRIVATE KEY-----\n\n")
     * (SIZE // 4_034),

@@ -250,7 +250,7 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
 
 def test_keys_of_one_long_line_are_read_quickly() -> None:
     """A private key costs what its length says, also where its body is one long line."""
-    text = ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + " ") * 800
+    text = ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + "? a. ") * 800
     KEYED("x")
     start = time.process_time()
     out = KEYED(text)
