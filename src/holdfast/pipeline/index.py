@@ -213,8 +213,11 @@ class ScannedIndex:
                 given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
                 if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
                     stretch.append(facts)
-                    ran.update([fact.key for fact in facts if fact.kind == "command"])
-                    rules.update([fact.text for fact in facts if fact.kind == "constraint"])
+                    for fact in facts:
+                        if fact.kind == "command":
+                            ran.add(fact.key)
+                        elif fact.kind == "constraint":
+                            rules.add(fact.text)
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
         return [fact for facts in reversed(found) for fact in facts]
