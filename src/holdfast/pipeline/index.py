@@ -139,6 +139,10 @@ class LogIndex(Protocol):
         """Return the facts of a stretch."""
         ...
 
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order."""
+        ...
+
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order; without their lines and rules if those
         have yet to be found.
@@ -191,11 +195,17 @@ class ScannedIndex:
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
         lines_from = self._lines_from(start, stop)
-        self._look_through(lines_from, stop)
+        if stop - lines_from > 1:
+            self._look_through(range(lines_from, stop))
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
         if lines_from == start:
             return newer
         return [*self._older(start, lines_from, newer), *newer]
+
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order; of a very long one without its lines."""
+        self._look_through(positions)
+        return [fact for at in positions for fact in self.facts(at, at + 1)]
 
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
@@ -253,14 +263,14 @@ class ScannedIndex:
                     pass
         return found
 
-    def _look_through(self, start: int, stop: int) -> None:
-        """Note which messages of a stretch hold no secret, many at once."""
+    def _look_through(self, positions: Sequence[int]) -> None:
+        """Note which messages hold no secret, many at once."""
         log, calls, chars = self._log, self._calls, 0
         some: list[int] = []
-        for at in range(start, stop) if stop - start > 1 else ():
+        for at in positions:
             some.append(at)
             chars += text_length(log[at])
-            if chars > _TOGETHER_CHARS or at == stop - 1:
+            if chars > _TOGETHER_CHARS or at == positions[-1]:
                 rows = [(log[one], calls.get(one, _NO_CALLS)) for one in some]
                 if self._readings.is_clean(rows):
                     self._clean.update(some)
