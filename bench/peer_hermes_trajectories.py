@@ -16,6 +16,7 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("records", type=Path)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate")
+    parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--target", type=int, default=16_384)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
@@ -36,21 +38,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HERMES_HOME"] = home
         logging.disable(logging.CRITICAL)
-        compressor = _compressor(options.counter, options.target)
+        compressor = _compressor(counter(options.counter, options.tokenizer), options.target)
 
         def work(line: bytes) -> tuple[bytes, bool]:
             made, metrics = compressor.process_entry(json.loads(line))
             return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
 
         lines = options.records.read_bytes().splitlines()
-        print(json.dumps(best_of(lines, work, options.rounds)))
+        print(json.dumps(best_of(lines, lambda: work, options.rounds)))
     return 0
 
 
-def _compressor(name: str, target: int) -> Any:
+def _compressor(count: Callable[[str], int], target: int) -> Any:
     """Return a compressor without its constructor, which wants a hub and a key."""
     module: Any = importlib.import_module("trajectory_compressor")
-    count = counter(name)
 
     class Tokenizer:
         def encode(self, text: str) -> range:

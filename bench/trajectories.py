@@ -2,6 +2,7 @@
 
     python bench/trajectories.py                     records a second, line to line, both sides
     python bench/trajectories.py --limit 20          fewer records of each family
+    python bench/trajectories.py --counters o200k    with some of the counters
     python bench/trajectories.py --no-peer           without the peer
     python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
     python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
@@ -10,9 +11,11 @@
 
 Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
 compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both count
-with the same counter: our estimate, and o200k_base by bpe-openai. The peer's summary is a fixed
-text in the place of its model's; ours is the ledger's, so ours does more; `fixed` is ours with the
-same fixed text. Aim: 5 times the trajectories a second.
+with the same counter: our estimate, o200k_base by bpe-openai, and a tokenizer.json by tokenizers,
+which is what the peer has in earnest: byte-level BPE with 32,000 entries, trained on every other
+record. The peer's summary is a fixed text in the place of its model's; ours is the ledger's, so
+ours does more; `fixed` is ours with the same fixed text. Ours remembers the counts of texts that
+recur within a round, as in a batch. Aim: 5 times the trajectories a second.
 """
 
 from __future__ import annotations
@@ -34,11 +37,11 @@ BENCH = Path(__file__).resolve().parent
 SOURCE = BENCH.parent / "src"
 DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
 PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
-REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1")
+REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "tokenizers>=0.21")
 FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
             "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
 TARGETS = (4_096, 16_384, 32_768)
-COUNTERS = ("estimate", "o200k")
+COUNTERS = ("estimate", "o200k", "tokenizers")
 SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
 """What stands in the place of a model's summary."""
 
@@ -72,12 +75,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=40, help="records of each family")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--counters", nargs="+", choices=COUNTERS, help="only these")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--batch", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
+    parser.add_argument("--tokenizer", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--target", type=int, default=16_384, help=argparse.SUPPRESS)
     parser.add_argument("--fixed", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -86,8 +91,12 @@ def _options() -> argparse.Namespace:
 # --- shared with the peer's driver, which runs on another Python ------------------------------
 
 
-def counter(name: str) -> Callable[[str], int]:
+def counter(name: str, tokenizer: Path | None = None) -> Callable[[str], int]:
     """Return the counter that both sides use; the estimate is loaded as a file by itself."""
+    if name == "tokenizers":
+        loaded = importlib.import_module("tokenizers").Tokenizer.from_file(str(tokenizer))
+        many: Any = loaded.encode_batch_fast
+        return lambda text: len(many([text], add_special_tokens=False)[0])
     if name == "estimate":
         where = SOURCE / "holdfast" / "tokens" / "estimate.py"
         spec = importlib.util.spec_from_file_location("estimate", where)
@@ -102,12 +111,19 @@ def counter(name: str) -> Callable[[str], int]:
     )
 
 
-def best_of(lines: list[bytes], work: Callable[[bytes], tuple[bytes, bool]], rounds: int) -> Any:
-    """Return CPU seconds of the best round, and how many records were compressed."""
+def best_of(
+    lines: list[bytes], begun: Callable[[], Callable[[bytes], tuple[bytes, bool]]], rounds: int
+) -> Any:
+    """Return CPU seconds of the best round, and how many records were compressed.
+
+    `begun` gives what works on a line; each round has a new one, which remembers nothing.
+    """
+    warm = begun()
     for line in lines[:3]:
-        work(line)
+        warm(line)
     seconds, compressed = [], 0
     for _ in range(rounds):
+        work = begun()
         start = time.process_time()
         compressed = sum(work(line)[1] for line in lines)
         seconds.append(time.process_time() - start)
@@ -124,24 +140,30 @@ def _ours(options: argparse.Namespace) -> Any:
     from holdfast.dialects.load import dump, load_parsed
     from holdfast.redaction import RedactionPolicy, Redactor
     from holdfast.trajectories.compress import Means, Written, compress_transcript
+    from holdfast.trajectories.counters import Remembering
     from holdfast.trajectories.policy import TrajectoryPolicy
 
     class Counter:
         name = options.counter
         is_estimate = options.counter == "estimate"
-        count = staticmethod(counter(options.counter))
+        count = staticmethod(counter(options.counter, options.tokenizer))
 
     policy = TrajectoryPolicy(target_tokens=options.target)
     fixed = (lambda *_: Written(SUMMARY)) if options.fixed else None
-    means = Means(Counter(), Redactor(RedactionPolicy(personal=False)), fixed)
+    hide = Redactor(RedactionPolicy(personal=False))
 
-    def work(line: bytes) -> tuple[bytes, bool]:
-        given = load_parsed(parse(line))
-        made, metrics = compress_transcript(given, policy, means)
-        out = line if made is given else dump_json(dump(made))
-        return out, metrics.outcome == "compressed"
+    def begun() -> Callable[[bytes], tuple[bytes, bool]]:
+        means = Means(Counter() if Counter.is_estimate else Remembering(Counter()), hide, fixed)
 
-    return best_of(options.worker.read_bytes().splitlines(), work, options.rounds)
+        def work(line: bytes) -> tuple[bytes, bool]:
+            given = load_parsed(parse(line))
+            made, metrics = compress_transcript(given, policy, means)
+            out = line if made is given else dump_json(dump(made))
+            return out, metrics.outcome == "compressed"
+
+        return work
+
+    return best_of(options.worker.read_bytes().splitlines(), begun, options.rounds)
 
 
 def _speed(folder: Path, options: argparse.Namespace) -> Any:
@@ -150,11 +172,13 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     path.write_bytes(b"\n".join(lines))
     print(f"{len(lines)} records, {path.stat().st_size / 1e6:.1f} MB, of {', '.join(FAMILIES)}")
     peer = None if options.no_peer else _peer()
+    tokenizer = _trained(lines[::2], folder / "tokenizer.json")
     print("counter    target compressed   ours/s  fixed/s   peer/s  times  fixed")
     rows: list[Any] = []
-    for name in COUNTERS:
+    for name in options.counters or COUNTERS:
         for target in TARGETS:
-            given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds)]
+            given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds),
+                     "--tokenizer", str(tokenizer)]  # fmt: skip
             line = [sys.executable, __file__, "--worker", str(path), *given]
             ours, fixed = _run(line), _run([*line, "--fixed"])
             theirs = peer and _run([peer, str(BENCH / "peer_hermes_trajectories.py"), str(path),
@@ -169,6 +193,21 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     return rows
 
 
+def _trained(lines: list[bytes], path: Path) -> Path:
+    """Write a tokenizer file that is made from the records themselves: no hub is asked."""
+    tokenizers: Any = importlib.import_module("tokenizers")
+    level: Any = tokenizers.pre_tokenizers.ByteLevel
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = level(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=32_000, initial_alphabet=level.alphabet(), show_progress=False
+    )
+    turns = (turn["value"] for line in lines for turn in json.loads(line)["conversations"])
+    made.train_from_iterator(turns, trainer)
+    made.save(str(path))
+    return path
+
+
 def _peer() -> str | None:
     from holdfast.lab.peers.install import interpreter
     from holdfast.lab.peers.protocol import Failure
@@ -181,7 +220,8 @@ def _peer() -> str | None:
 
 
 def _run(line: list[str]) -> Any:
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    alone = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(line, capture_output=True, text=True, check=True, env=alone)
     return json.loads(done.stdout.splitlines()[-1])
 
 

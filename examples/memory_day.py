@@ -50,5 +50,5 @@ def work(home: Path, title: str, *texts: str) -> None:
 
 with tempfile.TemporaryDirectory() as folder:
     told = "The staging database listens on port 5433. Keep that in mind."
-    work(Path(folder), "morning", told, *[FILLING] * 20, "Which port has the database?")
+    work(Path(folder), "morning", told, *[FILLING] * 40, "Which port has the database?")
     work(Path(folder), "afternoon", "Which port has the staging database?")

@@ -22,7 +22,7 @@ from holdfast.transcript import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.config import open_store
+    from holdfast.config import open_memory, open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
     from holdfast.engine.contract import ContextEngine
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from holdfast.redaction import Redacted, RedactionPolicy, Redactor, Vault, redact
     from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
+    from holdfast.sessions.chat import Chat
     from holdfast.sessions.session import Session
     from holdfast.stores.store import Store
 
 __all__ = [
     "CannotEncode",
     "CannotRepair",
+    "Chat",
     "Compressor",
     "ContextEngine",
     "Converted",
@@ -68,6 +70,7 @@ __all__ = [
     "convert",
     "dump",
     "load",
+    "open_memory",
     "open_store",
     "redact",
     "reduce",
@@ -75,6 +78,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Chat": "holdfast.sessions.chat",
     "Compressor": "holdfast.engine.compressor",
     "ContextEngine": "holdfast.engine.contract",
     "Converted": "holdfast.dialects.convert",
@@ -89,6 +93,7 @@ _LATER = {
     "Vault": "holdfast.redaction",
     "compress": "holdfast.engine.oneshot",
     "convert": "holdfast.dialects.convert",
+    "open_memory": "holdfast.config",
     "open_store": "holdfast.config",
     "redact": "holdfast.redaction",
     "reduce": "holdfast.engine.reducing",

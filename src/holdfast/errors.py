@@ -11,6 +11,7 @@
     ├── MissingExtra       an optional package that is not installed: which extra brings it
     ├── ExactCountingUnavailable   no vocabulary for a model; estimates still work
     ├── SummarizerFailed   a model that wrote no usable summary: what kind of failure
+    ├── BatchStopped       a batch that cannot go on now: why; what is finished stays
     ├── StoreError         what a store of sessions refuses or cannot do; nothing was changed
     │   ├── UnknownSession     no session of that id, beginning or source id
     │   ├── AmbiguousSession   a beginning that several sessions share: which
@@ -178,6 +179,14 @@ class SummarizerFailed(HoldfastError):
         self.said = said
         self.retry_after = retry_after
         super().__init__(f"{name}: {kind}" + (f" ({said})" if said else ""))
+
+
+class BatchStopped(HoldfastError):
+    """A batch that cannot go on now; what is finished stays, and a later run goes on from it."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"{why}; what is finished stays; run the same command again to go on")
 
 
 class StoreError(HoldfastError):

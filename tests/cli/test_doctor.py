@@ -58,3 +58,22 @@ def test_doctor_shows_no_password(
         assert seen.code == 1
         assert "hunter" not in seen.text + seen.err
     json.loads(seen.text)
+
+
+def test_doctor_says_what_is_remembered(holdfast: Any, tmp_path: Path) -> None:
+    """Entries by file, and the external memory, of whose options only the names are shown."""
+    holdfast("memory", "add", "The database listens on port 5433.")
+    options = 'url = "http://127.0.0.1:1/mcp"\nheaders = {Authorization = "Bearer hunter5"}\n'
+    settings = tmp_path / "holdfast.toml"
+    settings.write_text(f'[memory]\nexternal = "mcp"\n[memory.mcp]\n{options}')
+    (found,) = holdfast("doctor", "--json").reports
+    assert found["memory"]["entries"] == {"MEMORY.md": 1, "USER.md": 0}
+    assert found["memory"]["external"] == "mcp"
+    assert found["settings"]["memory_options"] == {"mcp": ["headers", "url"]}
+    seen = holdfast("doctor")
+    assert "1 entry" in seen.text
+    assert "hunter" not in seen.text + json.dumps(found)
+    settings.write_text('[memory]\nexternal = "elsewhere"\n')
+    seen = holdfast("doctor")
+    assert seen.code == 1
+    assert "elsewhere" in seen.text

@@ -13,7 +13,8 @@ from holdfast.memory.fence import NAMES, TAG, Scrubber, fenced, without_fenced
 PIECES = st.sampled_from([
     "<", ">", "/", "</", f"<{TAG}>", f"</{TAG}>", f"<{TAG} >", f"< / {TAG}>", f"<{TAG}2>",
     f"<{TAG}", TAG, TAG[:5], "<memory-context>", "</MEMORY-context>", "<memory_context>",
-    "plain words ", "\n", " ", "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>",
+    "plain words ", "\n", " ", "    ", f"<     {TAG}>", f"</     {TAG}>", f"<{TAG} id=1>",
+    "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>",
 ])  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=60)
 
@@ -64,6 +65,8 @@ def test_what_is_fenced_never_gets_out(text: str) -> None:
         (f"a<{TAG}>b", "a"),
         (f"a</{TAG}>b", "ab"),
         (f"a<{TAG}x>b", f"a<{TAG}x>b"),
+        (f"a<    {TAG}>b", "a"),
+        (f"a<     {TAG}>b", f"a<     {TAG}>b"),
         ("a<memory-context>b</recalled-memory>c", "ac"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
     ],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from holdfast import check
 from holdfast.memory.fence import fenced, without_fenced
 from holdfast.memory.inject import injected
+from holdfast.pipeline.frame import summary_text
 from holdfast.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -35,6 +36,18 @@ def test_the_block_stands_at_the_end_of_what_the_user_said_last() -> None:
     assert made[3:] == rows[3:]
     assert injected(rows, "") == rows
     assert injected(rows[:3], fenced("blue")) == made[:3]
+
+
+def test_a_summary_is_not_what_the_user_said() -> None:
+    """Where a compaction folded what came after the question, the block stays with the question."""
+    rows: list[Any] = [
+        {"role": "user", "content": "which port?"},
+        {"role": "user", "content": summary_text("## Goal\n- x", "hf-0123456789")},
+        {"role": "assistant", "content": "looking"},
+    ]
+    made = injected(rows, fenced("5433"))
+    assert "5433" in made[0]["content"]
+    assert made[1:] == rows[1:]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

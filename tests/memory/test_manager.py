@@ -16,6 +16,7 @@ import pytest
 
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import TAG
+from holdfast.memory.files.provider import FilesProvider, memory_folder
 from holdfast.memory.manager import Limits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 
@@ -77,6 +78,30 @@ class Bad(Plain):
         return self.act()
 
 
+class Worst(Bad):
+    """Does it in every method that there is."""
+
+    name = "worst"
+
+    def system_text(self) -> str:
+        return self.act()
+
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        return self.act()
+
+    def turn_started(self, number: int, text: str) -> None:
+        self.act()
+
+    def session_switched(self, switch: Switch) -> None:
+        self.act()
+
+    def session_ended(self, session_id: str, messages: Sequence[Any]) -> None:
+        self.act()
+
+    def close(self) -> None:
+        self.act()
+
+
 def die() -> Any:
     """End the thread that calls."""
     raise SystemExit(3)
@@ -126,6 +151,84 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
     assert "secret words" not in str(manager.status())
     manager.close()
     assert len(good.told) == 2
+
+
+@pytest.mark.parametrize("kind", ["hangs", "raises", "dies", "garbage", "floods", "no tools"])
+def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], kind: str) -> None:
+    """Names of tools, system text and the end have their limits too, and may be anything."""
+    acts: dict[str, Callable[[], Any]] = {
+        "hangs": hang, "raises": fail, "dies": die, "garbage": lambda: 7,
+        "floods": lambda: "x" * 10_000_000, "no tools": lambda: [{}, {"name": 3}, None, "note"],
+    }  # fmt: skip
+
+    class Good(Plain):
+        def system_text(self) -> str:
+            return "known"
+
+    good = Good()
+    limits = Limits(
+        start_seconds=0.2, prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2,
+        close_seconds=1.0,
+    )  # fmt: skip
+    begun = time.monotonic()
+    with MemoryManager(good, Worst(acts[kind]), limits=limits) as manager:
+        assert [tool["name"] for tool in manager.tools()] == ["note"]
+        text = manager.system_text()
+        assert text.startswith("known")
+        assert len(text) < 20_000
+        manager.turn_started("x")
+        assert "known of x" in manager.prefetch("x").text
+        manager.sync("said", "answered", "s")
+        manager.session_switched(Switch(session_id="s2"))
+        manager.session_ended("s2")
+    assert time.monotonic() - begun < 30
+    assert len(good.told) == 2
+
+
+@pytest.mark.parametrize("kind", ["hangs", "dies", "garbage"])
+def test_what_a_provider_says_that_it_does_is_asked_aside(
+    hang: Callable[[], Any], kind: str
+) -> None:
+    """Once, when the manager is made; where there is no answer, its methods tell."""
+    acts: dict[str, Callable[[], Any]] = {"hangs": hang, "dies": die, "garbage": lambda: "yes"}
+
+    class Evil(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise RuntimeError
+
+    class Unsure(MemoryProvider):
+        name = "unsure"
+
+        def does(self, method: str) -> bool:
+            return acts[kind]()
+
+        def prefetch(self, query: str, session_id: str) -> str:
+            return Evil("found")
+
+    with MemoryManager(Plain(), Unsure(), limits=QUICK) as manager:
+        assert manager.sync("a", "b") != []
+        begun = time.monotonic()
+        assert "found" in manager.prefetch("x").text
+        manager.session_switched(Switch(session_id="s"))
+        assert time.monotonic() - begun < 20
+
+
+def test_a_late_system_text_stands_in_as_it_was(hang: Callable[[], Any]) -> None:
+    """The bytes of a prompt do not change because a provider is slow."""
+    answers = iter(["first words"])
+
+    class Slow(MemoryProvider):
+        name = "slow"
+
+        def system_text(self) -> str:
+            return next(answers, None) or hang()
+
+    manager = MemoryManager(Plain(), Slow(), limits=QUICK)
+    assert manager.system_text() == "first words"
+    assert manager.system_text() == "first words"
+    assert manager.status()["slow"]["late"] == 1
 
 
 def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:
@@ -180,6 +283,20 @@ def test_no_thread_is_made_for_nothing() -> None:
     assert threading.active_count() == before
 
 
+def test_files_without_sessions_to_recall_cost_no_thread(tmp_path: Path) -> None:
+    """The built-in memory is asked in the background only where it has somebody to ask."""
+    before = threading.active_count()
+    manager = MemoryManager(FilesProvider(memory_folder(tmp_path)))
+    manager.turn_started("x")
+    assert manager.prefetch("x").text == ""
+    manager.warm("x")
+    assert threading.active_count() == before
+    manager = MemoryManager(FilesProvider(memory_folder(tmp_path), recall=lambda _, __: "found"))
+    assert "found" in manager.prefetch("x").text
+    assert threading.active_count() == before + 1
+    manager.close()
+
+
 def test_a_manager_that_is_forgotten_leaves_no_thread() -> None:
     """What was handed over is finished, then its threads end."""
     plain = Plain()
@@ -209,6 +326,8 @@ def test_tools_may_not_shadow_those_of_the_host() -> None:
     assert manager.refused_tools == ("note",)
     assert MemoryManager(Plain(), reserved_tools=["note"]).tools() == []
     assert "no memory tool" in manager.call("shell", {})
+    garbage: Any = '{"x": 1}'
+    assert "are no object" in manager.call("note", garbage)
     with pytest.raises(InvalidSetting):
         MemoryManager(Plain(), Plain())
 
@@ -227,6 +346,51 @@ def test_what_is_remembered_is_the_users_own_and_without_secrets() -> None:
     assert turn.user.startswith("use ")
     assert key not in turn.user
     assert turn.agent == "done now"
+
+
+def test_a_long_paste_costs_the_turn_little() -> None:
+    """What is asked is the beginning, without secrets; the rest is made ready in the background."""
+    gate, asked = threading.Event(), list[str]()
+
+    class Waiting(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    def redact(text: str) -> str:
+        assert len(text) < 20_000 or gate.wait(60)
+        return text.replace("hush-hush", "…")
+
+    plain = Waiting()
+    manager = MemoryManager(plain, redact=redact)
+    paste = "x" * 7_996 + "hush-hush" + "y" * 5_000_000
+    manager.turn_started(paste)
+    manager.prefetch(paste)
+    manager.warm(paste)
+    (ticket,) = manager.sync(paste, paste)
+    assert ticket.state == "waiting"
+    assert [len(one) for one in asked[:1]] == [8_000]
+    assert "hush" not in asked[0]
+    gate.set()
+    assert manager.close() == {}
+    (turn,) = plain.told
+    assert len(turn.agent) == len(turn.user) == len(paste) - 8
+
+
+def test_nobody_is_asked_where_the_user_said_nothing() -> None:
+    """A bare command has no words of the user."""
+    asked: list[str] = []
+
+    class Asked(Plain):
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    with MemoryManager(Asked()) as manager:
+        assert manager.prefetch("<command-name>/exit</command-name>\n").text == ""
+        manager.warm(" ")
+        manager.prefetch("at last")
+    assert asked == ["at last"]
 
 
 def test_a_late_answer_of_warming_stands_in(hang: Callable[[], Any]) -> None:
@@ -302,3 +466,40 @@ def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_pa
         else:
             assert {f"turn {n}" for n in ran.stdout.split()} <= set(lines)
             assert len(ran.stdout.split()) > 10
+
+
+def test_where_no_thread_can_be_made_the_turn_goes_on(tmp_path: Path) -> None:
+    """Neither the turn nor the end raises; the built-in system text is there all the same."""
+    script = tmp_path / "host.py"
+    script.write_text(textwrap.dedent("""
+        import threading
+        from holdfast.memory.manager import MemoryManager
+        from holdfast.memory.provider import MemoryProvider
+
+        class Known(MemoryProvider):
+            name = "known"
+            def system_text(self):
+                return "known"
+
+        class Other(MemoryProvider):
+            name = "other"
+            def prefetch(self, query, session_id):
+                return "found"
+            def sync(self, turn):
+                pass
+
+        def refuse(*given, **named):
+            raise RuntimeError("can't start new thread")
+
+        threading.Thread.start = refuse  # as Python does it where the system has none left
+        manager = MemoryManager(Known(), Other())
+        assert manager.system_text() == "known"
+        assert manager.prefetch("x").late == ("other",)
+        assert manager.sync("x", "y") == []
+        assert manager.status()["other"]["refused"] == 1
+        print("through")
+    """))  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("through\n", "", 0)

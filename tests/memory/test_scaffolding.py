@@ -29,6 +29,11 @@ HERMES = (
     "Rules of it.\n\nThe user has provided the following instruction alongside the skill "
     "invocation: {words}"
 )
+AGENTS_OWN = (
+    "[Request interrupted", "This session is being continued", "Full transcript available",
+    "Read the output file to retrieve", "Caveat: ",
+)  # fmt: skip
+"""How texts begin that the shared sessions hold as the user's, and that no user wrote."""
 REMINDER = "{words}\n<system-reminder>\nThe list of todos is empty.\n</system-reminder>"
 
 
@@ -64,11 +69,35 @@ def test_doing_it_twice_is_doing_it_once(forms: list[str]) -> None:
         ("Base directory for this skill: /x\n\n# Brainstorm\n\nAsk.", ""),
         ("fix <b>this</b> please", "fix <b>this</b> please"),
         ("<system-reminder>never closed", "<system-reminder>never closed"),
+        ("<bash-stdout>a</bash-stdout><bash-stderr>b</bash-stderr>", ""),
+        ("[Request interrupted by user for tool use]", ""),
+        ("This session is being continued from a previous conversation that ran out of context. "
+         "The summary below covers the earlier portion.\n\nAnalysis:\nthe user likes tea", ""),
+        ("<task-notification>\n<status>completed</status>\n</task-notification>\n"
+         "Full transcript available at: /x/y.output", ""),
+        ("<task-notification>\nx</task-notification>\nRead the output file to retrieve the "
+         "result: /x\nand then stop", "and then stop"),
+        ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>", ""),
+        ("Review the code changes against the base branch 'main'. The merge base commit for this "
+         "comparison is 368750ce. Run `git diff 368750ce` to inspect the changes relative to main. "
+         "Provide prioritized, actionable findings.", ""),
+        ("Review the code changes against the base branch 'main' and tell me",
+         "Review the code changes against the base branch 'main' and tell me"),
+        ("```\nunclosed code\n<system-reminder>x</system-reminder>", "```\nunclosed code"),
     ],
 )  # fmt: skip
 def test_real_forms(text: str, expected: str) -> None:
     """As the agents write them."""
     assert users_words(text) == expected
+
+
+@given(st.sampled_from([*GONE, *KEPT]), st.sampled_from(["`{}`", "what is {}?", "> {}", "x {} y"]))
+def test_a_message_that_speaks_of_a_mark_keeps_it(name: str, form: str) -> None:
+    """Within a line and in fenced code a mark is the user's own word."""
+    mark = f"<{name}>a</{name}>"
+    for text in (form.format(mark), f"see:\n```\n{mark}\n```\nwhy?", f"~~~xml\n{mark}\n~~~"):
+        assert users_words(text) == text
+        assert users_words(f"{text}\n<system-reminder>b</system-reminder>") == text
 
 
 def test_a_host_adds_its_own() -> None:
@@ -80,8 +109,8 @@ def test_a_host_adds_its_own() -> None:
 @pytest.mark.parametrize("name", [*GONE, *KEPT])
 def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str) -> None:
     """A hundred thousand of them are read once."""
-    text = f"<{name}>" * 100_000 + " x"
-    assert users_words(text) == text
+    for text in (f"<{name}>" * 100_000 + " x", f"<{name}>\n" * 100_000, "```\n" * 100_001):
+        assert users_words(text) == text
 
 
 def test_real_messages_keep_their_words_and_no_template() -> None:
@@ -102,4 +131,5 @@ def test_real_messages_keep_their_words_and_no_template() -> None:
                     stripped += words != text
                     assert words in text
                     assert not any(f"<{name}>" in words and f"</{name}>" in words for name in GONE)
+                    assert not words.startswith(AGENTS_OWN)
     assert stripped > 50

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.memory.fence import TAG
-from holdfast.memory.manager import MemoryManager
+from holdfast.memory.manager import Limits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 from holdfast.ports import SummaryRequest
 from holdfast.sessions.chat import Chat
+from holdfast.sessions.hooks import Compacted, Hooks
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionInfo
 from holdfast.summarizers.callables import from_callable
@@ -151,3 +157,216 @@ def test_what_memory_says_before_a_compaction_reaches_the_model_that_writes(tmp_
         manager.close()
     assert "fond of otters" in asked[0]
     assert "a1B2a1B2" not in asked[0]
+
+
+def words_of(message: Any) -> str:
+    """Return all of a message as text."""
+    return json.dumps(message, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "sharegpt"]
+)
+def test_a_turn_in_every_dialect(tmp_path: Path, dialect: str) -> None:
+    """Texts become its messages; the system prompt stands where the dialect wants it."""
+    notes = Notes()
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+        with Chat(store, manager, system="Be brief.", dialect=dialect) as chat:
+            chat.ask("the port is 5433")
+            chat.reply("Noted.")
+            asked = chat.ask("which port is it?")
+            assert "5433" in words_of(asked[-1])
+            assert TAG in words_of(asked[-1])
+            assert chat.system == "Be brief.\n\n0 turns are remembered."
+            within = "Be brief." in words_of(asked)
+            assert within == (dialect in ("openai-chat", "sharegpt"))
+            if dialect != "sharegpt":
+                assert not check(asked, provider=dialect)
+            chat.reply("5433.")
+            name = chat.session.id
+        assert store.session(name).dialect == dialect
+        with Chat(store, manager, system="Be brief.", resume=name) as chat:
+            assert "5433." in words_of(chat.request()[-1])
+    assert [(turn.user, turn.agent) for turn in notes.turns] == [
+        ("the port is 5433", "Noted."), ("which port is it?", "5433."),
+    ]  # fmt: skip
+
+
+def test_a_turn_that_a_crash_cut_off_goes_on(tmp_path: Path) -> None:
+    """The question is the one of before, memory is asked again, and the turn is remembered."""
+    notes = Notes()
+    notes.turns.append(Turn(session_id="", number=1, user="the port is 5433", agent=""))
+    look = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    calls: Any = {"role": "assistant", "content": None, "tool_calls": [look]}
+    with open_store(tmp_path / "s.db") as store:
+        chat = Chat(store, MemoryManager(notes), system="Be brief.")
+        before = chat.ask("which port is it?")
+        chat.append(calls)
+        name = chat.session.id
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+        with Chat(store, manager, system="Be brief.", resume=name) as chat:
+            assert chat.request()[: len(before)] == before
+            chat.append({"role": "tool", "tool_call_id": "c", "content": "5433"})
+            chat.reply("5433.")
+            assert chat.recalled.text == ""
+        assert (notes.turns[-1].user, notes.turns[-1].agent) == ("which port is it?", "5433.")
+        with Chat(store, manager, system="Be brief.", resume=name) as chat:
+            assert chat.recalled.text == "", "an answered question is not asked again"
+
+
+def test_a_session_that_is_taken_up_has_the_prompt_and_the_memory_of_today(tmp_path: Path) -> None:
+    """Whatever both were when it began."""
+    notes = Notes()
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+        with Chat(store, manager, system="Be brief.") as chat:
+            chat.ask("x")
+            chat.reply("y")
+            name = chat.session.id
+        with Chat(store, manager, system="Be kind.", resume=name) as chat:
+            assert chat.request()[0]["content"] == "Be kind.\n\n1 turns are remembered."
+
+
+def test_without_a_prompt_and_without_memories_there_is_no_system_message(tmp_path: Path) -> None:
+    """And where memory has something to say later, there is one."""
+    said = [""]
+
+    class Late(MemoryProvider):
+        name = "late"
+
+        def system_text(self) -> str:
+            return said[0]
+
+    with open_store(tmp_path / "s.db") as store, MemoryManager(Late()) as manager:
+        with Chat(store, manager) as chat:
+            assert [row["role"] for row in chat.ask("x")] == ["user"]
+            chat.reply("y")
+            name = chat.session.id
+        for text, roles in (
+            ("known", ["system", "user", "assistant"]),
+            ("", ["user", "assistant"]),
+        ):
+            said[0] = text
+            with Chat(store, manager, resume=name) as chat:
+                assert [row["role"] for row in chat.request()] == roles
+
+
+def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
+    """`send` keeps the window, the block stays with the question, and the host's hooks hear."""
+    notes, heard = Notes(), list[Compacted]()
+    notes.turns.append(Turn(session_id="", number=1, user="the port is 5433", agent=""))
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+        hooks = Hooks(after_compaction=heard.append, before_compaction=lambda _: "mine")
+        with Chat(store, manager, system="Be brief.", engine=small, hooks=hooks) as chat:
+            chat.ask("which port is it?")
+            for number in range(60):
+                request = chat.send(list)
+                (row,) = [row for row in request if TAG in words_of(row)]
+                assert row["content"].startswith("which port is it?\n\n<")
+                assert not check(request, provider="openai-chat")
+                chat.append(
+                    {"role": "assistant", "content": None, "tool_calls": [
+                        {"id": f"c{number}", "type": "function",
+                         "function": {"name": "look", "arguments": "{}"}}]},
+                    {"role": "tool", "tool_call_id": f"c{number}",
+                     "content": f"{number} " + "words " * 200},
+                )  # fmt: skip
+            assert len(heard) >= 2
+            assert len(notes.folded) >= 2
+
+
+def test_a_host_that_awaits(tmp_path: Path) -> None:
+    """While memory is asked other tasks go on; a request that was too long is made again."""
+    ticks: list[int] = []
+
+    class Slow(Notes):
+        def prefetch(self, query: str, session_id: str) -> str:
+            gate.wait(30)
+            return "known"
+
+    async def day() -> list[Any]:
+        async def tick() -> None:
+            ticks.append(1)
+            gate.set()
+
+        with Chat(store, manager, system="Be brief.") as chat:
+            asked, _ = await asyncio.gather(chat.aask("x"), tick())
+
+            async def call(messages: list[Any]) -> list[Any]:
+                return messages
+
+            assert await chat.asend(call) == asked
+            assert (await chat.areply("y")).status == "unchanged"
+            return asked
+
+    gate, notes = threading.Event(), Slow()
+    limits = Limits(prefetch_seconds=30)
+    with (
+        open_store(tmp_path / "s.db") as store,
+        MemoryManager(notes, limits=limits) as manager,
+    ):
+        assert "known" in words_of(asyncio.run(day())[-1])
+    assert ticks == [1]
+    assert [turn.user for turn in notes.turns] == ["x"]
+
+
+def test_what_providers_are_shown_of_a_session_is_not_their_own_text(tmp_path: Path) -> None:
+    """The system prompt as the host gave it, without what memory put there."""
+    shown: list[str] = []
+
+    class Told(Notes):
+        def session_ended(self, session_id: str, messages: Any) -> None:
+            shown.append(words_of(messages))
+
+    with (
+        open_store(tmp_path / "s.db") as store,
+        MemoryManager(Told()) as manager,
+        Chat(store, manager, system="Be brief.") as chat,
+    ):
+        chat.ask("x")
+        chat.reply("y")
+    assert len(shown) == 1
+    assert "Be brief." in shown[0]
+    assert "turns are remembered" not in shown[0]
+
+
+def test_a_question_with_a_picture_is_a_message(tmp_path: Path) -> None:
+    """What is no text is taken as it is; its words are what memory hears."""
+    notes = Notes()
+    parts = [
+        {"type": "text", "text": "what is this?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+    ]
+    with (
+        open_store(tmp_path / "s.db") as store,
+        MemoryManager(notes) as manager,
+        Chat(store, manager) as chat,
+    ):
+        assert chat.ask({"role": "user", "content": parts})[-1]["content"] == parts
+        chat.reply("A dot.")
+    assert notes.turns[0].user == "what is this?"
+
+
+def until_compacted(chat: Chat) -> None:
+    """Talk until the window is full."""
+    for turn in range(60):
+        chat.ask(f"and {turn}?")
+        if chat.reply(f"{turn} " + "words " * 200).status == "compacted":
+            return
+    pytest.fail("nothing was compacted")
+
+
+def test_a_goal_is_there_byte_for_byte_after_every_compaction(tmp_path: Path) -> None:
+    """Whatever its lines look like; one that is set meanwhile, by whomever, takes its place."""
+    goal = "Ship it.\n  - by Friday\n\n## with\ttabs \u2028 and\r\nodd ends  "
+    with open_store(tmp_path / "s.db") as store:
+        chat = Chat(store, MemoryManager(Notes()), system="Be brief.", goal=goal, engine=small)
+        assert f"\n{goal}\n\n" in chat.system
+        assert chat.ask("go on")[0]["content"] == chat.system
+        chat.reply("yes")
+        until_compacted(chat)
+        assert f"\n{goal}\n\n" in chat.system
+        store.change(chat.session.id, goal="Something else.\nAltogether.")
+        until_compacted(chat)
+        assert "\nSomething else.\nAltogether.\n\n" in chat.system
+        assert goal not in chat.system
+        chat.close()

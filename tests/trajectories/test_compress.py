@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast import NotReadable, check
 from holdfast.dialects.load import load
@@ -59,7 +60,7 @@ def test_the_target_arithmetic_by_hand():
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     notice = len(NOTICE.split())
     assert notice == 18
-    made, metrics = compress_trajectory(RECORD, policy, counter=Words())
+    made, metrics = compress_trajectory(RECORD, replace(policy, count="all"), counter=Words())
     assert metrics.tokens_before == 1_120
     assert metrics.region == (4, 6)
     turns = made["conversations"]
@@ -90,6 +91,37 @@ def test_a_record_under_the_target_is_the_very_object():
     assert not over.skipped
 
 
+def test_folded_turns_are_not_counted():
+    """Counted are the first four turns and, from the end, as many as make the record 900 and more:
+    100 + 10 and 400, and 300 of the fold, 920. The turn of 196 words is told at the rate of the
+    others, a token a word, and 4."""
+    seen: list[int] = []
+
+    class Noting(Words):
+        def count(self, text: str) -> int:
+            seen.append(len(text.split()))
+            return super().count(text)
+
+    policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
+    made, metrics = compress_trajectory(RECORD, policy, counter=Noting())
+    assert 196 not in seen
+    assert (metrics.tokens_before, metrics.before_is_estimate) == (1_120, True)
+    assert metrics.region == (4, 6)
+    slow = compress_trajectory(RECORD, replace(policy, count="all"), counter=Words())
+    assert slow[0] == made
+
+
+def test_a_summary_that_is_no_shorter_is_found_out_by_counting_more():
+    """A writer gives 1,000 words in the place of 500: the record stays, and its cost is exact."""
+    policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
+    same, metrics = compress_trajectory(
+        RECORD, policy, counter=Words(), write=lambda *_: Written(_words(1_000), summary_calls=1)
+    )
+    assert same is RECORD
+    assert (metrics.outcome, metrics.tokens_before) == ("nothing to fold", 1_120)
+    assert not metrics.before_is_estimate
+
+
 def test_what_cannot_fit_is_said_and_not_called_skipped():
     """All of the middle is folded, head and tail alone are over the target."""
     policy = TrajectoryPolicy(target_tokens=130, summary_tokens=140, keep_last=2)
@@ -112,12 +144,12 @@ def test_the_words_of_a_writer_stand_in_the_summary_turn():
     """A writer gets the turns, the region and its room; where it fails the ledger writes."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("told", calls=1)
+        RECORD, policy, counter=Words(), write=lambda *_: Written("told", summary_calls=1)
     )
     assert made["conversations"][4] == {"from": "human", "value": "told"}
     assert (metrics.summary_calls, metrics.errors) == (1, 0)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("", calls=2, errors=2)
+        RECORD, policy, counter=Words(), write=lambda *_: Written("", summary_calls=2, errors=2)
     )
     assert made["conversations"][4]["value"].startswith(SUMMARY_OPEN)
     assert (metrics.summary_calls, metrics.errors) == (2, 2)
@@ -233,7 +265,15 @@ def test_the_laws_of_a_compressed_record(dialect: str, data: st.DataObject):
     assert metrics.still_over_limit == (metrics.tokens_after > policy.target_tokens)
     assert metrics.turns_after == len(made)
     again, same = compress_trajectory(made, policy)
-    assert same.tokens_before == metrics.tokens_after
+    assert same.before_is_estimate or same.tokens_before == metrics.tokens_after
+    slow = replace(policy, count="all")
+    exact = compress_trajectory(record, slow)
+    assert exact[0] == made
+    assert not exact[1].before_is_estimate
+    assert metrics.before_is_estimate or exact[1] == metrics
+    assert exact[1].tokens_before > exact[1].tokens_after or made is record
+    told = replace(exact[1], tokens_before=metrics.tokens_before)
+    assert replace(metrics, before_is_estimate=False) == told
     if not metrics.still_over_limit:
         assert again is made
     assert compress_trajectory(record, policy) == (made, metrics)

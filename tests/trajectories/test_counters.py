@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.errors import ExactCountingUnavailable, NotReadable
-from holdfast.trajectories.counters import counter_for
+from holdfast.trajectories.counters import Remembering, counter_for
 
 
 def _file(path: Path) -> str:
@@ -31,6 +33,37 @@ def test_a_tokenizer_file_counts_whole_texts(tmp_path: Path):
     assert counter.count("a \ud800 b") == 3
     assert not counter.is_estimate
     assert counter.name == "tokenizers, tokenizer.json"
+
+
+class _Letters:
+    """Counts letters, and notes what it was asked."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def count(self, text: str) -> int:
+        """Return the letters of `text`."""
+        self.asked.append(text)
+        return len(text)
+
+
+@given(st.lists(st.integers(190, 1_100), max_size=60))
+def test_a_count_is_remembered_and_memory_is_bounded(sizes: list[int]):
+    """It is always that of the text; one of the texts that were asked for last is not counted
+    again; those that are remembered are at most 2,000 characters together."""
+    letters = _Letters()
+    counter = Remembering(letters, most_chars=2_000)
+    kept: list[int] = []
+    for size in sizes:
+        letters.asked.clear()
+        assert counter.count("x" * size) == size
+        assert (size in kept) == (not letters.asked)
+        if size >= 200:
+            kept = [*(one for one in kept if one != size), size]
+        while sum(kept) > 2_000:
+            kept.pop(0)
 
 
 def test_without_a_tokenizer_it_is_the_estimate_and_says_so():

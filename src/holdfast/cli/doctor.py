@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,9 +15,10 @@ from holdfast.cli.extras import Extra, extras, version_of
 from holdfast.cli.inputs import json_option
 from holdfast.cli.settings import settings_from, window_of
 from holdfast.cli.store import is_missing, place_of, store_options
-from holdfast.config import Settings, agent_places, home_folder, open_store
+from holdfast.config import Settings, agent_places, external_memory, home_folder, open_store
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.stores.values import Health
 
 _SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
@@ -42,6 +44,15 @@ class StoreState(Struct, frozen=True, kw_only=True):
     health: Health | None = None
 
 
+class MemoryState(Struct, frozen=True, kw_only=True):
+    """What is remembered, and the external memory as far as it can be made."""
+
+    folder: str
+    entries: dict[str, int]
+    """By file; of one that cannot be read, nothing."""
+    external: str
+
+
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """All that `doctor` found; `problems` is empty where nothing is broken."""
 
@@ -55,6 +66,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] | None
     window: Window | None
     store: StoreState | None
+    memory: MemoryState | None
     extras: tuple[Extra, ...]
     agents: tuple[tuple[str, str], ...]
     """Folders and files in which agents keep sessions."""
@@ -65,11 +77,12 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 @store_options
 @json_option
 def doctor(deep: bool, as_json: bool, **options: Any) -> int:
-    """Say how the store, the settings and the packages stand.
+    """Say how the store, the memory, the settings and the packages stand.
 
-    The health of the store, versions, the settings in force, the window of the configured model,
-    optional packages that are missing and how to get them, and the folders of agents that `holdfast
-    import` would look into. Nothing is changed. Exit code 1 where something is broken.
+    The health of the store, what is remembered, versions, the settings in force, the window of the
+    configured model, optional packages that are missing and how to get them, and the folders of
+    agents that `holdfast import` would look into. Nothing is changed or asked of a server. Exit
+    code 1 where something is broken.
 
     \b
     holdfast doctor
@@ -91,6 +104,7 @@ def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
     settings: Settings | None = None
     window: Window | None = None
     store: StoreState | None = None
+    memory: MemoryState | None = None
     try:
         settings = settings_from(options)
     except HoldfastError as error:
@@ -100,12 +114,14 @@ def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
         note = known.note if settings.model else ""
         window = Window(known.model, known.tokens, known.source, note)
         store = _store(options, settings, problems, hints, deep=deep)
+        memory = _memory(options, settings, problems)
     return Diagnosis(
         healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=_versions(),
         home=str(options["home"] or home_folder()),
         settings_file=settings.file if settings else "",
         settings=None if settings is None else _shown(settings), window=window, store=store,
-        extras=extras(), agents=tuple((agent, str(path)) for agent, path in agent_places()),
+        memory=memory, extras=extras(),
+        agents=tuple((agent, str(path)) for agent, path in agent_places()),
     )  # fmt: skip
 
 
@@ -147,6 +163,20 @@ def _store(
     return StoreState(place=place, profile=settings.profile, exists=True, health=health)
 
 
+def _memory(options: dict[str, Any], settings: Settings, problems: list[str]) -> MemoryState | None:
+    home = str(options["home"] or home_folder())
+    entries: dict[str, int] = {}
+    try:
+        folder = memory_folder(Path(home), settings.profile)
+        for file in memory_files(folder, Bounds()).values():
+            entries[file.name] = len(file.entries())
+        external_memory(settings, environment={**os.environ, "HOLDFAST_HOME": home})
+    except HoldfastError as error:
+        problems.append(str(error))
+        return None
+    return MemoryState(folder=str(folder), entries=entries, external=settings.memory)
+
+
 def _is_writable(file: str) -> bool:
     """Return whether SQLite could write: into the file, and new files beside it."""
     folder = os.path.dirname(os.path.abspath(file))
@@ -162,6 +192,9 @@ def _shown(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(settings)
     for name in ("store", "summarizer_url"):
         found[name] = without_password(found[name])
+    found["memory_options"] = {
+        name: sorted(table) for name, table in found["memory_options"].items()
+    }
     return found
 
 

@@ -32,6 +32,11 @@ def price_options(command: F) -> F:
         "--ttl", type=click.Choice(["5m", "1h"]),
         help="How long the provider keeps its cache; 5m where it is not named.",
     )(command)  # fmt: skip
+    return price_option(command)
+
+
+def price_option(command: F) -> F:
+    """Add `--price` to a command."""
     return click.option(
         "--price", "figures", multiple=True, metavar="NAME=USD",
         help=f"A price for a million tokens: {', '.join(NAMES)}. Over what is known of the model.",

@@ -28,6 +28,12 @@ def show_diagnosis(found: Diagnosis) -> None:
         print_line(console, Text(f"{bad} ", "bold red").append(shortened(problem)))
     if found.store is not None:
         _store(console, found.store)
+    if found.memory is not None:
+        kept = {
+            name: counted(many, "entry", "entries") for name, many in found.memory.entries.items()
+        }
+        external = {"external": found.memory.external or "none"}
+        _rows(console, "memory", {"folder": found.memory.folder, **kept, **external})
     _rows(console, "home", {"folder": found.home, "settings": found.settings_file or "no file"})
     if found.settings is not None:
         _rows(console, "settings that differ from the defaults", _changed(found.settings))

@@ -65,11 +65,19 @@ def show_batch(folder: Path, done: Outcome) -> None:
         table.add_row(outcome, f"{count:,}")
     for name, count in (("still over the target", total.still_over_limit),
                         ("quarantined", total.quarantined),
-                        ("generated turns taken out", total.stripped)):  # fmt: skip
+                        ("generated turns taken out", total.stripped),
+                        ("calls of a model", total.summary_calls),
+                        ("of them in vain", total.errors),
+                        ("sentences verified", total.verified),
+                        ("sentences marked as not verified", total.unverified),
+                        ("sentences dropped", total.dropped),
+                        ("facts patched in", total.patched)):  # fmt: skip
         if count:
             table.add_row(name, f"{count:,}")
     table.add_row("turns", f"{total.turns_before:,} → {total.turns_after:,}")
-    table.add_row("tokens", f"{total.tokens_before:,} → {total.tokens_after:,} ({total.ratio:.0%})")
+    about = "≈ " if total.before_estimated else ""
+    table.add_row("tokens", f"{about}{total.tokens_before:,} → {total.tokens_after:,} "
+                  f"({about}{total.ratio:.0%})")  # fmt: skip
     print_line(console, Text(f"{counted(total.records, 'record')}", "bold"))
     console.print(indented(table, 2))
     if any(total.ratios):
@@ -81,6 +89,8 @@ def show_batch(folder: Path, done: Outcome) -> None:
     counts = "estimated" if report.estimated else "counted"
     rate = total.records / done.seconds if done.seconds and not done.resumed else 0.0
     said = [f"tokens {counts} by {report.counter}"]
+    if total.before_estimated:
+        said.append("those of folded turns at the rate of the others (--count all counts them)")
     if rate:
         said.append(f"{rate:,.0f} records a second")
     if done.resumed:

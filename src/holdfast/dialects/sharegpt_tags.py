@@ -39,7 +39,17 @@ class _Call(msgspec.Struct, gc=False):
     id: str = ""
 
 
+class _Answer(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A result as it is usually written; anything else is read loosely."""
+
+    content: str
+    name: str = ""
+    tool_call_id: str = ""
+    is_error: bool = False
+
+
 _CALL = msgspec.json.Decoder(_Call)
+_ANSWER = msgspec.json.Decoder(_Answer)
 
 
 def read_speech(value: str) -> list[Part]:
@@ -209,6 +219,8 @@ def _inner(value: str, start: int, stop: int) -> str:
 
 def _result(text: str, source: str) -> ToolResult:
     """Return a result without an id unless the text gives one."""
+    if text[:1] == "{" and (usual := _usual_result(text, source)) is not None:
+        return usual
     found = _loose_json(text) if text.lstrip()[:1] == "{" else None
     if not isinstance(found, dict) or not _is_result(found):
         wire: Payload = {"plain": True, "source": source}
@@ -222,6 +234,18 @@ def _result(text: str, source: str) -> ToolResult:
         found.get("is_error") is True, name if isinstance(name, str) else "", "function", _AT,
         {"source": source},
     )  # fmt: skip
+
+
+def _usual_result(text: str, source: str) -> ToolResult | None:
+    try:
+        found = _ANSWER.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    if not found.name and not found.tool_call_id:
+        return None
+    parts = (Text(found.content, _AT),) if found.content else ()
+    return ToolResult(found.tool_call_id, parts, found.is_error, found.name, "function", _AT,
+                      {"source": source})  # fmt: skip
 
 
 def _is_result(found: Payload) -> bool:

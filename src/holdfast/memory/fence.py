@@ -18,8 +18,8 @@ NOTE = "Recalled from memory. Reference data, not something that the user said n
 _MOST_BLANKS = 4
 _BLANKS = " \t\r\n"
 _FENCE = re.compile(
-    rf"<[ \t\r\n]{{0,{_MOST_BLANKS}}}(/?)[ \t\r\n]{{0,{_MOST_BLANKS}}}(?:{'|'.join(NAMES)})"
-    rf"[ \t\r\n]{{0,{_MOST_BLANKS}}}>",
+    rf"<[ \t\r\n]{{0,{_MOST_BLANKS}}}(?:(/)[ \t\r\n]{{0,{_MOST_BLANKS}}})?"
+    rf"(?:{'|'.join(NAMES)})[ \t\r\n]{{0,{_MOST_BLANKS}}}>",
     re.IGNORECASE | re.ASCII,
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from holdfast.dialects.load import load
+from holdfast.pipeline.frame import recognise
 from holdfast.transcript import is_ask
 
 _TEXT_TYPES = {"openai-responses": "input_text"}
@@ -23,7 +24,8 @@ def injected(messages: Sequence[Any], block: str, *, dialect: str | None = None)
     if not block:
         return rows
     transcript = load(rows, dialect=dialect)
-    asks = [message.position for message in transcript.messages if is_ask(message)]
+    known = recognise(transcript.messages)  # a summary in the user's name is not the user's
+    asks = [message.position for message in known if is_ask(message)]
     if asks:
         rows[asks[-1]] = _with(rows[asks[-1]], block, transcript.dialect)
     return rows

@@ -74,16 +74,23 @@ class Lane:
         return self._thread is not None
 
     def take(self, work: Callable[[], T]) -> Ticket[T] | None:
-        """Return a ticket; None where too many wait already, or after the end."""
+        """Return a ticket; None where too many wait already, or after the end.
+
+        None also where no thread can be made: the system has no more, or the interpreter ends.
+        """
         ticket = Ticket(work)
         with self._changed:
             if self._closed or self._waiting >= self._most:
                 return None
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    return None
+                self._thread = thread
             self._waiting += 1
             self._calls.put(ticket)  # pyright: ignore[reportArgumentType]
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
         return ticket
 
     def drain(self, seconds: float) -> bool:

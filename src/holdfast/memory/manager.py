@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import atexit
+import re
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import TracebackType
+from typing import Any, cast
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import fenced, without_fenced
-from holdfast.memory.lane import Lane, Ticket
+from holdfast.memory.hiding import without_secrets
+from holdfast.memory.lane import Ticket
 from holdfast.memory.provider import MemoryProvider, Switch, Turn
 from holdfast.memory.scaffolding import users_words
+from holdfast.memory.seat import Seat, Standing, is_late, offered
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
 
-_ASKED = 4
-"""Questions that may wait for a provider; where it hangs, the next one is late at once."""
-_SURELY = 0.95
-"""Of a limit that is waited: waking up takes its time too."""
-_CUT = "\n[… {} more characters were left out]"
+_SURELY = 0.85
+"""Of a limit that is waited: waking up takes its time too, and so do the other steps of a turn
+beside a provider that keeps the interpreter busy."""
+
+
+_QUESTION_CHARS = 8_000
+"""Of what the user said, to look for: the turn waits while secrets are taken out of it."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     """How long the turn may wait for memory, and how much of it there may be."""
 
+    start_seconds: float = 2.0
+    """For the names of its tools, when the manager is made."""
     prefetch_seconds: float = 0.5
+    """Also for an external provider's part of the system prompt."""
     tool_seconds: float = 30.0
     compaction_seconds: float = 2.0
     close_seconds: float = 5.0
@@ -48,32 +56,6 @@ class Recalled(Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()
 
 
-class Standing(Struct, kw_only=True):
-    """How one provider does; figures and kinds of errors, never content."""
-
-    calls: int = 0
-    failures: int = 0
-    late: int = 0
-    refused: int = 0
-    """Turns that were not taken because too many waited."""
-    last_error: str = ""
-
-
-class _Seat:
-    """A provider with its two lanes: one for what it is told, one for what it is asked."""
-
-    def __init__(self, provider: MemoryProvider, limits: Limits) -> None:
-        self.provider = provider
-        self.standing = Standing()
-        self.told = Lane(f"holdfast-memory-{provider.name}-told", limits.queued)
-        self.asked = Lane(f"holdfast-memory-{provider.name}-asked", _ASKED)
-        self.warm: Ticket[str] | None = None
-
-    def can(self, method: str) -> bool:
-        """Return whether the provider does anything there: no thread is made for nothing."""
-        return getattr(type(self.provider), method) is not getattr(MemoryProvider, method)
-
-
 class MemoryManager:
     """The built-in provider first, at most one external beside it.
 
@@ -89,8 +71,13 @@ class MemoryManager:
         reserved_tools: Sequence[str] = (),
         limits: Limits | None = None,
         redact: Redact | None = None,
+        templates: Sequence[re.Pattern[str]] = (),
     ) -> None:
-        """Take the providers; tools that are `reserved_tools` of the host are not offered."""
+        """Take the providers; tools that are `reserved_tools` of the host are not offered.
+
+        `templates` are patterns of texts that the host puts around the user's words, as
+        `users_words` takes them.
+        """
         providers = [builtin] if external is None else [builtin, external]
         if not all(one.name for one in providers) or len({p.name for p in providers}) < len(
             providers
@@ -99,43 +86,66 @@ class MemoryManager:
                 "memory.external", [p.name for p in providers], "names that differ"
             )
         self.limits = limits or Limits()
+        self._templates = tuple(templates)
         self._redact = redact or Redactor(RedactionPolicy(personal=False))
-        self._seats = [_Seat(one, self.limits) for one in providers]
-        self._tools, self.refused_tools = self._offered(frozenset(reserved_tools))
+        self._seats = [
+            Seat(
+                one, queued=self.limits.queued, most_chars=self.limits.recalled_chars,
+                builtin=one is builtin,
+            )
+            for one in providers
+        ]  # fmt: skip
+        until = time.monotonic() + self.limits.start_seconds
+        self._tools, self.refused_tools = offered(self._seats, frozenset(reserved_tools), until)
         self._turn = 0
         self._closed = False
         _close_at_exit(self)
         for seat in self._seats:
-            weakref.finalize(self, seat.told.end).atexit = False
-            weakref.finalize(self, seat.asked.end).atexit = False
+            weakref.finalize(self, seat.end).atexit = False
+
+    def __enter__(self) -> MemoryManager:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     # What a request needs
 
     def system_text(self) -> str:
-        """Return what belongs in the system prompt; the same bytes until a memory changed."""
-        texts = [self._now(seat, seat.provider.system_text) for seat in self._seats]
+        """Return what belongs in the system prompt; the same bytes until a memory changed.
+
+        Of an external provider that is late or fails, what it said the last time.
+        """
+        until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
+        texts = [seat.system_text(until) for seat in self._seats]
         return "\n\n".join(text for text in texts if text)
 
     def prefetch(self, text: str, session_id: str = "") -> Recalled:
         """Return what is known about what the user says now, within the limit.
 
-        Of a provider that is late, what `warm` found for an earlier turn stands in.
+        Of a provider that is late, what `warm` found for an earlier turn stands in. Where the
+        user said nothing, as in a bare command, nobody is asked.
         """
-        query = self._redact(users_words(text))
-        seats = [seat for seat in self._seats if seat.can("prefetch")]
+        query = self._question(text)
         taken = [
-            (seat, seat.asked.take(lambda seat=seat: seat.provider.prefetch(query, session_id)))
-            for seat in seats
+            (seat, seat.ask(lambda seat=seat: seat.provider.prefetch(query, session_id)))
+            for seat in self._seats
+            if query and seat.does("prefetch")
         ]
         until = time.monotonic() + self.limits.prefetch_seconds * _SURELY
         found: list[tuple[str, str]] = []
         late: list[str] = []
         failed: list[str] = []
         for seat, ticket in taken:
-            said = self._answer(seat, ticket, until)
+            said = seat.answer(ticket, until)
             if said is None:
-                (late if _is_late(ticket) else failed).append(seat.provider.name)
-                said = self._warmed(seat)
+                (late if is_late(ticket) else failed).append(seat.provider.name)
+                said = seat.warmed()
             if said:
                 found.append((seat.provider.name, said))
         text = "\n\n".join(f"## {name}\n{said}" for name, said in found)
@@ -146,20 +156,18 @@ class MemoryManager:
 
     def warm(self, text: str, session_id: str = "") -> None:
         """Let providers look ahead, for the next turn; nobody waits."""
-        query = self._redact(users_words(text))
+        query = self._question(text)
         for seat in self._seats:
-            if seat.can("prefetch"):
-                seat.warm = seat.asked.take(
-                    lambda seat=seat: seat.provider.prefetch(query, session_id)
-                )
+            if query and seat.does("prefetch"):
+                seat.warm(lambda seat=seat: seat.provider.prefetch(query, session_id))
 
     # What providers are told, in order, in the background
 
     def turn_started(self, text: str) -> None:
         """Tell that a turn begins."""
         self._turn += 1
-        number, said = self._turn, self._redact(users_words(text))
-        self._tell("turn_started", lambda provider: provider.turn_started(number, said))
+        number = self._turn
+        self._tell("turn_started", lambda provider: provider.turn_started(number, self._said(text)))
 
     def sync(self, user: str, agent: str, session_id: str = "") -> list[Ticket[None]]:
         """Hand over a turn; return a ticket of each provider that took it.
@@ -167,12 +175,15 @@ class MemoryManager:
         A ticket that is done is durable. A provider without one had too many waiting: the turn
         is lost to it, and counted in `status`.
         """
-        turn = Turn(
-            session_id=session_id, number=self._turn,
-            user=self._redact(users_words(without_fenced(user))),
-            agent=self._redact(without_fenced(agent)),
-        )  # fmt: skip
-        return self._tell("sync", lambda provider: provider.sync(turn))
+        number = self._turn
+
+        def turn() -> Turn:  # made in the background: a long paste takes its time
+            return Turn(
+                session_id=session_id, number=number, user=self._said(without_fenced(user)),
+                agent=self._redact(without_fenced(agent)),
+            )  # fmt: skip
+
+        return self._tell("sync", lambda provider: provider.sync(turn()))
 
     def session_switched(self, switch: Switch) -> None:
         """Tell that the conversation goes on under another id, or anew."""
@@ -185,19 +196,21 @@ class MemoryManager:
         kept = list(messages)
         self._tell(
             "session_ended",
-            lambda provider: provider.session_ended(session_id, self._clean(kept)),
+            lambda provider: provider.session_ended(
+                session_id, without_secrets(kept, self._redact)
+            ),
         )
 
     def before_compaction(self, messages: Sequence[Any]) -> str:
         """Let providers take what matters; return what they want in the request for the summary."""
         kept = list(messages)
         taken = [
-            (seat, seat.asked.take(lambda seat=seat: self._taken(seat, kept)))
+            (seat, seat.ask(lambda seat=seat: self._taken(seat, kept)))
             for seat in self._seats
-            if seat.can("before_compaction")
+            if seat.does("before_compaction")
         ]
         until = time.monotonic() + self.limits.compaction_seconds
-        said = [self._answer(seat, ticket, until) for seat, ticket in taken]
+        said = [seat.answer(ticket, until) for seat, ticket in taken]
         return "\n\n".join(text for text in said if text)
 
     # Tools
@@ -211,13 +224,15 @@ class MemoryManager:
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
             return f"no memory tool {name!r}; there are: {known}"
+        if not isinstance(cast("object", arguments), Mapping):
+            return f"the arguments of {name} are no object; give one, not its text"
         seat, _ = self._tools[name]
-        ticket = seat.asked.take(lambda: seat.provider.call(name, arguments))
+        ticket = seat.ask(lambda: seat.provider.call(name, arguments))
         until = time.monotonic() + self.limits.tool_seconds
-        said = self._answer(seat, ticket, until)
+        said = seat.answer(ticket, until)
         if said is not None:
             return said
-        why = "did not answer in time" if _is_late(ticket) else seat.standing.last_error
+        why = "did not answer in time" if is_late(ticket) else seat.standing.last_error
         return f"the memory {seat.provider.name} could not do that: {why}"
 
     # The end
@@ -243,97 +258,23 @@ class MemoryManager:
             return {}
         self._closed = True
         until = time.monotonic() + self.limits.close_seconds
-        left: dict[str, int] = {}
-        for seat in self._seats:
-            undone = seat.told.close(max(until - time.monotonic(), 0))
-            seat.asked.close(0)
-            if undone:
-                left[seat.provider.name] = undone
-            else:
-                self._now(seat, seat.provider.close)
-        return left
+        undone = {seat.provider.name: seat.close(until) for seat in self._seats}
+        return {name: calls for name, calls in undone.items() if calls}
 
-    def _offered(
-        self, reserved: frozenset[str]
-    ) -> tuple[dict[str, tuple[_Seat, Mapping[str, Any]]], tuple[str, ...]]:
-        """Return the tools by name, and the names that the host or the other provider has."""
-        found: dict[str, tuple[_Seat, Mapping[str, Any]]] = {}
-        refused: list[str] = []
-        for seat in self._seats:
-            schemas: Any = self._now(seat, seat.provider.tools)
-            for schema in schemas or ():
-                name = str(schema.get("name") or "")
-                if not name or name in reserved or name in found:
-                    refused.append(name)
-                else:
-                    found[name] = (seat, schema)
-        return found, tuple(refused)
+    def _said(self, text: str) -> str:
+        return self._redact(users_words(text, self._templates))
 
-    def _now(self, seat: _Seat, call: Callable[[], Any]) -> Any:
-        """Call what is quick by its contract, in the turn; None where it fails."""
-        try:
-            return call()
-        except Exception as error:  # noqa: BLE001 a provider may raise anything
-            self._failed(seat, error)
-            return None
+    def _question(self, text: str) -> str:
+        """Return the beginning of what the user said, in which a secret is never cut in two."""
+        words = users_words(text, self._templates)
+        return self._redact(words[: 2 * _QUESTION_CHARS])[:_QUESTION_CHARS].strip()
 
     def _tell(self, method: str, call: Callable[[MemoryProvider], None]) -> list[Ticket[None]]:
-        tickets: list[Ticket[None]] = []
-        for seat in self._seats:
-            if not seat.can(method):
-                continue
-            ticket = seat.told.take(lambda seat=seat: self._told(seat, call))
-            if ticket is None:
-                seat.standing.refused += 1
-            else:
-                tickets.append(ticket)
-        return tickets
+        tickets = [seat.tell(call) for seat in self._seats if seat.does(method)]
+        return [ticket for ticket in tickets if ticket is not None]
 
-    def _taken(self, seat: _Seat, messages: list[Any]) -> str:
-        return seat.provider.before_compaction(self._clean(messages))
-
-    def _clean(self, messages: list[Any]) -> list[Any]:
-        """Return messages without secrets; what a redactor does to JSON is JSON."""
-        return list(parse(self._redact(dump_text(messages)).encode()))
-
-    def _told(self, seat: _Seat, call: Callable[[MemoryProvider], None]) -> None:
-        seat.standing.calls += 1
-        try:
-            call(seat.provider)
-        except BaseException as error:
-            self._failed(seat, error)
-            raise
-
-    def _answer(self, seat: _Seat, ticket: Ticket[str] | None, until: float) -> str | None:
-        """Return what a provider said, cut to its limit; None where it is late or failed."""
-        seat.standing.calls += 1
-        if ticket is None or not ticket.wait(max(until - time.monotonic(), 0)):
-            seat.standing.late += 1
-            return None
-        try:
-            said: Any = ticket.result()
-        except BaseException as error:  # noqa: BLE001 a provider may raise anything at all
-            self._failed(seat, error)
-            return None
-        if not isinstance(said, str):
-            self._failed(seat, TypeError(type(said).__name__))
-            return None
-        most = self.limits.recalled_chars
-        return said if len(said) <= most else said[:most] + _CUT.format(f"{len(said) - most:,}")
-
-    def _warmed(self, seat: _Seat) -> str:
-        ticket, seat.warm = seat.warm, None
-        if ticket is None or ticket.state != "done":
-            return ""
-        return self._answer(seat, ticket, 0.0) or ""
-
-    def _failed(self, seat: _Seat, error: BaseException) -> None:
-        seat.standing.failures += 1
-        seat.standing.last_error = type(error).__name__
-
-
-def _is_late(ticket: Ticket[Any] | None) -> bool:
-    return ticket is None or ticket.state == "waiting"
+    def _taken(self, seat: Seat, messages: list[Any]) -> str:
+        return seat.provider.before_compaction(without_secrets(messages, self._redact))
 
 
 def _close_at_exit(manager: MemoryManager) -> None:

@@ -31,12 +31,20 @@ class Switch(Struct, frozen=True, kw_only=True):
 class MemoryProvider:
     """A memory. Overwrite what yours can do; everything else does nothing.
 
-    No method is called by two threads at once. All but `system_text` and `tools` may be slow,
-    fail or hang: the manager calls them with a deadline, away from the turn.
+    No method is called by two threads at once. All may be slow, fail or hang: the manager calls
+    them with a deadline, away from the turn. Only the built-in one is asked for its `system_text`
+    and `tools` in the turn.
     """
 
     name: str = ""
     """Short and unique: `files`, `mem0`."""
+
+    def does(self, method: str) -> bool:
+        """Return whether it does anything there; where it does not, nobody calls or waits.
+
+        Asked once, when the manager is made; of the built-in provider at every turn.
+        """
+        return getattr(type(self), method) is not getattr(MemoryProvider, method)
 
     def system_text(self) -> str:
         """Return what belongs in the system prompt: the same bytes until a memory changed."""

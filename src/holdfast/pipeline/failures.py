@@ -107,4 +107,9 @@ def sentence(failure: SummarizerFailed, step: Step) -> str:
         "ledger": "the summary was made without a model",
         "other": "the other summariser was asked",
     }[step]
-    return f"{failure}; {kept}; {_REMEDIES[failure.kind]}"
+    return f"{failure}; {kept}; {remedy_for(failure.kind)}"
+
+
+def remedy_for(kind: FailureKind) -> str:
+    """Return what the user can do about a failure."""
+    return _REMEDIES[kind]

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.cut_note import LONGEST, cut_with_note
 from holdfast.pipeline.digests import arguments_of, digest_of
 from holdfast.pipeline.excerpts import excerpted
 from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of
@@ -30,8 +31,6 @@ _PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
 _LEAST_CUT_CHARS = 400
 _SQUEEZED_LEAF_CHARS = 160
 _DEEPEST = 64
-_CUT_NOTE_CHARS = 60
-"""A leaf that is cut never gets longer, and is not cut again."""
 
 
 class Newer(Struct):
@@ -247,9 +246,7 @@ def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any
     if depth > _DEEPEST:
         return value
     if isinstance(value, str):
-        if len(value) <= most + _CUT_NOTE_CHARS:
-            return value
-        return f"{value[:most]}… [{len(value) - most:,} more characters{where}]"
+        return value if len(value) <= most + LONGEST else cut_with_note(value, most, where)
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
         made = {key: shrink_leaves(leaf, most, where, depth + 1) for key, leaf in fields.items()}

@@ -15,6 +15,7 @@ from holdfast.engine.compressor import Compressor
 from holdfast.engine.conversation import Step
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, LeaseLost
+from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.media import without_older_media
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
@@ -124,9 +125,24 @@ class Session:
         if not system or not shown or self._hooks.system is None:
             return shown
         first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
-        if first.get("role") not in ("system", "developer"):
-            return shown
-        return [{**first, "content": system}, *shown[1:]]
+        if first.get("role") in ("system", "developer"):
+            return [{**first, "content": system}, *shown[1:]]
+        # elsewhere the host puts it into its field of the request
+        return [{"role": "system", "content": system}, *shown] if self._is_chat else shown
+
+    @property
+    def _is_chat(self) -> bool:
+        return self._info.dialect == "openai-chat"
+
+    def render_system(self) -> None:
+        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
+
+        Done at the start and after every compaction; a host does it where it takes up a session.
+        """
+        text = told(self._hooks.system, self._info)
+        if isinstance(text, str) and text != self.system:
+            frame = dump({**self._frame(), "system": text})
+            self._info = self._store.change(self.id, frame=frame)
 
     def _seen(self) -> Mended:
         shown = self._engine.messages
@@ -158,6 +174,7 @@ class Session:
 
     def _append(self, messages: Sequence[Any]) -> None:
         engine, start = self._engine, self._engine.length
+        self._keep_arriving()
         with self._unsettled():
             engine.append(*messages)
             arrived = engine.arrived(start)
@@ -166,8 +183,21 @@ class Session:
                 replace(new_message(message, tokens, names=self._names), body=dump(given))
                 for given, (message, tokens) in zip(messages, arrived, strict=True)
             ]
-            self._store.append(self.id, rows, expect=start)
+            new = engine.given_out(self._given_out)
+            self._store.append(self.id, rows, expect=start, references=new)
+            self._given_out += len(new)
         self._info = replace(self._info, length=engine.length)
+
+    def _keep_arriving(self) -> None:
+        """Note with the session how its results are shown on arrival, before the first one comes.
+
+        What was there before, from another agent or an older version, was sent as it is.
+        """
+        if not self._has_noted:
+            noted = msgspec.to_builtins(self._engine.arriving)
+            frame = dump({**self._frame(), "arrival": noted})
+            self._info = self._store.change(self.id, frame=frame)
+            self._has_noted = True
 
     def used(self, usage: Mapping[str, Any], *, cost: float | None = None) -> None:
         """Take what the provider reported for the last request; it corrects the estimates."""
@@ -276,7 +306,7 @@ class Session:
                 self._save()
             return report
         report = replace(report, persistence=self._persistence)
-        self._render_system()
+        self.render_system()
         if self.id != was.id:
             self._switched(was.id, "compression")
         shown = kept_positions(self._engine.view)
@@ -307,7 +337,7 @@ class Session:
         with self._unsettled():
             self._info = self._store.undo(self.id, expect=self._info.view)
             self._load()
-        self._render_system()
+        self.render_system()
         return True
 
     # Requests
@@ -432,6 +462,7 @@ class Session:
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:
             self._load()
+        self._info = replace(self._info, goal=now.goal)
         self._engine.goal = now.goal
 
     def _load(self) -> None:
@@ -442,8 +473,13 @@ class Session:
         engine = self._make(info)
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
+        noted = self._frame().get("arrival") if rows else None
+        self._has_noted = noted is not None
+        self._given_out = 0
         if rows:
-            engine.resume(payloads(rows), view, snapshot)
+            start = replace(engine.arriving, start=len(rows))
+            arriving = start if noted is None else msgspec.convert(noted, Arriving)
+            engine.resume(payloads(rows), view, snapshot, arriving=arriving)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
@@ -453,13 +489,7 @@ class Session:
         if info.id != was.id:
             self._switched(was.id, info.descent)
         if self._hooks.system is not None and not self.system:
-            self._render_system()
-
-    def _render_system(self) -> None:
-        text = told(self._hooks.system, self._info)
-        if isinstance(text, str) and text and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
+            self.render_system()
 
     def _frame(self) -> dict[str, Any]:
         return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holdfast.trajectories.compress import Means
 from holdfast.trajectories.job import Job
+from holdfast.trajectories.lanes import Lanes
 from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.work import Done, Tell, do_shard
 
@@ -16,8 +17,9 @@ MARK = b"kill the worker"
 
 
 def deadly_shard(
-    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell
-) -> Done:
+    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell,
+    lanes: Lanes | None = None,
+) -> Done:  # fmt: skip
     """Do a shard as `do_shard` does, but die at a record with the mark that is looked at."""
 
     def told(at: int) -> None:
@@ -25,4 +27,4 @@ def deadly_shard(
         if MARK in shard.entries[at].data and at not in poison:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return do_shard(shard, job, means, folder, poison, told)
+    return do_shard(shard, job, means, folder, poison, told, lanes)

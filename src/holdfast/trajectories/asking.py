@@ -1,132 +1,104 @@
-"""A model that writes the summaries of a batch: asked once for the same turns, tried again."""
+"""A model that writes the summaries of a batch: what it is asked, and what becomes of its words."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
-from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from holdfast.errors import SummarizerFailed
-from holdfast.pipeline import prompts
-from holdfast.pipeline.asking import read_answer
-from holdfast.pipeline.asking.turns import tool_names, turn
-from holdfast.pipeline.dialogue.language import language_of
-from holdfast.pipeline.failures import CLASSES
-from holdfast.pipeline.gate.judge import judge_text
-from holdfast.pipeline.prompts import Terms
-from holdfast.pipeline.summary import Summary
-from holdfast.ports import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
+from holdfast.pipeline.asking import Asking, begin, take
+from holdfast.pipeline.compact import Plan
+from holdfast.pipeline.gate import Checked, check, evidence_of, joined, patched_by
+from holdfast.ports import Redact, TokenCounter
+from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.compress import Write, Written
-from holdfast.trajectories.files import write_synced
-from holdfast.trajectories.ledger import framed_summary, without_sources
+from holdfast.trajectories.ledger import framed_summary, region_told, without_sources
+from holdfast.trajectories.planned import planned
 from holdfast.trajectories.region import Region
-from holdfast.transcript import Message, is_ask, texts
+from holdfast.transcript import Message
 
-TRIES = 3
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
-_ASSUMED_WINDOW = 32_000
-_RECORD_SHARE = 0.7
-"""What of the summariser's window the turns may take; instructions and answer need the rest."""
-_OUTPUT = 1.5
+ATTEMPTS = 3
+"""So often the same is asked where the answer is of no use."""
 
-Pause: TypeAlias = Callable[[float], None]
+Ask: TypeAlias = Callable[[Question], Answered]
+"""Waits for an answer; raises `BatchStopped` where none will come, now or later."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Whom a writer asks, and with what."""
+    """Who is asked, and with what."""
 
-    summarizer: Summarizer
+    name: str
+    context_length: int
+    """What it reads and writes in one request, in tokens; 0 where nobody knows."""
     counter: TokenCounter
     redact: Redact
-    answers: Path | None = None
-    """Where answers are kept, so that the same turns are never paid for twice."""
-    timeout: float = 120.0
-    pause: Pause = time.sleep
 
 
-def writer(asked: Asked) -> Write:
+class Step(Struct, frozen=True):
+    """A question, and all that there is to ask with it."""
+
+    question: Question
+    asking: Asking
+
+
+class Said(Struct, frozen=True):
+    """What a model said of a region as far as it holds, None where it said nothing of use."""
+
+    checked: Checked | None
+    calls: int
+    errors: int
+
+
+def writer(asked: Asked, ask: Ask) -> Write:
     """Return what writes summaries by asking a model.
 
-    A failure that may pass is tried three times, after the pause that the provider asks for; then
-    nothing is written, and the ledger's summary stands there. Raises `SummarizerFailed` where key,
-    model or address is wrong: no record would fare better. What the model writes is redacted and
-    cut to the room; it is not held against the turns, as in a live compaction.
+    Question, reading and gate are those of a live compaction: the ledger's entries have their
+    share first, what the model says that is not in the turns is dropped or marked, and what it
+    left out of what is needed is there all the same. Where no answer is of use nothing is
+    written, and the ledger's summary stands there. The same answers give the same text.
     """
 
     def write(messages: Sequence[Message], region: Region, room: int) -> Written:
-        request = _request(messages[region.start : region.stop], asked, room)
-        kept = _kept(asked, request)
-        if kept is not None:
-            return Written(_framed(kept, asked, room))
-        return _tried(request, asked, room)
+        told = region_told(messages, region, asked.counter, asked.redact, room)
+        todo = planned(messages, region, told, asked.counter, asked.redact, room)
+        said = answered(todo, asked, lambda step: ask(step.question))
+        counts = {"summary_calls": said.calls, "errors": said.errors}
+        if said.checked is None:
+            return Written(text="", **counts)
+        note, ledger = said.checked.summary, told.summary
+        both = joined(note, ledger, told.around.room_chars)
+        return Written(
+            text=framed_summary(without_sources(both), asked.counter, asked.redact, room),
+            verified=said.checked.verified, unverified=said.checked.unverified,
+            dropped=said.checked.dropped, patched=patched_by(note, ledger), **counts,
+        )  # fmt: skip
 
     return write
 
 
-def _tried(request: SummaryRequest, asked: Asked, room: int) -> Written:
-    for number in range(1, TRIES + 1):
-        try:
-            answer = asked.summarizer.summarise(request, asked.timeout)
-            judge_text(answer, request, asked.counter)
-        except SummarizerFailed as error:
-            if CLASSES[error.kind] == "no provider":
-                raise
-            if number < TRIES:
-                wanted = error.retry_after or _FIRST_PAUSE * 2 ** (number - 1)
-                asked.pause(min(wanted, _LONGEST_PAUSE))
-            continue
-        _keep(asked, request, answer)
-        return Written(_framed(answer.text, asked, room), calls=number, errors=number - 1)
-    return Written("", calls=TRIES, errors=TRIES)
+def answered(todo: Plan, asked: Asked, answer: Callable[[Step], Answered]) -> Said:
+    """Ask until everything is told, or until an answer was of no use three times.
 
-
-def _request(turns: Sequence[Message], asked: Asked, room: int) -> SummaryRequest:
-    """Return the question; of turns that are too many for the summariser the newest are shown."""
-    names = tool_names(turns)
-    left = int((asked.summarizer.context_length or _ASSUMED_WINDOW) * _RECORD_SHARE)
-    shown: list[str] = []
-    for message in reversed(turns):
-        text = turn(message, names, asked.redact)
-        left -= asked.counter.count(text)
-        if left < 0 and shown:
+    No date is named: the same turns are the same question on every day.
+    """
+    asking = begin(todo, now="", summarizer_window=asked.context_length)
+    calls = errors = attempt = 0
+    checked = evidence = None
+    while attempt < ATTEMPTS and (request := asking.request) is not None:
+        got = answer(Step(Question(request, attempt), asking))
+        calls += got.failed + (got.answer is not None)
+        errors += got.failed
+        if got.answer is None:
             break
-        shown.append(text)
-    asks = "\n".join(words[:400] for one in turns if is_ask(one) for words in texts(one))
-    terms = Terms(language=language_of(asks), budget_tokens=room)
-    return SummaryRequest(
-        instructions=prompts.instructions(terms, next_number=None),
-        prompt=prompts.prompt("\n\n".join(reversed(shown)), "", number=1, total=1),
-        max_tokens=int(room * _OUTPUT) + 200,
-    )
-
-
-def _framed(answer: str, asked: Asked, room: int) -> str:
-    note: Summary = read_answer(answer, language_of(answer), is_cut=False).summary
-    return framed_summary(without_sources(note), asked.counter, asked.redact, room)
-
-
-def _path(asked: Asked, request: SummaryRequest) -> Path | None:
-    if asked.answers is None:
-        return None
-    said = (asked.summarizer.name, request.instructions, request.prompt, str(request.max_tokens))
-    key = blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return asked.answers / key[:2] / f"{key}.txt"
-
-
-def _kept(asked: Asked, request: SummaryRequest) -> str | None:
-    path = _path(asked, request)
-    try:
-        return None if path is None else path.read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
-def _keep(asked: Asked, request: SummaryRequest, answer: SummaryAnswer) -> None:
-    path = _path(asked, request)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_synced(path, answer.text.encode("utf-8", "replace"))
+        try:
+            told = take(asking, got.answer)
+            if told.prose is not None:
+                evidence = evidence or evidence_of(todo, name=asked.name)
+                checked = check(told.prose, evidence)
+        except SummarizerFailed:
+            errors, attempt = errors + 1, attempt + 1
+        else:
+            asking, attempt = told, 0
+    return Said(checked, calls, errors)

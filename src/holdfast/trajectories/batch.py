@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,15 +21,18 @@ from msgspec import Struct
 
 from holdfast.errors import NotReadable
 from holdfast.trajectories.claim import claimed
+from holdfast.trajectories.counters import counter_for
+from holdfast.trajectories.desk import Spent
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
-from holdfast.trajectories.job import Job, means_for
+from holdfast.trajectories.job import Job, desk_for
+from holdfast.trajectories.pace import UNLIMITED, Limits
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
 from holdfast.trajectories.tally import Tally, added
-from holdfast.trajectories.work import METRICS, STATE, Done, done_path
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE, Done, do_shard, done_path
 
 QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
 
@@ -67,6 +70,8 @@ class Outcome(Struct, frozen=True):
     seconds: float
     drawn: bool
     """Whether there is a picture of the ratios."""
+    spent: Spent | None = None
+    """What this run asked of a model."""
 
 
 Tell: TypeAlias = Callable[[Progress], None]
@@ -79,16 +84,19 @@ def compress_batch(
     *,
     workers: int = 1,
     resume: bool = True,
+    limits: Limits = UNLIMITED,
     tell: Tell = lambda _: None,
 ) -> Outcome:
     """Compress all records of the sources into the folder, and return what was done.
 
     Shards that the folder holds already are not done again where their input is the same. The
-    bytes that are written depend on the input and the job alone. Raises `NotWritable` where the
-    folder holds something else or the disk refuses; what is finished then stays.
+    bytes that are written depend on the input and the job alone, and on what a model answers; its
+    answers are kept too. Raises `NotWritable` where the folder holds something else or the disk
+    refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
     """
-    counter = means_for(job).counter
-    with claimed(folder, job, resume=resume):
+    counter = counter_for(job.tokenizer)
+    desk = desk_for(job, folder / STATE / ANSWERS, limits)
+    with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
         began, run = time.monotonic(), _Run(folder, sum(source.size for source in sources))
 
         def entries_read(size: int) -> None:
@@ -99,7 +107,10 @@ def compress_batch(
 
         entries = read_entries(sources, entries_read)
         shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
-        working = do_shards(run.waiting(shards), job, folder, workers=workers, tell=told)
+        working = do_shards(
+            run.waiting(shards), job, folder, workers=workers, work=do_shard, tell=told,
+            desk=desk, at_once=limits.requests,
+        )  # fmt: skip
         with closing(working):
             for done in working:
                 run.take(done)
@@ -111,7 +122,8 @@ def compress_batch(
         )  # fmt: skip
         _finish(folder, report)
         drawn = draw_ratios(run.total, folder / RATIOS)
-        return Outcome(report, run.resumed, time.monotonic() - began, drawn)
+        seconds = time.monotonic() - began
+        return Outcome(report, run.resumed, seconds, drawn, desk.spent if desk else None)
 
 
 class _Run:
@@ -130,7 +142,7 @@ class _Run:
         """Yield the shards that are not done yet."""
         for shard in shards:
             self.shards += 1
-            done = _finished(self._folder, shard)
+            done = finished(self._folder, shard)
             if done is None:
                 done_path(self._folder, shard).unlink(missing_ok=True)
                 yield shard
@@ -152,7 +164,7 @@ class _Run:
         )  # fmt: skip
 
 
-def _finished(folder: Path, shard: Shard) -> Done | None:
+def finished(folder: Path, shard: Shard) -> Done | None:
     """Return the shard as an earlier run left it; None where it did not, or of other input."""
     try:
         found = msgspec.json.decode(done_path(folder, shard).read_bytes(), type=Done)

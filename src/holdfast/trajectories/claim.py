@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.errors import NotWritable
 from holdfast.trajectories.files import DRAFT, write_synced
 from holdfast.trajectories.job import Job
-from holdfast.trajectories.work import METRICS, STATE
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE
 
 try:
     import fcntl
@@ -23,7 +23,8 @@ except ImportError:  # not on Windows: there nothing keeps two runs apart
 MANIFEST = "manifest.json"
 _LOCK = "lock"
 _OURS = ("part-*", "quarantine.jsonl", "report.json", "ratios.png", f"{METRICS}/part-*.jsonl",
-         f"{STATE}/part-*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}", f"{STATE}/.*{DRAFT}")  # fmt: skip
+         f"{STATE}/part-*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}", f"{STATE}/.*{DRAFT}",
+         f"{STATE}/{ANSWERS}/*/.*{DRAFT}")  # fmt: skip
 _DRAFTS = tuple(pattern for pattern in _OURS if pattern.endswith(DRAFT))
 FORMAT = 1
 
@@ -43,18 +44,14 @@ def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
     Raises `NotWritable` where another run is at work in it, where it holds the output of another
     job, or files that are no output at all.
     """
-    manifest = Manifest(version=_version(), job=job)
     try:
-        there = _there(folder)
+        manifest = manifest_for(folder, job, resume=resume)
         (folder / STATE).mkdir(parents=True, exist_ok=True)
         (folder / METRICS).mkdir(exist_ok=True)
         with (folder / STATE / _LOCK).open("wb") as lock:
             _hold(lock.fileno(), folder)
             if not resume:
                 _remove(folder, _OURS)
-            elif there is not None and there != manifest:
-                raise NotWritable(str(folder), "holds the output of other settings",
-                                  remedy="give another folder, or --no-resume")  # fmt: skip
             _remove(folder, _DRAFTS)
             encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
             write_synced(folder / MANIFEST, encoded + b"\n")
@@ -65,6 +62,16 @@ def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
     except OSError as error:
         what = f"cannot be used ({error.strerror or error})"
         raise NotWritable(str(folder), what) from None
+
+
+def manifest_for(folder: Path, job: Job, *, resume: bool) -> Manifest:
+    """Return what the folder is to be for; raises `NotWritable` where it is for something else."""
+    manifest = Manifest(version=_version(), job=job)
+    there = _there(folder)
+    if resume and there is not None and there != manifest:
+        raise NotWritable(str(folder), "holds the output of other settings",
+                          remedy="give another folder, or --no-resume")  # fmt: skip
+    return manifest
 
 
 def _there(folder: Path) -> Manifest | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
@@ -17,8 +17,9 @@ from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
 from holdfast.trajectories.artifacts import is_compacted, stripped
+from holdfast.trajectories.costs import TurnCosts
 from holdfast.trajectories.ledger import framed_summary, region_summary
-from holdfast.trajectories.measure import outside_tokens, turn_tokens
+from holdfast.trajectories.measure import outside_tokens, turn_chars, turn_tokens
 from holdfast.trajectories.notice import with_notice
 from holdfast.trajectories.policy import LEAST_SUMMARY_TOKENS, Metrics, TrajectoryPolicy
 from holdfast.trajectories.readable import refuse_unreadable
@@ -36,11 +37,21 @@ class Means(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """What a writer gave: "" where it failed, how often a model was asked, how often in vain."""
+    """What a writer gave: "" where it failed; the counts are those of `Metrics`."""
 
     text: str
-    calls: int = 0
+    summary_calls: int = 0
     errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return everything but the text."""
+        found = asdict(self)
+        del found["text"]
+        return found
 
 
 Write: TypeAlias = Callable[[Sequence[Message], Region, int], Written]
@@ -95,57 +106,64 @@ def compress_transcript(
 def _folded(
     given: Transcript, policy: TrajectoryPolicy, means: Means
 ) -> tuple[Transcript, Metrics]:
-    counter, dialect = means.counter, given.dialect
-    costs = [turn_tokens(message, dialect, counter) for message in given.messages]
-    outside = outside_tokens(given, counter)
-    before, turns = sum(costs) + outside, len(costs)
-    as_it_was = Metrics(
-        outcome="under target", turns_before=turns, turns_after=turns, tokens_before=before,
-        tokens_after=before,
-    )  # fmt: skip
-    if before <= policy.target_tokens:
-        return given, as_it_was
-    unfolded = replace(as_it_was, outcome="nothing to fold", still_over_limit=True)
+    counter, dialect, target = means.counter, given.dialect, policy.target_tokens
+    costs, turns = TurnCosts(given, counter), len(given.messages)
+    if policy.count == "all":
+        costs.count_all()
+    if not costs.exceed(target):
+        return given, Metrics(
+            outcome="under target", turns_before=turns, turns_after=turns,
+            tokens_before=costs.counted, tokens_after=costs.counted,
+        )  # fmt: skip
     messages = recognise(given.messages)
     noted = with_notice(given) if policy.notice else given
-    notice = _notice_tokens(given, noted, costs, outside, counter)
-    excess = before + notice - policy.target_tokens
+    room = target - costs.outside - _notice_tokens(given, noted, costs, counter)
     region = choose_region(
-        messages, costs, keep_last=policy.keep_last,
-        wanted_tokens=excess + policy.summary_tokens,
+        messages, costs, lambda message: turn_chars(message, dialect),
+        keep_last=policy.keep_last, room_tokens=room - policy.summary_tokens,
         alternates=profile_for(dialect).has(roles_alternate.NAME),
     )  # fmt: skip
     if region is None:
-        return given, unfolded
-    budget = _budget(policy, region, excess)
-    written = _written(messages, region, means, budget)
+        return given, _unfolded(costs)
+    written = _written(messages, region, means, _budget(policy, region, room, costs))
     summary = Message("user", (Text(written.text),), origin="summary", intact=False)
     head, tail = noted.messages[: region.start], noted.messages[region.stop :]
     made = with_messages(noted, (*head, summary, *tail))
-    after = before + notice - region.tokens + turn_tokens(summary, dialect, counter)
-    calls = {"summary_calls": written.calls, "errors": written.errors}
-    if after >= before:
-        return given, replace(unfolded, **calls)
-    return made, replace(
-        as_it_was, outcome="compressed", turns_after=len(made.messages), tokens_after=after,
-        region=(region.start, region.stop), still_over_limit=after > policy.target_tokens, **calls,
+    after = target - room + region.kept_tokens + turn_tokens(summary, dialect, counter)
+    if not costs.exceed(after):
+        return given, replace(_unfolded(costs), **written.counts())
+    return made, Metrics(
+        outcome="compressed", turns_before=turns, turns_after=len(made.messages),
+        tokens_before=costs.whole(), tokens_after=after,
+        before_is_estimate=not costs.all_counted, region=(region.start, region.stop),
+        still_over_limit=after > target, **written.counts(),
     )  # fmt: skip
 
 
-def _budget(policy: TrajectoryPolicy, region: Region, excess: int) -> int:
+def _unfolded(costs: TurnCosts) -> Metrics:
+    """Return what is said of a record that is over the target and stays as it is."""
+    tokens = costs.count_all()
+    return Metrics(
+        outcome="nothing to fold", turns_before=len(costs), turns_after=len(costs),
+        tokens_before=tokens, tokens_after=tokens, still_over_limit=True,
+    )  # fmt: skip
+
+
+def _budget(policy: TrajectoryPolicy, region: Region, room_tokens: int, costs: TurnCosts) -> int:
     """Return what the summary turn may cost.
 
-    All that was allowed for it where the region holds enough; what is left where it does not, as
-    long as a summary says something in that; and always clearly less than the region itself.
+    All that was allowed for it where enough is folded; what is left where it is not, as long as
+    a summary says something in that; and always clearly less than the region itself.
     """
-    room = region.tokens - excess
-    if room >= LEAST_SUMMARY_TOKENS:
-        return min(policy.summary_tokens, room)
-    return min(policy.summary_tokens, max(region.tokens // 2, LEAST_SUMMARY_TOKENS))
+    left = room_tokens - region.kept_tokens
+    if left >= LEAST_SUMMARY_TOKENS:
+        return min(policy.summary_tokens, left)
+    folded = costs.span(region.start, region.stop, most=2 * policy.summary_tokens)
+    return min(policy.summary_tokens, max(folded // 2, LEAST_SUMMARY_TOKENS))
 
 
 def _notice_tokens(
-    given: Transcript, noted: Transcript, costs: Sequence[int], outside: int, counter: TokenCounter
+    given: Transcript, noted: Transcript, costs: TurnCosts, counter: TokenCounter
 ) -> int:
     """Return what the notice costs."""
     if noted is given:
@@ -153,13 +171,13 @@ def _notice_tokens(
     for at, (new, old) in enumerate(zip(noted.messages, given.messages, strict=True)):
         if new is not old:
             return turn_tokens(new, given.dialect, counter) - costs[at]
-    return outside_tokens(noted, counter) - outside
+    return outside_tokens(noted, counter) - costs.outside
 
 
 def _written(messages: Sequence[Message], region: Region, means: Means, budget: int) -> Written:
     """Return the text of the summary turn: a model's where there is one and it did not fail."""
     room = max(budget - MESSAGE_OVERHEAD_TOKENS, 1)
-    asked = Written("") if means.write is None else means.write(messages, region, room)
+    asked = Written(text="") if means.write is None else means.write(messages, region, room)
     if asked.text:
         return asked
     summary = region_summary(messages, region, means.counter, means.redact, room)

@@ -7,13 +7,20 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from holdfast.errors import InvalidSetting
+from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.summarizers.named import summarizer_named
-from holdfast.trajectories.asking import Asked, writer
+from holdfast.trajectories.asking import Ask, Asked, writer
 from holdfast.trajectories.compress import Means
 from holdfast.trajectories.counters import counter_for
+from holdfast.trajectories.desk import Bureau, Desk
+from holdfast.trajectories.left_out import left_out
+from holdfast.trajectories.pace import Limits
 from holdfast.trajectories.policy import TrajectoryPolicy
 
+Summaries: TypeAlias = Literal["ledger", "none", "model"]
+"""Who writes the summaries: the ledger without a model, nobody, or a model that is checked."""
 Format: TypeAlias = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
 
 
@@ -23,26 +30,57 @@ class Job(Struct, frozen=True, kw_only=True):
     policy: TrajectoryPolicy
     tokenizer: str = ""
     """Who counts, as `counter_for` takes it."""
+    summaries: Summaries = "ledger"
     summarizer: str = "none"
-    """Who writes the summaries, as `summarizer_named` takes it; the ledger does for `none`."""
+    """The model that writes, as `summarizer_named` takes it."""
     summarizer_url: str = ""
     summarizer_timeout: float = 120.0
     format: Format = "jsonl"
     shard_records: int = 1_000
     shard_bytes: int = 32 * 1024 * 1024
 
+    @property
+    def answers_of(self) -> str:
+        """Who answers what a model is asked; the same name at another address may be another."""
+        return f"{self.summarizer} {self.summarizer_url}"
 
-def means_for(job: Job, answers: Path | None = None) -> Means:
+
+def means_for(job: Job, ask: Ask | None = None) -> Means:
     """Return what a process works with; raises what names a missing package or file.
 
-    `answers` is where the answers of a summariser are kept.
+    `ask` answers what a model is asked, where one writes.
     """
     counter, redact = counter_for(job.tokenizer), Redactor(RedactionPolicy(personal=False))
-    summarizer = summarizer_named(job.summarizer, url=job.summarizer_url)
-    if summarizer is None:
-        return Means(counter, redact)
-    asked = Asked(
-        summarizer=summarizer, counter=counter, redact=redact, answers=answers,
-        timeout=job.summarizer_timeout,
+    match job.summaries:
+        case "ledger":
+            return Means(counter, redact)
+        case "none":
+            return Means(counter, redact, left_out)
+        case "model":
+            assert ask is not None
+            return Means(counter, redact, writer(asked_for(job, counter, redact), ask))
+
+
+def asked_for(job: Job, counter: TokenCounter, redact: Redact) -> Asked:
+    """Return who is asked, and with what."""
+    length = summarizer_for(job).context_length
+    return Asked(name=job.summarizer, context_length=length, counter=counter, redact=redact)
+
+
+def summarizer_for(job: Job) -> Summarizer:
+    """Return the model that writes; raises `InvalidSetting` where the job names none."""
+    found = summarizer_named(job.summarizer, url=job.summarizer_url)
+    if found is None:
+        raise InvalidSetting("summarizer", job.summarizer, "named where a model is to write")
+    return found
+
+
+def desk_for(job: Job, answers: Path, limits: Limits) -> Desk | None:
+    """Return where a run asks its model, and keeps its answers; None where none is asked."""
+    if job.summaries != "model":
+        return None
+    bureau = Bureau(
+        summarizer=summarizer_for(job), counter=counter_for(job.tokenizer), who=job.answers_of,
+        answers=answers, timeout=job.summarizer_timeout, limits=limits,
     )  # fmt: skip
-    return Means(counter, redact, writer(asked))
+    return Desk(bureau)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
+from math import ceil
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.ledger import Around, Fact, Ledger, summarise, tokens_per_char, update
-from holdfast.pipeline.measure import text_length
+from holdfast.pipeline.ledger import Around, Ledger, summarise, tokens_per_char, update
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.summary import Summary, merged, render_summary
 from holdfast.policy import Policy
@@ -21,8 +21,49 @@ from holdfast.transcript import Message, is_ask, whole
 
 _ROUNDS = 8
 _READ = Policy()
-_READ_CHARS_PER_TOKEN = 48
-"""So much is read line by line for each token of the summary."""
+_START_CHARS = 1_500
+_READ_CHARS_PER_TOKEN = 8
+"""So much at the end of the fold is read line by line for each token of the summary; of what is
+older only what was asked, done, and went wrong. More is slower, and finds more that is far away
+and less that is used next (`python bench/trajectories.py --quality --limit 12`)."""
+
+
+class Told(Struct, frozen=True):
+    """What the folded turns said and did, before it is cut to its room."""
+
+    ledger: Ledger
+    around: Around
+    index: ScannedIndex
+    """Of the folded turns alone."""
+    carried: Summary | None
+    """Summaries of an earlier run among the turns."""
+
+    @property
+    def summary(self) -> Summary:
+        """All of it as one summary, what was carried over included; entries name their sources."""
+        made = summarise(self.ledger, self.around)
+        return made if self.carried is None else merged(self.carried, made)
+
+
+def region_told(
+    messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
+) -> Told:
+    """Return the facts of the folded turns, for a summary of about `tokens`."""
+    folded = messages[region.start : region.stop]
+    readings = Readings(counter, _READ, redact, references=False)
+    index = ScannedIndex(
+        folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
+    )
+    ledger = update(Ledger(), index.facts(0, len(folded)))
+    kept = [*range(region.start), *range(region.stop, len(messages))]
+    around = Around(
+        room_chars=tokens / tokens_per_char(ledger, _Start(counter)),
+        live_asks=frozenset(messages[at].label for at in kept if is_ask(messages[at])),
+        newer_asks=any(is_ask(message) for message in messages[region.stop :]),
+        brief=True,
+    )
+    carried = [redact(one) for one in carried_in(folded)]
+    return Told(ledger, around, index, rehydrated(CompactionState(), carried).carried)
 
 
 def region_summary(
@@ -33,41 +74,7 @@ def region_summary(
     Summaries of an earlier run among them are carried over. Entries name no sources: the turns
     that they come from are in no record any more.
     """
-    readings = Readings(counter, _READ, redact, references=False)
-    index = ScannedIndex(messages, whole(len(messages)), readings)
-    ledger = update(Ledger(), _facts(messages, region, index, tokens))
-    kept = [*range(region.start), *range(region.stop, len(messages))]
-    around = Around(
-        room_chars=tokens / tokens_per_char(ledger, counter),
-        live_asks=frozenset(messages[at].label for at in kept if is_ask(messages[at])),
-        newer_asks=any(is_ask(message) for message in messages[region.stop :]),
-        brief=True,
-    )
-    made = summarise(ledger, around)
-    carried = [redact(one) for one in carried_in(messages[region.start : region.stop])]
-    older = rehydrated(CompactionState(), carried).carried
-    return without_sources(made if older is None else merged(older, made))
-
-
-def _facts(
-    messages: Sequence[Message], region: Region, index: ScannedIndex, tokens: int
-) -> Iterator[Fact]:
-    """Yield the facts of a region; only near its end, and of users, every line is read.
-
-    A summary has room for one line in dozens: what is older is told by what was asked and done.
-    """
-    lines_from, chars = region.stop, 0
-    while lines_from > region.start and chars <= tokens * _READ_CHARS_PER_TOKEN:
-        lines_from -= 1
-        chars += text_length(messages[lines_from])
-    older = range(region.start, lines_from)
-    for asks, positions in groupby(older, lambda at: is_ask(messages[at])):
-        if not asks:
-            yield from index.deeds(list(positions))
-            continue
-        for at in positions:
-            yield from index.facts(at, at + 1)
-    yield from index.facts(lines_from, region.stop)
+    return without_sources(region_told(messages, region, counter, redact, tokens).summary)
 
 
 def without_sources(summary: Summary) -> Summary:
@@ -84,18 +91,50 @@ def framed_summary(
 ) -> str:
     """Return the summary in its frame, which tells it from a user's words, within the budget.
 
-    The frame itself is never cut: in a budget that is smaller the text is over it.
+    The frame itself is never cut: in a budget that is smaller the text is over it. What is left
+    out is chosen by length; the text as a whole is counted.
     """
     room = budget_tokens - counter.count(summary_text("", "", brief=True))
+    words = "\n".join([entry.text for rows in summary.sections.values() for entry in rows])
+    by_length = _ByLength(_Start(counter).count(words) / max(len(words), 1))
     text = ""
     for _ in range(_ROUNDS):
-        body = redact(_without_empty(render_summary(summary, counter, max(room, 1)), summary))
+        body = redact(_without_empty(render_summary(summary, by_length, max(room, 1)), summary))
         text = summary_text(body, "", brief=True)
         excess = counter.count(text) - budget_tokens
         if excess <= 0 or room <= 1:
             break
         room -= excess
     return text
+
+
+class _Start:
+    """Counts the start of a text, and takes it for the rest: a guess that costs little."""
+
+    is_estimate = True
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name = counter.name
+        self._counter = counter
+
+    def count(self, text: str) -> int:
+        """Return about what a text costs."""
+        start = text[:_START_CHARS]
+        return self._counter.count(start) * len(text) // max(len(start), 1)
+
+
+class _ByLength:
+    """Counts characters at a rate."""
+
+    name = "length"
+    is_estimate = True
+
+    def __init__(self, per_char: float) -> None:
+        self._per_char = per_char
+
+    def count(self, text: str) -> int:
+        """Return about what a text costs."""
+        return ceil(len(text) * self._per_char)
 
 
 def _without_empty(body: str, summary: Summary) -> str:

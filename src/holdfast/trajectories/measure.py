@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.pipeline.measure import message_tokens, tools_tokens
+from holdfast.pipeline.measure import message_tokens, text_length, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
-from holdfast.transcript import Message, Transcript
+from holdfast.transcript import Message, Text, ToolResult, Transcript
 
 SHAREGPT = "sharegpt"
 
@@ -18,11 +18,37 @@ def turn_tokens(message: Message, dialect: str, counter: TokenCounter) -> int:
 
     A ShareGPT turn costs what its text costs, tags and all: that is what is trained on.
     """
-    if dialect == SHAREGPT:
-        value = message.wire.get("value") if message.intact and _is_object(message.wire) else None
-        if isinstance(value, str):
-            return MESSAGE_OVERHEAD_TOKENS + counter.count(value)
+    value = _value(message, dialect)
+    if value is not None:
+        return MESSAGE_OVERHEAD_TOKENS + counter.count(value)
     return message_tokens(message, counter)
+
+
+def turn_chars(message: Message, dialect: str) -> int:
+    """Return the characters of one turn: what is known of its size without counting."""
+    value = _value(message, dialect)
+    return text_length(message) if value is None else len(value)
+
+
+def turn_text(message: Message, dialect: str) -> str | None:
+    """Return the text whose tokens, with the envelope, are those of the turn; None where there is
+    no single one.
+    """
+    value = _value(message, dialect)
+    if value is not None:
+        return value
+    parts = message.parts
+    if len(parts) == 1 and type(parts[0]) is ToolResult:
+        parts = parts[0].parts
+    return parts[0].text if len(parts) == 1 and type(parts[0]) is Text else None
+
+
+def _value(message: Message, dialect: str) -> str | None:
+    """Return the text of a ShareGPT turn as it was given."""
+    if dialect != SHAREGPT or not message.intact or not _is_object(message.wire):
+        return None
+    value = message.wire.get("value")
+    return value if isinstance(value, str) else None
 
 
 def outside_tokens(transcript: Transcript, counter: TokenCounter) -> int:

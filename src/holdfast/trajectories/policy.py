@@ -14,6 +14,9 @@ because it holds, or would hold, generated text."""
 Artifacts: TypeAlias = Literal["keep", "strip", "exclude"]
 """What becomes of generated text: it stays and is marked, it is taken out, or its record is."""
 
+Counted: TypeAlias = Literal["kept", "all"]
+"""Which turns are counted: those that stay, or those that are folded too."""
+
 
 class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     """All settings that change a record; the same record and policy give the same bytes."""
@@ -27,6 +30,9 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     notice: bool = True
     """Whether the system turn says that turns were summarised."""
     artifacts: Artifacts = "keep"
+    count: Counted = "kept"
+    """What a record cost before is exact with `all`, and takes longer; the record that is written
+    is the same."""
     max_turns: int = 100_000
     """A record with more is refused: it is no conversation."""
 
@@ -55,13 +61,24 @@ class Metrics(Struct, frozen=True, kw_only=True):
     turns_after: int
     tokens_before: int
     tokens_after: int
+    before_is_estimate: bool = False
+    """Whether folded turns were not counted: `tokens_before` has them at the rate of the others.
+    `tokens_after` and whether a record was over the target are always counted."""
     region: tuple[int, int] | None = None
     """The turns that were folded: the first, and the one after the last."""
     still_over_limit: bool = False
     summary_calls: int = 0
-    """How often a model was asked."""
+    """How often a model was asked for its summary, in this run or in one before."""
     errors: int = 0
-    """How often it failed; the ledger's summary then stands there."""
+    """How many of these calls gave nothing of use."""
+    verified: int = 0
+    """Sentences of the model whose names were all in the turns."""
+    unverified: int = 0
+    """Sentences that stand with a mark behind them."""
+    patched: int = 0
+    """Facts that the model left out and the ledger put in."""
+    dropped: int = 0
+    """Sentences of the model that were taken out."""
     stripped: int = 0
     """Generated turns that were taken out."""
 

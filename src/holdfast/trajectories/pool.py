@@ -8,20 +8,24 @@ import multiprocessing
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
 from functools import cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from threading import Lock
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from holdfast.errors import HoldfastError, NotWritable
+from holdfast.errors import BatchStopped, HoldfastError, NotWritable
+from holdfast.trajectories.answers import Answered
+from holdfast.trajectories.desk import Desk
 from holdfast.trajectories.files import GO_ON
 from holdfast.trajectories.job import Job
+from holdfast.trajectories.line import Asks, Reply
 from holdfast.trajectories.serving import Failed, Task, Work, serve
 from holdfast.trajectories.shards import Shard
-from holdfast.trajectories.work import Done, do_shard
 
 DEATHS = 3
 """So many fresh processes must die on a record before it is given up: somebody may have killed
@@ -29,27 +33,29 @@ one or two of them, or the machine was short of memory."""
 _LOOK_SECONDS = 0.5
 _NOT_BEGUN = -1
 
-Pipe: TypeAlias = "Connection[Task | None, Done | Failed]"
+R = TypeVar("R")
+Pipe: TypeAlias = "Connection[Any, Any]"
 Tell: TypeAlias = Callable[[int], None]
 """Told how many records of shards under way are begun."""
 
 
 def do_shards(
-    shards: Iterable[Shard], job: Job, folder: Path, *, workers: int,
-    tell: Tell = lambda _: None, work: Work = do_shard,
-) -> Generator[Done]:  # fmt: skip
+    shards: Iterable[Shard], job: Job, folder: Path, *, workers: int, work: Work[R],
+    tell: Tell = lambda _: None, desk: Desk | None = None, at_once: int = 1,
+) -> Generator[R]:  # fmt: skip
     """Yield the shards as they are done, in any order; one ahead of each worker is read.
 
-    Raises what stopped a worker, and `NotWritable` where workers die before they begin.
+    What the workers ask a model goes to the desk, at most `at_once` questions of each. Raises what
+    stopped a worker, and `NotWritable` where workers die before they begin.
     """
     waiting = iter(shards)
-    busy: dict[Pipe, _Worker] = {}
-    idle: list[_Worker] = []
+    busy: dict[Pipe, _Worker[R]] = {}
+    idle: list[_Worker[R]] = []
     ahead = next(waiting, None)
     try:
         while busy or ahead is not None:
             while ahead is not None and (idle or len(busy) < workers):
-                worker = idle.pop() if idle else _Worker(job, folder, work)
+                worker = idle.pop() if idle else _Worker(job, folder, work, desk, at_once)
                 worker.begin(ahead)
                 busy[worker.pipe] = worker
                 ahead = next(waiting, None)
@@ -68,11 +74,15 @@ def do_shards(
             worker.end()
 
 
-class _Worker:
+class _Worker(Generic[R]):
     """A process, the shard that it does, and how often processes died on the records of it."""
 
-    def __init__(self, job: Job, folder: Path, work: Work) -> None:
-        self._job, self._folder, self._work = job, folder, work
+    def __init__(
+        self, job: Job, folder: Path, work: Work[R], desk: Desk | None, at_once: int
+    ) -> None:
+        self._served = (job, str(folder))
+        self._doing = (work, at_once)
+        self._desk = desk
         self._shard: Shard | None = None
         self._deaths: Counter[int] = Counter()
         self._poison: dict[int, str] = {}
@@ -83,9 +93,10 @@ class _Worker:
         self._at: Any = context.RawValue(ctypes.c_longlong, _NOT_BEGUN)
         ours, theirs = context.Pipe()
         self.pipe = cast("Pipe", ours)
+        self._closing = Lock()
         self._process: BaseProcess = context.Process(
             target=serve, daemon=True,
-            args=(theirs, self._job, str(self._folder), self._at, self._work),
+            args=(theirs, *self._served, self._at, *self._doing),
         )  # fmt: skip
         self._process.start()
         theirs.close()
@@ -109,8 +120,10 @@ class _Worker:
         with contextlib.suppress(OSError):
             self.pipe.send(Task(self._shard, self._poison))
 
-    def answer(self) -> Done | None:
-        """Return the shard that is done; None where the process died and another one tries."""
+    def answer(self) -> R | None:
+        """Return the shard that is done; None where it is not: the process asks something, or it
+        died and another one tries.
+        """
         try:
             found = self.pipe.recv()
         except (EOFError, OSError):
@@ -118,8 +131,25 @@ class _Worker:
             return None
         if isinstance(found, Failed):
             raise HoldfastError(found.sentence)
+        if isinstance(found, Asks):
+            self._ask(found)
+            return None
         self._at.value = _NOT_BEGUN
         return found
+
+    def _ask(self, asks: Asks) -> None:
+        assert self._desk is not None
+        pipe, closing = self.pipe, self._closing
+
+        def reply(coming: Future[Answered]) -> None:
+            if coming.cancelled():
+                return
+            answer = _reply(asks.number, coming)
+            # the process that asked may be gone: whoever does its shard again finds the answer
+            with closing, contextlib.suppress(OSError):
+                pipe.send(answer)
+
+        self._desk.ask(asks.question).add_done_callback(reply)
 
     def _died(self) -> None:
         at = self._at.value
@@ -129,7 +159,7 @@ class _Worker:
         if self._deaths[at] >= DEATHS:
             if at == _NOT_BEGUN:
                 raise NotWritable(
-                    str(self._folder), f"processes die before they begin ({how})", remedy=GO_ON
+                    self._served[1], f"processes die before they begin ({how})", remedy=GO_ON
                 )
             self._poison[at] = f"{DEATHS} processes died on it ({how})"
         self._start()
@@ -137,9 +167,18 @@ class _Worker:
 
     def end(self) -> None:
         """End the process, and wait until it is gone."""
-        self.pipe.close()
-        self._process.kill()
+        self._process.kill()  # first: nothing waits any more to be read by it
+        with self._closing:
+            self.pipe.close()
         self._process.join()
+
+
+def _reply(number: int, coming: Future[Answered]) -> Reply:
+    error = coming.exception()
+    if error is None:
+        return Reply(number, coming.result())
+    known = isinstance(error, BatchStopped)
+    return Reply(number, None, error.why if known else f"unexpected {type(error).__name__}")
 
 
 def _how(code: int | None) -> str:

@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 from msgspec import Struct
 
 from holdfast.transcript import Groups, Message, ToolResult
 
 
+class Costs(Protocol):
+    """What each turn costs, found when it is asked for."""
+
+    def __getitem__(self, at: int, /) -> int:
+        """Return the tokens of one turn."""
+        ...
+
+    def are_over(self, at: int, tokens: int, /) -> bool:
+        """Return whether one turn costs more than `tokens`."""
+        ...
+
+
 class Region(Struct, frozen=True, gc=False):
-    """Turns `start` up to `stop` (exclusive) are folded; they cost `tokens`."""
+    """Turns `start` up to `stop` (exclusive) are folded; the others cost `kept_tokens`."""
 
     start: int
     stop: int
-    tokens: int
+    kept_tokens: int
 
 
 def choose_region(
     messages: Sequence[Message],
-    costs: Sequence[int],
+    costs: Costs,
+    sizes: Callable[[Message], int],
     *,
     keep_last: int,
-    wanted_tokens: int,
+    room_tokens: int,
     alternates: bool,
 ) -> Region | None:
-    """Return the shortest region from the front of the middle that holds `wanted_tokens`.
+    """Return the shortest region from the front of the middle that leaves `room_tokens` or less.
 
-    Where the middle holds less, all of it; None where there is nothing to fold. The first system,
-    user, assistant and tool turn and the last `keep_last` turns are never in it, and no edge
-    parts a call from its result. The user's turn that takes its place has no other one beside it
-    where that can be had; with `alternates` it must be had.
+    Where head and tail alone are more, all of the middle; None where there is nothing to fold. The
+    first system, user, assistant and tool turn and the last `keep_last` turns are never in it, and
+    no edge parts a call from its result. The user's turn that takes its place has no other one
+    beside it where that can be had; with `alternates` it must be had. Where protected turns lie
+    apart, the middle is the stretch between them that is the longest by `sizes`. Turns that stay
+    are counted and one or a few more, not the rest of the middle.
     """
-    edges = max(
-        _stretches(messages, keep_last),
-        key=lambda edges: sum(costs[edges[0] : edges[-1]]),
-        default=None,
-    )
-    if edges is None:
+    stretches = list(_stretches(messages, keep_last))
+    if not stretches:
         return None
-    found = _greedy(messages, costs, edges, wanted_tokens, apart=True)
+    edges = stretches[0]
+    if len(stretches) > 1:
+        edges = max(stretches, key=lambda one: sum(map(sizes, messages[one[0] : one[-1]])))
+    found = _shortest(messages, costs, edges, room_tokens, apart=True)
     if found is None and not alternates:
-        found = _greedy(messages, costs, edges, wanted_tokens, apart=False)
+        found = _shortest(messages, costs, edges, room_tokens, apart=False)
     return found
 
 
@@ -79,11 +94,13 @@ def _speaker(message: Message) -> str:
     return message.role
 
 
-def _greedy(
-    messages: Sequence[Message], costs: Sequence[int], edges: Sequence[int], wanted: int,
-    *, apart: bool,
-) -> Region | None:  # fmt: skip
-    """Return the region; with `apart` no user speaks just before or after it."""
+def _shortest(
+    messages: Sequence[Message], costs: Costs, edges: Sequence[int], room: int, *, apart: bool
+) -> Region | None:
+    """Return the region; with `apart` no user speaks just before or after it.
+
+    What is kept only grows when a region gets shorter, so its end is looked for from the back.
+    """
 
     def is_user(at: int) -> bool:
         return apart and 0 <= at < len(messages) and _speaker(messages[at]) == "user"
@@ -91,11 +108,17 @@ def _greedy(
     first = next((at for at, edge in enumerate(edges[:-1]) if not is_user(edge - 1)), None)
     if first is None:
         return None
-    held, last = 0, None
-    for before, stop in pairwise(edges[first:]):
-        held += sum(costs[before:stop])
-        if not is_user(stop):
-            last = Region(edges[first], stop, held)
-            if held >= wanted:
-                break
-    return last
+    start = edges[first]
+    stops = [edge for edge in edges[first + 1 :] if not is_user(edge)]
+    if not stops:
+        return None
+    stop = stops.pop()
+    kept = sum(costs[at] for at in (*range(start), *range(stop, len(messages))))
+    while stops and kept <= room:
+        shorter, more = stops.pop(), kept
+        for at in range(stop - 1, shorter - 1, -1):
+            if costs.are_over(at, room - more):
+                return Region(start, stop, kept)
+            more += costs[at]
+        stop, kept = shorter, more
+    return Region(start, stop, kept)

@@ -22,12 +22,18 @@ class Tally(Struct, frozen=True, kw_only=True):
     quarantined: int = 0
     outcomes: dict[Outcome, int] = field(default_factory=dict[Outcome, int])
     still_over_limit: int = 0
+    before_estimated: int = 0
+    """Records of whose folded turns the tokens before are estimated."""
     turns_before: int = 0
     turns_after: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     summary_calls: int = 0
     errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
     stripped: int = 0
     ratios: list[int] = field(default_factory=lambda: [0] * BINS)
     """How many compressed records came out in each twentieth of their size."""
@@ -55,9 +61,12 @@ def _single(one: Metrics) -> Tally:
         ratios[min(int(one.ratio * BINS), BINS - 1)] = 1
     return replace(
         alone, written=1, still_over_limit=int(one.still_over_limit),
+        before_estimated=int(one.before_is_estimate),
         turns_before=one.turns_before, turns_after=one.turns_after,
         tokens_before=one.tokens_before, tokens_after=one.tokens_after,
-        summary_calls=one.summary_calls, errors=one.errors, stripped=one.stripped, ratios=ratios,
+        summary_calls=one.summary_calls, errors=one.errors, verified=one.verified,
+        unverified=one.unverified, patched=one.patched, dropped=one.dropped,
+        stripped=one.stripped, ratios=ratios,
     )  # fmt: skip
 
 
@@ -66,9 +75,9 @@ def added(one: Tally, other: Tally) -> Tally:
     outcomes = dict(one.outcomes)
     for outcome, count in other.outcomes.items():
         outcomes[outcome] = outcomes.get(outcome, 0) + count
-    names = ("records", "written", "quarantined", "still_over_limit", "turns_before",
-             "turns_after", "tokens_before", "tokens_after", "summary_calls", "errors",
-             "stripped")  # fmt: skip
+    names = ("records", "written", "quarantined", "still_over_limit", "before_estimated",
+             "turns_before", "turns_after", "tokens_before", "tokens_after", "summary_calls",
+             "errors", "verified", "unverified", "patched", "dropped", "stripped")  # fmt: skip
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     ratios = [mine + theirs for mine, theirs in zip(one.ratios, other.ratios, strict=True)]
     return Tally(

@@ -13,10 +13,11 @@ from msgspec import Struct, to_builtins
 from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
-from holdfast.errors import HoldfastError, SummarizerFailed
+from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.trajectories.compress import Means, compress_transcript
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.job import Format, Job
+from holdfast.trajectories.lanes import Lanes
 from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry
 from holdfast.trajectories.shards import Shard
@@ -50,37 +51,34 @@ class Done(Struct, frozen=True):
 
 
 def do_shard(
-    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell
-) -> Done:
+    shard: Shard, job: Job, means: Means, folder: Path, poison: Mapping[int, str], tell: Tell,
+    lanes: Lanes | None = None,
+) -> Done:  # fmt: skip
     """Write the files of a shard, the one that says that it is done last.
 
     `poison` are records that killed a process, with what is known of it: they are not looked at.
-    Raises `NotWritable` where the disk refuses and `SummarizerFailed` where nobody can be asked:
-    the shard is then as good as not begun.
+    With `lanes` records wait for a model side by side. Raises `NotWritable` where the disk
+    refuses and `BatchStopped` where nobody can be asked: the shard is then as good as not begun.
     """
     lines: list[bytes] = []
     measured: list[bytes] = []
     metrics: list[Metrics] = []
     refused: list[Quarantined] = []
-    for at, entry in enumerate(shard.entries):
+
+    def looked_at(at: int) -> tuple[bytes, Metrics] | Quarantined:
         tell(at)
-        try:
-            reason = entry.problem or poison.get(at, "")
-            made = None if reason else _compressed(entry, job, means)
-        except SummarizerFailed:
-            raise  # no other record would fare better
-        except HoldfastError as error:
-            made, reason = None, str(error)
-        # the boundary of a record: whatever it brings to light, the others go on
-        except Exception as error:  # noqa: BLE001
-            made, reason = None, f"unexpected {type(error).__name__}; this is a bug of Holdfast"
-        if made is None:
-            refused.append(_quarantined(entry, reason))
+        return _looked_at(shard.entries[at], job, means, poison.get(at, ""))
+
+    count = len(shard.entries)
+    found = map(looked_at, range(count)) if lanes is None else lanes.in_order(looked_at, count)
+    for entry, made in zip(shard.entries, found, strict=True):
+        if isinstance(made, Quarantined):
+            refused.append(made)
             continue
-        line, found = made
-        metrics.append(found)
-        measured.append(dump_json(_row(entry, found)))
-        if found.outcome != "excluded":
+        line, figures = made
+        metrics.append(figures)
+        measured.append(dump_json(_row(entry, figures)))
+        if figures.outcome != "excluded":
             lines.append(line)
     done = Done(shard.number, shard.digest, tally_of(metrics, len(refused)))
     _write(folder / f"{shard.name}.{job.format}", lines, job.format)
@@ -94,6 +92,25 @@ def do_shard(
 def done_path(folder: Path, shard: Shard) -> Path:
     """Return the file that says that a shard is done."""
     return folder / STATE / f"{shard.name}.json"
+
+
+def _looked_at(
+    entry: Entry, job: Job, means: Means, poison: str
+) -> tuple[bytes, Metrics] | Quarantined:
+    """Return a record as it is written and what was done; or why it is not."""
+    reason = entry.problem or poison
+    if reason:
+        return _quarantined(entry, reason)
+    try:
+        return _compressed(entry, job, means)
+    except BatchStopped:
+        raise  # no other record would fare better
+    except HoldfastError as error:
+        return _quarantined(entry, str(error))
+    # the boundary of a record: whatever it brings to light, the others go on
+    except Exception as error:  # noqa: BLE001
+        what = f"unexpected {type(error).__name__}; this is a bug of Holdfast"
+        return _quarantined(entry, what)
 
 
 def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:

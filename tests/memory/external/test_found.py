@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import external_memory, read_settings
+from holdfast.config import external_memory, open_memory, open_store, read_settings
 from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, UnknownName
 from holdfast.memory.external.found import external_named
 from holdfast.memory.external.mcp import McpMemory
+from holdfast.memory.manager import MemoryManager
 from holdfast.memory.provider import MemoryProvider
+from holdfast.sessions.session import Session
 
 PLUGIN = """
 from holdfast.memory.provider import MemoryProvider
@@ -28,6 +31,9 @@ def make(options, folder):
 
 def nothing(options, folder):
     return options
+
+def failing(options, folder):
+    raise RuntimeError("key secret-1")
 """
 
 
@@ -41,6 +47,8 @@ def plugin(tmp_path: Path) -> Iterator[None]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-memory\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[holdfast.memory]\ntheirs = their_memory:make\nnothing = their_memory:nothing\n"
+        "failing = their_memory:failing\nmissing = their_memory_that_is_not:make\n"
+        "unnamed = their_memory:no_such\n"
     )
     sys.path.insert(0, str(folder))
     yield
@@ -74,7 +82,8 @@ def test_an_unknown_name_is_told_the_known_ones(tmp_path: Path) -> None:
     """Ours and those of other packages, in one list; and what is no memory is not taken."""
     with pytest.raises(UnknownName) as caught:
         external_named("zep", {}, tmp_path)
-    assert caught.value.known == ("mcp", "mem0", "nothing", "theirs")
+    assert set(caught.value.known) >= {"mcp", "mem0", "nothing", "theirs"}
+    assert list(caught.value.known) == sorted(caught.value.known)
     with pytest.raises(InvalidSetting, match="makes dict"):
         external_named("nothing", {}, tmp_path)
 
@@ -122,6 +131,18 @@ def test_a_wrong_option_is_one_sentence_with_its_place(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("failing", "RuntimeError"), ("missing", "ModuleNotFound"), ("unnamed", "AttributeError")],
+)
+def test_a_package_that_fails_is_said_in_a_sentence(tmp_path: Path, name: str, error: str) -> None:
+    """At its import or when it makes its memory; the kind of the error, never its text."""
+    with pytest.raises(InvalidSetting, match=f"its package raises {error}") as caught:
+        external_named(name, {}, tmp_path)
+    assert "secret-1" not in str(caught.value)
+
+
 def test_options_take_keys_from_the_environment(tmp_path: Path) -> None:
     """`${NAME}` in any text of a table, so that no key has to stand in a file."""
     text = (
@@ -131,3 +152,49 @@ def test_options_take_keys_from_the_environment(tmp_path: Path) -> None:
     found = settings_of(tmp_path, text, THE_KEY="k-1")
     assert found.memory_options["mcp"]["headers"] == {"Authorization": "Bearer k-1"}
     assert isinstance(external_memory(found, environment={"HOME": str(tmp_path)}), McpMemory)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_one_call_opens_all_of_the_memory(tmp_path: Path) -> None:
+    """The files of the profile, the project's, past sessions, and the external one by its name."""
+    (tmp_path / "AGENTS.md").write_text("Run the linter first.")
+    settings = settings_of(tmp_path, '[memory]\nexternal = "theirs"\n[sessions]\nprofile = "ann"\n')
+    environment = {"HOLDFAST_HOME": str(tmp_path / "home")}
+    with (
+        open_store(tmp_path / "sessions.db") as store,
+        open_memory(
+            store, project=tmp_path, settings=settings, environment=environment,
+            reserved_tools=["memory"],
+        ) as memory,
+    ):  # fmt: skip
+        Session.create(store, {"role": "user", "content": "The kettle is red."}).close()
+        assert set(memory.status()) == {"files", "theirs"}
+        assert memory.refused_tools == ("memory",)
+        assert "Run the linter first." in memory.system_text()
+        assert "The kettle is red." in memory.prefetch("Which colour has the kettle?").text
+    with open_memory(settings=settings_of(tmp_path, ""), environment=environment) as memory:
+        assert set(memory.status()) == {"files"}
+        assert memory.prefetch("Which colour has the kettle?").text == ""
+
+
+def test_a_template_of_the_host_is_a_setting(tmp_path: Path) -> None:
+    """What it puts around the user's words is not asked about; a pattern has to be one."""
+    asked: list[str] = []
+
+    class Asked(MemoryProvider):
+        name = "asked"
+
+        def prefetch(self, query: str, session_id: str) -> str:
+            asked.append(query)
+            return ""
+
+    text = "[memory]\ntemplate = '(?s)^## Skill.*?## Request\\n(?P<words>.*)'\n"
+    settings = settings_of(tmp_path, text)
+    templates = [re.compile(settings.memory_template)]
+    with MemoryManager(Asked(), templates=templates) as manager:
+        manager.prefetch("## Skill x\nbody\n## Request\nmend it")
+    assert asked == ["mend it"]
+    with open_memory(settings=settings, environment={"HOLDFAST_HOME": str(tmp_path)}) as memory:
+        assert memory.status()["files"]["failures"] == 0
+    with pytest.raises(InvalidSetting, match=r"memory\.template"):
+        settings_of(tmp_path, "[memory]\ntemplate = '(unclosed'\n")

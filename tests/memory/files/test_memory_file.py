@@ -468,3 +468,16 @@ def test_an_editor_that_saves_without_a_pause_keeps_nobody_out(file: MemoryFile)
     file.notice("cli")
     assert {"first", "second"} <= set(texts(file))
     assert set(said) <= set(texts(file))
+
+
+def test_a_file_that_nobody_may_write_is_left_alone(file: MemoryFile) -> None:
+    """Though it could be replaced: who made it read-only wants it so. Reading goes on."""
+    file.add("Likes tea", "tool")
+    file.path.chmod(0o444)
+    with pytest.raises(NotWritable, match="it is read-only"):
+        file.add("Likes coffee", "tool")
+    assert texts(file) == ["Likes tea"]
+    assert len(file.history()) == 1
+    file.path.chmod(0o644)
+    file.add("Likes coffee", "tool")
+    assert texts(file) == ["Likes tea", "Likes coffee"]

@@ -127,14 +127,20 @@ def test_the_newest_entries_stay_and_the_others_are_counted() -> None:
 
 
 def test_of_a_project_the_beginning_stays() -> None:
-    """Paragraph by paragraph, whatever its folder is called."""
-    text = "\n\n".join(f"Paragraph {number} says something." for number in range(300))
+    """Line by line, whatever its folder is called; also where no line is blank."""
+    text = "\n".join(f"Line {number} says something." for number in range(300))
     shown = rendered([knowledge_section("{}{x}/AGENTS.md", text)], 300)
-    paragraphs = shown.split("\n\n")[3:]
-    assert paragraphs[0] == "Paragraph 0 says something."
-    assert (
-        paragraphs[-1] == f"({301 - len(paragraphs)} more paragraphs are in {{}}{{x}}/AGENTS.md.)"
-    )
+    lines = shown.split("\n\n")[3].split("\n")
+    assert lines[0] == "Line 0 says something."
+    assert lines[-1] == f"({301 - len(lines)} more lines are in {{}}{{x}}/AGENTS.md.)"
+
+
+def test_what_does_not_fit_at_all_is_said() -> None:
+    """An entry or a line that is larger than the budget does not make a file silent."""
+    text = "- small\n- " + "long words " * 2_000
+    shown = rendered([entries_section("X", text), knowledge_section("AGENTS.md", text)], 300)
+    assert "(2 older entries are left out here;" in shown
+    assert shown.endswith("- small\n(1 more lines are in AGENTS.md.)")
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_there(

@@ -27,7 +27,7 @@ def trajectories(context: click.Context) -> int:
     """Make finished runs fit a training window, in batches.
 
     Records are ShareGPT, OpenAI or Anthropic conversations: JSON lines, JSON or Parquet, plain,
-    gzip or zstd. No model is asked, nothing is sent.
+    gzip or zstd. No model is asked and nothing is sent, unless one is named.
 
     \b
     holdfast trajectories stats runs/ --target-tokens 16000

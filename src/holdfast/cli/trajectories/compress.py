@@ -8,13 +8,27 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from holdfast.cli import say
 from holdfast.cli.inputs import json_option
+from holdfast.cli.trajectories.models import (
+    agreed,
+    limits_of,
+    model_options,
+    priced_of,
+    spent_sentence,
+    summaries_of,
+)
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
 from holdfast.trajectories.job import Format, Job
-from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
+from holdfast.trajectories.policy import (
+    LEAST_SUMMARY_TOKENS,
+    Artifacts,
+    Counted,
+    TrajectoryPolicy,
+)
 from holdfast.trajectories.sources import find_sources
 
 _NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
@@ -27,8 +41,9 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
               )  # fmt: skip
 @click.option("--target-tokens", type=click.IntRange(min=1), required=True, metavar="N",
               help="What a record may cost.")  # fmt: skip
-@click.option("--summary-tokens", type=click.IntRange(min=120), default=750, show_default=True,
-              metavar="N", help="What the summary of the folded turns may cost.")  # fmt: skip
+@click.option("--summary-tokens", type=click.IntRange(min=120), metavar="N",
+              help="What the summary of the folded turns may cost (750; 120 with none)."
+              )  # fmt: skip
 @click.option("--keep-last", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
               help="So many turns at the end stay as they are.")  # fmt: skip
 @click.option("--no-notice", is_flag=True, help="Leave the system turn as it is.")
@@ -38,15 +53,10 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
 @click.option("--exclude-compacted", is_flag=True,
               help="Leave records out that hold generated text or would get some.")  # fmt: skip
 @tokenizer_option
-@click.option("--summarizer", default="none", metavar="WHO",
-              help="Who writes the summaries: none, openai:MODEL, openai-responses:MODEL, "
-              "anthropic:MODEL or litellm:MODEL; made without a model where it is not named."
-              )  # fmt: skip
-@click.option("--summarizer-url", default="", metavar="URL",
-              help="Another address for the summariser.")  # fmt: skip
-@click.option("--summarizer-timeout", type=click.FloatRange(min=1), default=120.0, metavar="S",
-              show_default=True, help="Seconds that the summariser has for an answer."
-              )  # fmt: skip
+@click.option("--count", type=click.Choice(get_args(Counted)), default="kept", show_default=True,
+              help="Which turns are counted: those that stay, and what was folded is estimated at "
+              "their rate; or all of them. The records are the same.")  # fmt: skip
+@model_options
 @click.option("--format", "form", type=click.Choice(get_args(Format)), default="jsonl",
               show_default=True, help="How records are written.")  # fmt: skip
 @click.option("--shard-records", type=click.IntRange(min=1), default=1_000, show_default=True,
@@ -73,31 +83,41 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     """
     if options["engine"] == "ray":
         return say(_NO_RAY)
+    summaries = summaries_of(options)
+    short = LEAST_SUMMARY_TOKENS if summaries == "none" else 750
     job = Job(
         policy=TrajectoryPolicy(
-            target_tokens=options["target_tokens"], summary_tokens=options["summary_tokens"],
+            target_tokens=options["target_tokens"],
+            summary_tokens=options["summary_tokens"] or short,
             keep_last=options["keep_last"], notice=not options["no_notice"],
-            artifacts=_artifacts(options),
+            artifacts=_artifacts(options), count=options["count"],
         ),
-        tokenizer=options["tokenizer"], summarizer=options["summarizer"],
+        tokenizer=options["tokenizer"], summaries=summaries, summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
         summarizer_timeout=options["summarizer_timeout"], format=options["form"],
         shard_records=options["shard_records"],
     )  # fmt: skip
     from holdfast.cli.show_trajectories import batch_progress, show_batch
 
-    folder = Path(options["output"])
+    folder, given = Path(options["output"]), find_sources(sources)
+    workers = options["workers"] or os.cpu_count() or 1
+    priced = priced_of(job, options)
+    if summaries == "model":
+        answer = agreed(given, folder, job, priced, options, workers)
+        if not answer.begins:
+            return answer.code
     with batch_progress(quiet=not sys.stderr.isatty()) as tell:
         done = compress_batch(
-            find_sources(sources), folder, job, resume=not options["no_resume"],
-            workers=options["workers"] or os.cpu_count() or 1, tell=tell,
+            given, folder, job, resume=not options["no_resume"], workers=workers,
+            limits=limits_of(options), tell=tell,
         )  # fmt: skip
     if options["as_json"]:
-        import msgspec
-
-        click.echo(msgspec.json.encode(done.report))
-    else:
-        show_batch(folder, done)
+        asked = {"asked": msgspec.to_builtins(done.spent)} if done.spent else {}
+        click.echo(msgspec.json.encode({**msgspec.to_builtins(done.report), **asked}))
+        return 0
+    show_batch(folder, done)
+    if done.spent is not None:
+        click.echo(spent_sentence(done.spent, priced))
     return 0
 
 

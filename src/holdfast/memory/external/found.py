@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.errors import InvalidSetting, UnknownName
+from holdfast.errors import HoldfastError, InvalidSetting, UnknownName
 from holdfast.memory.external import mcp, mem0
 from holdfast.memory.provider import MemoryProvider
 
@@ -32,13 +32,21 @@ def external_named(name: str, options: Mapping[str, Any], folder: Path) -> Memor
     """Return a new provider by its name, with the table `[memory.NAME]` as its options.
 
     Raises `UnknownName` with the ones there are, `InvalidSetting` for options that it does not
-    take, and `MissingExtra` where its package is not installed.
+    take and for a package that fails, and `MissingExtra` where its package is not installed.
     """
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in OURS and name not in found:
         raise UnknownName("memory", name, tuple(sorted({*OURS, *found})))
-    make: Any = OURS.get(name) or found[name].load()
-    made: Any = make(options, folder)
+    try:
+        make: Any = OURS.get(name) or found[name].load()
+        made: Any = make(options, folder)
+    except HoldfastError:
+        raise
+    except Exception as error:  # another package may raise anything
+        raise InvalidSetting(
+            "memory.external", name,
+            f"a memory that can be made; its package raises {type(error).__name__}",
+        ) from error  # fmt: skip
     if not isinstance(made, MemoryProvider):
         raise InvalidSetting(
             "memory.external", name, f"a memory; its package makes {type(made).__name__}"

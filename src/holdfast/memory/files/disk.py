@@ -79,6 +79,14 @@ def is_unchanged(path: Path, seen: Seen) -> bool:
         return not seen.sign
 
 
+def is_read_only(path: Path) -> bool:
+    """Return whether nobody may write a file: it could be replaced, but somebody wants it kept."""
+    try:
+        return not stat.S_IMODE(os.stat(path).st_mode) & 0o222
+    except FileNotFoundError:
+        return False
+
+
 def write_new(path: Path, data: bytes, like: Path) -> None:
     """Write a file of our own and put it on the disk, as readable as the file that it is like."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

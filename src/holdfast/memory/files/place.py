@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.errors import MemoryRefused, NotWritable
-from holdfast.memory.files.disk import Seen, is_unchanged, look, settled, sync_folder, write_new
+from holdfast.memory.files.disk import (
+    Seen,
+    is_read_only,
+    is_unchanged,
+    look,
+    settled,
+    sync_folder,
+    write_new,
+)
 from holdfast.memory.files.entries import entries_of
 from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
 from holdfast.memory.files.lock import locked
@@ -195,6 +204,8 @@ class Place:
         """
         data = to_bytes(text)
         target = self._target()
+        if now.seen.sign and is_read_only(target):
+            raise PermissionError(errno.EACCES, "it is read-only", str(target))
         new = self._new_file(_next(now.last))
         start = self.history.size() if start is None else start
         try:

@@ -89,6 +89,10 @@ class FilesProvider(MemoryProvider):
         self._recall = recall
         self._rendered: tuple[object, str] = (None, "")
 
+    def does(self, method: str) -> bool:
+        """Return whether it does anything there: without sessions nothing is recalled."""
+        return super().does(method) and (method != "prefetch" or self._recall is not None)
+
     def system_text(self) -> str:
         """Return both files and the project's within the budget; the same bytes until one changed.
 

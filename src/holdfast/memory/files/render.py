@@ -28,7 +28,6 @@ class Section(Struct, frozen=True):
     """Whether the last pieces stay; the first ones otherwise."""
     left_out: str
     """What is said about pieces that are left out; {} is how many."""
-    between: str = "\n"
 
 
 def entries_section(title: str, text: str) -> Section:
@@ -39,12 +38,12 @@ def entries_section(title: str, text: str) -> Section:
 
 
 def knowledge_section(name: str, text: str) -> Section:
-    """Return a file of the project, cut between its paragraphs; the first ones stay."""
-    paragraphs = shown(text.replace("\r\n", "\n")).strip().split("\n\n")
-    pieces = tuple(one for one in paragraphs if one.strip())
-    note = f"({{}} more paragraphs are in {shown(name)}.)"
+    """Return a file of the project, cut between its lines; the first ones stay."""
+    whole = shown(text.replace("\r\n", "\n")).strip()
+    pieces = tuple(whole.split("\n")) if whole else ()
+    note = f"({{}} more lines are in {shown(name)}.)"
     title = f"## Rules of this project ({shown(name)})"
-    return Section(title, pieces, newest=False, left_out=note, between="\n\n")
+    return Section(title, pieces, newest=False, left_out=note)
 
 
 def rendered(sections: Sequence[Section], budget_tokens: int) -> str:
@@ -81,27 +80,28 @@ def _within(sections: Sequence[Section], budget_tokens: int) -> str:
 
 
 def _fitted(section: Section, free_tokens: int) -> str:
-    """Return a section that takes no more than the tokens; empty where not one piece fits."""
+    """Return a section that takes no more than the tokens; where no piece fits, it says so."""
+    whole = _joined(section, section.pieces, 0)
+    if estimate_text(whole) <= free_tokens:
+        return whole
     costs = [estimate_text(piece) + _JOINT_TOKENS for piece in section.pieces]
-    fixed = estimate_text(section.title) + _JOINT_TOKENS
-    if fixed + sum(costs) <= free_tokens:
-        return _joined(section, section.pieces, 0)
-    fixed += estimate_text(_note(section, len(costs))) + _JOINT_TOKENS
+    note = estimate_text(_note(section, len(costs)))
+    fixed = estimate_text(section.title) + note + 2 * _JOINT_TOKENS
     order = costs[::-1] if section.newest else costs
     count, spent = 0, fixed
     while count < len(order) and spent + order[count] <= free_tokens:
         spent += order[count]
         count += 1
-    if not count:
+    if fixed > free_tokens:
         return ""
-    kept = section.pieces[-count:] if section.newest else section.pieces[:count]
+    kept = section.pieces[len(costs) - count :] if section.newest else section.pieces[:count]
     return _joined(section, kept, len(costs) - count)
 
 
 def _joined(section: Section, kept: Sequence[str], left: int) -> str:
     note = [_note(section, left)] if left else []
     body = (*note, *kept) if section.newest else (*kept, *note)
-    return f"{section.title}\n\n" + section.between.join(body)
+    return f"{section.title}\n\n" + "\n".join(body)
 
 
 def _note(section: Section, left: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from zlib import crc32
 
+from holdfast.pipeline.cut_note import before_note
 from holdfast.pipeline.dialogue.fields import fields
 from holdfast.pipeline.digests import given_to
 from holdfast.pipeline.digests.line import first_of, words_of
@@ -267,7 +268,7 @@ class _Result:
             if name in _REPLACED or (name in _COMMAND_KEYS and "\n" not in str(value)):
                 continue
             if isinstance(value, str) and len(value) > _LONG_ARGUMENT_CHARS:
-                for line in lines_of(value, _MOST_ARGUMENT_LINES):
+                for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
                     yield Fact("line", line.text, self.source, self.at, terms=line.terms,
                                head=f"{head} ({name})")  # fmt: skip
         if _is_json(self.output):

@@ -1,4 +1,4 @@
-"""Settings from a TOML file and the environment to values; the only reader of os.environ."""
+"""Settings from a TOML file and the environment to values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
-import platformdirs
 from msgspec import Struct
 from msgspec.structs import fields
 
 from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
-
-if TYPE_CHECKING:
-    from holdfast.memory.provider import MemoryProvider
-    from holdfast.stores.store import Store
 
 FILE_NAME = "holdfast.toml"
 PREFIX = "HOLDFAST_"
@@ -38,10 +33,19 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of ours that are no settings."""
 
-Kind: TypeAlias = Literal["bool", "int", "float", "str"]
+Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits"]
+"""`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable."""
+
+_KINDS: Mapping[str, Kind] = {
+    "bool": "bool", "int": "int", "float": "float", "arrival": "str", "arrival_tools": "limits",
+}  # fmt: skip
+"""What a field of the policy holds, by its type, or by its name where the type has none."""
 
 SECTIONS: Mapping[str, Mapping[str, Kind]] = {
-    "compression": {field.name: cast("Kind", field.type.__name__) for field in fields(Policy)},
+    "compression": {
+        field.name: _KINDS.get(field.name) or _KINDS[field.type.__name__]
+        for field in fields(Policy)
+    },
     "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
     "engine": {"name": "str"},
     "summarizer": {
@@ -62,7 +66,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "retention_mb": "int",
         "store": "str",
     },
-    "memory": {"external": "str"},
+    "memory": {"external": "str", "template": "str"},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -85,6 +89,7 @@ _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
 
 _MEANING: Mapping[Kind, str] = {
     "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
+    "limits": "whole numbers by name",
 }  # fmt: skip
 _YES_NO = {
     "true": True, "1": True, "yes": True, "on": True,
@@ -125,6 +130,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A file or a server; "" is a file in the data folder."""
     memory: str = ""
     """The name of the external memory, ours or one that another package registers; "" is none."""
+    memory_template: str = ""
+    """A pattern of what a host puts around the user's words; its group `words` is the user's."""
     memory_options: Mapping[str, Mapping[str, Any]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
     file: str = ""
@@ -176,57 +183,6 @@ def settings_file(file: str | None, environment: Mapping[str, str]) -> str:
         if os.path.isfile(name):
             return name
     return ""
-
-
-def home_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of everything that Holdfast keeps; it need not exist."""
-    surroundings = os.environ if environment is None else environment
-    named = surroundings.get(f"{PREFIX}HOME", "")
-    return Path(named) if named else platformdirs.user_data_path("holdfast", appauthor=False)
-
-
-def agent_places() -> list[tuple[str, Path]]:
-    """Return each agent with a folder or file of its sessions that is on this machine."""
-    from holdfast.importers import usual_places  # a plain check needs no importer
-
-    return list(usual_places(Path.home(), os.environ, Path.cwd()))
-
-
-def open_store(
-    url: str | Path | None = None,
-    *,
-    profile: str = "default",
-    tenant: str = "",
-    read_only: bool = False,
-    environment: Mapping[str, str] | None = None,
-) -> Store:
-    """Open the home of sessions: `postgresql://…`, a file, or what HOLDFAST_STORE names.
-
-    Without any of them it is a file for the profile in the data folder, which is made where it
-    is missing. Raises `StoreUnavailable` with a remedy.
-    """
-    from holdfast.stores.open import open_store as open_at  # a plain check needs no database
-
-    surroundings = os.environ if environment is None else environment
-    place = url or surroundings.get(f"{PREFIX}STORE", "") or home_folder(surroundings) / "sessions"
-    return open_at(place, profile=profile, tenant=tenant, read_only=read_only)
-
-
-def external_memory(
-    settings: Settings, *, environment: Mapping[str, str] | None = None
-) -> MemoryProvider | None:
-    """Return the external memory that the settings name, for `MemoryManager`; None for none.
-
-    Raises `UnknownName`, `InvalidSetting` and `MissingExtra`; nothing is opened or asked yet.
-    """
-    if not settings.memory:
-        return None
-    from holdfast.memory.external.found import external_named  # a plain check needs no memory
-    from holdfast.memory.files.provider import memory_folder
-
-    folder = memory_folder(home_folder(environment), settings.profile)
-    options = settings.memory_options.get(settings.memory, {})
-    return external_named(settings.memory, options, folder / settings.memory)
 
 
 def _from_file(name: str, environment: Mapping[str, str]) -> Iterator[tuple[str, _Given]]:
@@ -313,6 +269,9 @@ def _from_text(section: str, key: str, text: str, variable: str) -> Any:
                 return float(text)
             case "str":
                 return text
+            case "limits":
+                pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+                return {name.strip(): int(number) for name, _, number in pairs}
     except (KeyError, ValueError):
         raise InvalidSetting(variable, text, _wanted(section, key)) from None
 
@@ -327,9 +286,17 @@ def _checked(section: str, key: str, value: object, origin: str) -> Any:
             fits = isinstance(value, (int, float)) and not isinstance(value, bool)
         case "str":
             fits = isinstance(value, str)
+        case "limits":
+            fits = _is_limits(value)
     if not fits:
         raise InvalidSetting(origin, value, _wanted(section, key))
     return value
+
+
+def _is_limits(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(type(number) is int for number in cast("dict[str, Any]", value).values())
 
 
 def _wanted(section: str, key: str) -> str:
@@ -395,6 +362,7 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         retention_mb=_value(given, "sessions.retention_mb", 0),
         store=_value(given, "sessions.store", ""),
         memory=_value(given, "memory.external", ""),
+        memory_template=_pattern(given, "memory.template"),
         memory_options=_tables(given, "memory"),
         file=file,
     )
@@ -406,6 +374,16 @@ def _tables(given: Mapping[str, _Given], section: str) -> dict[str, Mapping[str,
         for key, one in given.items()
         if key.startswith(f"{section}.") and isinstance(one.value, dict)
     }
+
+
+def _pattern(given: Mapping[str, _Given], key: str) -> str:
+    """Return a regular expression that can be read, or raise; "" where there is none."""
+    text = str(_value(given, key, ""))
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise InvalidSetting(given[key].origin, text, f"a regular expression ({error})") from None
+    return text
 
 
 def _value(given: Mapping[str, _Given], key: str, otherwise: Any) -> Any:

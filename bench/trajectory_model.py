@@ -1,0 +1,97 @@
+"""What a model costs a batch of trajectories beside its price: CPU of folding, asking, checking.
+
+    python bench/trajectory_model.py             48 sessions of six families, target 16,384
+    python bench/trajectory_model.py --limit 2   fewer of each
+
+Real sessions ($HOLDFAST_DATA, or ../shared/data) as ShareGPT records go through one shard in one
+process: by the ledger, as an estimate, with the openai SDK and a server on loopback (the CPU of
+the server is in it), and once more with the answers that were kept. Needs `holdfast[openai]` and
+`holdfast[testing]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BENCH = Path(__file__).resolve().parent
+sys.path[:0] = [str(BENCH.parent / "src"), str(BENCH)]
+
+from holdfast.testing.model_server import ModelServer  # noqa: E402
+from holdfast.trajectories.answers import Answered, Question  # noqa: E402
+from holdfast.trajectories.estimate import count_shard  # noqa: E402
+from holdfast.trajectories.job import Job, desk_for, means_for  # noqa: E402
+from holdfast.trajectories.lanes import Lanes  # noqa: E402
+from holdfast.trajectories.pace import Limits  # noqa: E402
+from holdfast.trajectories.policy import TrajectoryPolicy  # noqa: E402
+from holdfast.trajectories.reading import Entry  # noqa: E402
+from holdfast.trajectories.shards import Shard, cut  # noqa: E402
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE, do_shard  # noqa: E402
+from trajectories import DATA, sharegpt_lines  # noqa: E402
+
+POLICY = TrajectoryPolicy(target_tokens=16_384)
+REQUESTS = 8
+NOTE = json.dumps({"decisions": [{"text": "It was settled to go on with care", "source": ""}]})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--limit", type=int, default=8, help="records of each family")
+    options = parser.parse_args()
+    if not DATA.is_dir():
+        print(f"skipped: no sessions in {DATA}; set HOLDFAST_DATA")
+        return 0
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    entries = [Entry("", at, line) for at, line in enumerate(sharegpt_lines(options.limit), 1)]
+    shard = next(cut(entries, most_records=len(entries), most_bytes=1 << 40))
+    size = sum(len(entry.data) for entry in entries)
+    print(f"{len(entries)} records, {size / 1e6:.1f} MB, target {POLICY.target_tokens:,}")
+    with tempfile.TemporaryDirectory() as scratch, ModelServer(NOTE) as server:
+        _measure(shard, Path(scratch), server.openai_url)
+    return 0
+
+
+def _measure(shard: Shard, folder: Path, url: str) -> None:
+    for name in (STATE, METRICS):
+        (folder / name).mkdir()
+    ledger = Job(policy=POLICY)
+    model = Job(policy=POLICY, summaries="model", summarizer="openai:m", summarizer_url=url)
+    desk = desk_for(model, folder / STATE / ANSWERS, Limits(requests=REQUESTS))
+    assert desk is not None
+    lanes = Lanes(REQUESTS)
+
+    def ask(question: Question) -> Answered:
+        coming = desk.ask(question)
+        with lanes.waiting():
+            return coming.result()
+
+    plain, means = means_for(ledger), means_for(model, ask)
+    _timed("ledger", lambda: do_shard(shard, ledger, plain, folder, {}, _nobody))
+    found = _timed("estimate", lambda: count_shard(shard, model, means, folder, {}, _nobody))
+    _timed("model", lambda: do_shard(shard, model, means, folder, {}, _nobody, lanes))
+    _timed("model, kept", lambda: do_shard(shard, model, means, folder, {}, _nobody, lanes))
+    desk.close()
+    print(f"estimate: {found.calls} calls for {found.records} records, {found.input_tokens:,} "
+          f"tokens in; asked: {desk.spent.calls} calls, {desk.spent.failed} failed")  # fmt: skip
+
+
+def _timed(name: str, do: Callable[[], Any]) -> Any:
+    began = time.process_time()
+    found = do()
+    print(f"{name:12} {time.process_time() - began:6.2f} s CPU")
+    return found
+
+
+def _nobody(_: int) -> None:
+    """Tell nobody."""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,98 @@
+"""Where things are kept on this machine, and how they are opened: sessions and memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from holdfast.config.settings import PREFIX, Settings, read_settings
+
+if TYPE_CHECKING:
+    from holdfast.memory.manager import MemoryManager
+    from holdfast.memory.provider import MemoryProvider
+    from holdfast.stores.store import Store
+
+
+def home_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of everything that Holdfast keeps; it need not exist."""
+    surroundings = os.environ if environment is None else environment
+    named = surroundings.get(f"{PREFIX}HOME", "")
+    return Path(named) if named else platformdirs.user_data_path("holdfast", appauthor=False)
+
+
+def agent_places() -> list[tuple[str, Path]]:
+    """Return each agent with a folder or file of its sessions that is on this machine."""
+    from holdfast.importers import usual_places  # a plain check needs no importer
+
+    return list(usual_places(Path.home(), os.environ, Path.cwd()))
+
+
+def open_store(
+    url: str | Path | None = None,
+    *,
+    profile: str = "default",
+    tenant: str = "",
+    read_only: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Store:
+    """Open the home of sessions: `postgresql://…`, a file, or what HOLDFAST_STORE names.
+
+    Without any of them it is a file for the profile in the data folder, which is made where it
+    is missing. Raises `StoreUnavailable` with a remedy.
+    """
+    from holdfast.stores.open import open_store as open_at  # a plain check needs no database
+
+    surroundings = os.environ if environment is None else environment
+    place = url or surroundings.get(f"{PREFIX}STORE", "") or home_folder(surroundings) / "sessions"
+    return open_at(place, profile=profile, tenant=tenant, read_only=read_only)
+
+
+def external_memory(
+    settings: Settings, *, environment: Mapping[str, str] | None = None
+) -> MemoryProvider | None:
+    """Return the external memory that the settings name, for `MemoryManager`; None for none.
+
+    Raises `UnknownName`, `InvalidSetting` and `MissingExtra`; nothing is opened or asked yet.
+    """
+    if not settings.memory:
+        return None
+    from holdfast.memory.external.found import external_named  # a plain check needs no memory
+    from holdfast.memory.files.provider import memory_folder
+
+    folder = memory_folder(home_folder(environment), settings.profile)
+    options = settings.memory_options.get(settings.memory, {})
+    return external_named(settings.memory, options, folder / settings.memory)
+
+
+def open_memory(
+    store: Store | None = None,
+    *,
+    project: str | Path | None = None,
+    reserved_tools: Sequence[str] = (),
+    settings: Settings | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> MemoryManager:
+    """Open the memory of the settings' profile: its files, and the external one that they name.
+
+    With a `store`, past sessions in it are recalled; `project` is a folder whose AGENTS.md and
+    CLAUDE.md are read too; `reserved_tools` are names that the host has itself. Settings are read
+    where none are given. Raises what `read_settings` and `external_memory` raise.
+    """
+    from holdfast.memory.files.provider import FilesProvider, memory_folder
+    from holdfast.memory.manager import MemoryManager
+    from holdfast.sessions.recalling import recall_from
+
+    chosen = read_settings(environment=environment) if settings is None else settings
+    files = FilesProvider(
+        memory_folder(home_folder(environment), chosen.profile),
+        project=None if project is None else Path(project),
+        recall=None if store is None else recall_from(store),
+    )
+    external = external_memory(chosen, environment=environment)
+    templates = [re.compile(chosen.memory_template)] if chosen.memory_template else []
+    return MemoryManager(files, external, reserved_tools=reserved_tools, templates=templates)
