@@ -3,8 +3,8 @@
 
     python bench/peer_hermes_trajectories.py RECORDS.jsonl --counter NAME --target N --rounds N
 
-Its tokenizer is replaced by the counter that both sides use, its model by a fixed text. The answer
-is one line of JSON.
+Its tokenizer is replaced by the counter that both sides use, or by the tokenizer file, which it
+calls as it always does; its model by a fixed text. The answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HERMES_HOME"] = home
         logging.disable(logging.CRITICAL)
-        compressor = _compressor(counter(options.counter, options.tokenizer), options.target)
+        compressor = _compressor(_tokenizer(options), options.target)
 
         def work(line: bytes) -> tuple[bytes, bool]:
             made, metrics = compressor.process_entry(json.loads(line))
@@ -49,19 +48,27 @@ def main() -> int:
     return 0
 
 
-def _compressor(count: Callable[[str], int], target: int) -> Any:
-    """Return a compressor without its constructor, which wants a hub and a key."""
-    module: Any = importlib.import_module("trajectory_compressor")
+def _tokenizer(options: argparse.Namespace) -> Any:
+    """Return what has the `encode` that the compressor calls."""
+    if options.counter == "tokenizers":
+        return importlib.import_module("tokenizers").Tokenizer.from_file(str(options.tokenizer))
+    count = counter(options.counter)
 
     class Tokenizer:
         def encode(self, text: str) -> range:
             return range(count(text))
 
+    return Tokenizer()
+
+
+def _compressor(tokenizer: Any, target: int) -> Any:
+    """Return a compressor without its constructor, which wants a hub and a key."""
+    module: Any = importlib.import_module("trajectory_compressor")
     made = object.__new__(module.TrajectoryCompressor)
     made.config = module.CompressionConfig(target_max_tokens=target, metrics_per_trajectory=False)
     made.aggregate_metrics = module.AggregateMetrics()
     made.logger = logging.getLogger("peer")
-    made.tokenizer = Tokenizer()
+    made.tokenizer = tokenizer
     made._generate_summary = lambda content, metrics: SUMMARY
     return made
 

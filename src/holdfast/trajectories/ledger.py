@@ -34,7 +34,6 @@ class Told(Struct, frozen=True):
     ledger: Ledger
     around: Around
     index: ScannedIndex
-    """Of the folded turns alone."""
     carried: Summary | None
     """Summaries of an earlier run among the turns."""
 
@@ -48,9 +47,18 @@ class Told(Struct, frozen=True):
 def region_told(
     messages: Sequence[Message], region: Region, counter: TokenCounter, redact: Redact, tokens: int
 ) -> Told:
-    """Return the facts of the folded turns, for a summary of about `tokens`."""
-    folded = messages[region.start : region.stop]
+    """Return the facts of the folded turns, for a summary of about `tokens`; the index is of all
+    turns, as a model is asked about the whole record.
+    """
     readings = Readings(counter, _READ, redact, references=False)
+    index = ScannedIndex(messages, whole(len(messages)), readings)
+    return replace(_told(messages, region, readings, tokens), index=index)
+
+
+def _told(messages: Sequence[Message], region: Region, readings: Readings, tokens: int) -> Told:
+    """Return the same with an index of the folded turns alone, which is soon made."""
+    counter, redact = readings.counter, readings.redact
+    folded = messages[region.start : region.stop]
     index = ScannedIndex(
         folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
     )
@@ -74,7 +82,8 @@ def region_summary(
     Summaries of an earlier run among them are carried over. Entries name no sources: the turns
     that they come from are in no record any more.
     """
-    return without_sources(region_told(messages, region, counter, redact, tokens).summary)
+    readings = Readings(counter, _READ, redact, references=False)
+    return without_sources(_told(messages, region, readings, tokens).summary)
 
 
 def without_sources(summary: Summary) -> Summary:
