@@ -115,7 +115,7 @@ def test_a_summary_that_is_no_shorter_is_found_out_by_counting_more():
     """A writer gives 1,000 words in the place of 500: the record stays, and its cost is exact."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     same, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written(text=_words(1_000), summary_calls=1)
+        RECORD, policy, counter=Words(), write=lambda *_: Written(_words(1_000), summary_calls=1)
     )
     assert same is RECORD
     assert (metrics.outcome, metrics.tokens_before) == ("nothing to fold", 1_120)
