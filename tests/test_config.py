@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import fields
@@ -40,13 +41,23 @@ def test_every_field_of_the_policy_is_a_setting() -> None:
     assert list(SECTIONS["compression"]) == [field.name for field in fields(Policy)]
 
 
+def _another(name: str, default: Any) -> tuple[Any, str, str]:
+    """Return another value than the default, as a variable holds it and as a file does."""
+    if name == "arrival":
+        return "bounded", "bounded", '"bounded"'
+    if name == "arrival_tools":
+        return {"Bash": 4_000, "Read": 0}, "Bash=4000, Read=0", "{ Bash = 4000, Read = 0 }"
+    value = {bool: False, int: int(default) + 1, float: default}[type(default)]
+    text = str(value).lower()
+    return value, text, text
+
+
 @pytest.mark.parametrize("field", fields(Policy), ids=lambda field: field.name)
 def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> None:
     """In the file, by the long variable and by the short one."""
-    name, default = field.name, field.default  # type: ignore[attr-defined]
-    value = {bool: False, int: default + 1, float: default}[type(default)]
-    text = str(value).lower()
-    path = str(toml(f"[compression]\n{name} = {text}\n"))
+    name, default = field.name, getattr(Policy(), field.name)  # type: ignore[attr-defined]
+    value, text, written = _another(name, default)
+    path = str(toml(f"[compression]\n{name} = {written}\n"))
     for file, environment in (
         (path, {}),
         (None, {f"HOLDFAST_COMPRESSION_{name.upper()}": text, "HOME": "/nowhere"}),
@@ -54,6 +65,22 @@ def test_every_setting_can_be_given_in_three_ways(toml: Put, field: object) -> N
     ):
         found = read_settings(file, environment=environment)
         assert getattr(found.policy, name) == value
+
+
+@pytest.mark.parametrize("text", ["Bash", "Bash=many", "Bash=1.5"])
+def test_limits_that_are_no_numbers_are_refused(text: str) -> None:
+    """By the variable and by the file, with the place."""
+    with pytest.raises(InvalidSetting, match="HOLDFAST_ARRIVAL_TOOLS"):
+        read_settings(environment={"HOLDFAST_ARRIVAL_TOOLS": text, "HOME": "/nowhere"})
+
+
+@pytest.mark.parametrize("given", ["arrival = 3", 'arrival = "some"', "arrival_tools = 3",
+                                   'arrival_tools = { Bash = "many" }',
+                                   "arrival_tools = { Bash = -1 }"])  # fmt: skip
+def test_what_arrival_cannot_be_is_refused(toml: Put, given: str) -> None:
+    """A level that there is none of, limits that are no whole numbers from 0 on."""
+    with pytest.raises(InvalidSetting, match=r"compression\.arrival"):
+        read_settings(str(toml(f"[compression]\n{given}\n")), environment={})
 
 
 def test_the_command_line_wins_over_the_environment_over_the_file(toml: Put) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -9,6 +12,10 @@ from holdfast.errors import InvalidSetting
 
 ASSUMED_CONTEXT_LENGTH = 200_000
 """The window that is assumed, and said to be assumed, where neither model nor window is given."""
+
+
+ArrivalLevel: TypeAlias = Literal["off", "lossless", "bounded"]
+"""How tool results are shown from their arrival on."""
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +59,14 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tool results shorter than this stay as they are."""
     argument_chars: int = 500
     """Strings in old tool-call arguments are cut to this length."""
+    arrival: ArrivalLevel = "lossless"
+    """What becomes of tool results before they are first sent: nothing (`off`), what loses nothing
+    (`lossless`: repeated results as markers, JSON of tools that read no files without its
+    spaces), or also cuts at a limit (`bounded`)."""
+    arrival_tokens: int = 10_000
+    """What a result may have where results are `bounded`; 0 is no limit."""
+    arrival_tools: Mapping[str, int] = {}
+    """The same by tool; names may have `*` and `?`, and the first that fits counts."""
     ineffective_saving: float = 0.10
     """A compaction that saves less than this share counts as ineffective."""
     ineffective_limit: int = 2
@@ -67,9 +82,15 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for name, least in (("protect_last", 1), ("protect_first", 0), ("min_tail", 1),
                             ("floor_tokens", 0), ("summary_min_tokens", 0),
                             ("summary_max_tokens", 1), ("digest_from_chars", 0),
-                            ("argument_chars", 16), ("ineffective_limit", 1)):  # fmt: skip
+                            ("argument_chars", 16), ("arrival_tokens", 0),
+                            ("ineffective_limit", 1)):  # fmt: skip
             if getattr(self, name) < least:
                 raise InvalidSetting(name, getattr(self, name), f"at least {least}")
+        if self.arrival not in get_args(ArrivalLevel):
+            levels = ", ".join(get_args(ArrivalLevel))
+            raise InvalidSetting("arrival", self.arrival, f"one of {levels}")
+        if any(tokens < 0 for tokens in self.arrival_tools.values()):
+            raise InvalidSetting("arrival_tools", dict(self.arrival_tools), "limits of 0 or more")
 
 
 class Budget(Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ Urgency: TypeAlias = Literal["none", "soft", "hard"]
 SummarySource: TypeAlias = Literal["none", "ledger", "model", "native"]
 Persistence: TypeAlias = Literal["none", "in place", "child"]
 ReferenceKind: TypeAlias = Literal[
-    "fold", "digest", "duplicate", "placeholder", "arguments", "other"
+    "fold", "digest", "duplicate", "placeholder", "arguments", "arrival", "other"
 ]
 
 

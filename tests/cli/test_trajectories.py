@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,8 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     for more, words in (
         (("--strip-artifacts", "--exclude-compacted"), "contradict each other"),
         (("--tokenizer", tmp_path / "no.json"), "does not exist"),
-        (("--engine", "ray"), "not there yet"),
         (("--summary-tokens", 3), "--summary-tokens"),
+        (("--engine", "ray", "--summarizer", "openai:m"), "--engine ray cannot ask a model"),
     ):
         seen = holdfast(*given, *more)
         assert (seen.code, seen.out) == (2, b"")
@@ -114,6 +115,18 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     seen = holdfast("trajectories", "verify", tmp_path)
     assert seen.code == 2
     assert "holds no finished batch" in seen.err
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_without_ray_the_engine_is_one_sentence_that_names_the_extra(
+    holdfast: Any, runs: Path, tmp_path: Path
+) -> None:
+    """Exit 2, and no folder is made."""
+    out = tmp_path / "out"
+    seen = holdfast("trajectories", "compress", runs, "-o", out, "--target-tokens", 900,
+                    "--engine", "ray")  # fmt: skip
+    assert (seen.code, seen.out, out.exists()) == (2, b"", False)
+    assert seen.err == "holdfast: --engine ray needs an optional package; install holdfast[ray]\n"
 
 
 def _start(

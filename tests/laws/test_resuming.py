@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
@@ -20,18 +21,25 @@ PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
-def engine_for(provider: str) -> Compressor:
+ARRIVALS = st.sampled_from((
+    SMALL, replace(SMALL, arrival="off"), replace(SMALL, arrival="bounded", arrival_tokens=120),
+))  # fmt: skip
+
+
+def engine_for(provider: str, policy: Policy = SMALL) -> Compressor:
     return Compressor(
-        context_length=16_000, provider=provider, policy=SMALL,
+        context_length=16_000, provider=provider, policy=policy,
         dialect=profile_named(provider).dialect,
     )  # fmt: skip
 
 
-def taken_up(provider: str, engine: Compressor, log: list[Any]) -> Compressor:
+def taken_up(
+    provider: str, engine: Compressor, log: list[Any], policy: Policy = SMALL
+) -> Compressor:
     """Return another engine that was given what a store keeps, through bytes."""
     name = engine.dialect
     view = unpack_view(pack_view(engine.view, name), name)
-    other = engine_for(provider)
+    other = engine_for(provider, policy)
     other.resume(json.loads(json.dumps(log)), view, engine.snapshot())
     return other
 
@@ -44,13 +52,14 @@ def test_a_session_taken_up_again_goes_on_as_if_it_had_never_stopped(
 ) -> None:
     """Resumed after any step, an engine shows the same bytes, gives the same originals and makes
     the same next compaction as one that lived on."""
-    lived = engine_for(provider)
+    policy = data.draw(ARRIVALS)
+    lived = engine_for(provider, policy)
     items = data.draw(long_lists(provider))
     log: list[Any] = []
     for number in range(1, data.draw(st.integers(1, 4)) + 1):
         lived.append(*items)
         log.extend(items)
-        kept = taken_up(provider, lived, log)
+        kept = taken_up(provider, lived, log, policy)
         assert json.dumps(kept.messages) == json.dumps(lived.messages)
         assert kept.decide().prompt_tokens == lived.decide().prompt_tokens
         lived.compact(force=True)

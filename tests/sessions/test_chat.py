@@ -267,7 +267,8 @@ def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
                     {"role": "assistant", "content": None, "tool_calls": [
                         {"id": f"c{number}", "type": "function",
                          "function": {"name": "look", "arguments": "{}"}}]},
-                    {"role": "tool", "tool_call_id": f"c{number}", "content": "words " * 200},
+                    {"role": "tool", "tool_call_id": f"c{number}",
+                     "content": f"{number} " + "words " * 200},
                 )  # fmt: skip
             assert len(heard) >= 2
             assert len(notes.folded) >= 2

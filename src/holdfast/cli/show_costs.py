@@ -28,7 +28,7 @@ from holdfast.lab.replay import Terms
 from holdfast.lab.simulate import Outcome, quantiles
 
 SHOWN_PLANS = 5
-BAR_COLUMNS = 24
+BAR_COLUMNS = 20
 _STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
 
 

@@ -33,10 +33,19 @@ OTHER_VARIABLES = frozenset(
 )
 """Variables of ours that are no settings."""
 
-Kind: TypeAlias = Literal["bool", "int", "float", "str"]
+Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits"]
+"""`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable."""
+
+_KINDS: Mapping[str, Kind] = {
+    "bool": "bool", "int": "int", "float": "float", "arrival": "str", "arrival_tools": "limits",
+}  # fmt: skip
+"""What a field of the policy holds, by its type, or by its name where the type has none."""
 
 SECTIONS: Mapping[str, Mapping[str, Kind]] = {
-    "compression": {field.name: cast("Kind", field.type.__name__) for field in fields(Policy)},
+    "compression": {
+        field.name: _KINDS.get(field.name) or _KINDS[field.type.__name__]
+        for field in fields(Policy)
+    },
     "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
     "engine": {"name": "str"},
     "summarizer": {
@@ -80,6 +89,7 @@ _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
 
 _MEANING: Mapping[Kind, str] = {
     "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
+    "limits": "whole numbers by name",
 }  # fmt: skip
 _YES_NO = {
     "true": True, "1": True, "yes": True, "on": True,
@@ -259,6 +269,9 @@ def _from_text(section: str, key: str, text: str, variable: str) -> Any:
                 return float(text)
             case "str":
                 return text
+            case "limits":
+                pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+                return {name.strip(): int(number) for name, _, number in pairs}
     except (KeyError, ValueError):
         raise InvalidSetting(variable, text, _wanted(section, key)) from None
 
@@ -273,9 +286,17 @@ def _checked(section: str, key: str, value: object, origin: str) -> Any:
             fits = isinstance(value, (int, float)) and not isinstance(value, bool)
         case "str":
             fits = isinstance(value, str)
+        case "limits":
+            fits = _is_limits(value)
     if not fits:
         raise InvalidSetting(origin, value, _wanted(section, key))
     return value
+
+
+def _is_limits(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(type(number) is int for number in cast("dict[str, Any]", value).values())
 
 
 def _wanted(section: str, key: str) -> str:

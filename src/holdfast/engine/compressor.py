@@ -25,6 +25,7 @@ from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import window_note
+from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.compact import Unchanged, plan
 from holdfast.pipeline.failures import OnFailure
 from holdfast.pipeline.measure import Estimator, tools_tokens
@@ -35,7 +36,7 @@ from holdfast.pipeline.work import Wish
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.report import Report
+from holdfast.report import Reference, Report
 from holdfast.transcript import Message, Payload, View
 
 
@@ -250,13 +251,17 @@ class Compressor(ContextEngine):
         """
         self._here.keep = keep
 
-    def resume(self, messages: Sequence[Any], view: View | None = None, state: bytes = b"") -> None:
+    def resume(
+        self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
+        arriving: Arriving | None = None,
+    ) -> None:  # fmt: skip
         """Go on with a session that was kept: its whole log, the view on it and a snapshot.
 
-        What the model sees is the same bytes, and every reference resolves.
+        What the model sees is the same bytes, and every reference resolves. `arriving` is how its
+        results were shown on arrival, by the policy where it is not given.
         """
         self._author.cancel()
-        self._here.resume(messages, view, state)
+        self._here.resume(messages, view, state, arriving)
         self.compression_count = self._here.state.count
 
     @property
@@ -270,9 +275,20 @@ class Compressor(ContextEngine):
         return len(self._here.log.messages)
 
     def arrived(self, start: int) -> list[tuple[Message, int]]:
-        """Return the messages of the log from a position on, each with its tokens."""
+        """Return the messages of the log from a position on, each with its tokens as it came."""
         log = self._here.log
-        return list(zip(log.messages[start:], log.tokens[start:], strict=True))
+        return [(log.messages[at], log.given_tokens(at)) for at in range(start, len(log.tokens))]
+
+    def given_out(self, start: int) -> Sequence[Reference]:
+        """Return the references of results that are shown otherwise since their arrival, after the
+        first `start` of them.
+        """
+        return self._here.log.arrivals.references_from(start)
+
+    @property
+    def arriving(self) -> Arriving:
+        """How results are shown from their arrival on."""
+        return self._here.arriving
 
     @property
     def dialect(self) -> str:

@@ -18,6 +18,7 @@ from holdfast.engine.live_log import LiveLog, Standing
 from holdfast.engine.recall import look_for, recall
 from holdfast.engine.reporting import report_of
 from holdfast.errors import UnknownReference
+from holdfast.pipeline.arrival import Arriving, arriving_by
 from holdfast.pipeline.compact import Outcome, Unchanged
 from holdfast.pipeline.index import Readings
 from holdfast.pipeline.ledger import Around, Ledger, summarise
@@ -29,7 +30,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, extend, render
+from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, render
 
 _MILLION = 1_000_000
 _CARRIED_CHARS = 40_000.0
@@ -99,6 +100,8 @@ class Conversation:
         """What the session is for; every summary begins with it."""
         self.remembered = ""
         """What memory says to whoever writes the next summary."""
+        self.arriving = arriving_by(settings.policy)
+        """How results are shown from their arrival on."""
         self._calibration = Calibration()
         self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
@@ -116,31 +119,35 @@ class Conversation:
     def reset(self) -> None:
         """Forget the session; the calibration belongs to the model and stays."""
         self._past = []
+        self.arriving = arriving_by(self.settings.policy)
         self._begin()
 
     # What arrives
 
-    def append(self, *messages: Any) -> None:
-        """Take new messages at the end; costs the same at any length."""
+    def append(self, *messages: Any, arrives: bool = True) -> None:
+        """Take new messages at the end; costs the same at any length.
+
+        What does not arrive now was sent before, and stays as it is.
+        """
         if not messages:
             return
         log = self._log
         told = self.settings.dialect or _told_dialect(messages)
         if log is None or (told and told != log.dialect and not self.state.count):
             name = told or load(list(messages)).dialect
-            log = LiveLog(name, self._readings())
-            log.append([*self.seen, *messages])
-            self._log = log
+            past = [] if log is None else [message.wire for message in log.messages]
+            log = LiveLog(name, self._readings(), self.arriving)
+            seen = log.append([*past, *messages], arrives=arrives)
+            self._log, self.seen = log, seen
         else:
-            log.append(messages)
-        self.seen.extend(messages)
+            self.seen.extend(log.append(messages, arrives=arrives))
 
     def absorb(self, messages: Sequence[Any]) -> None:
         """Take the host's list: what is new is appended; another list starts a new log."""
         known = len(self.seen)
         if known and len(messages) >= known and list(messages[:known]) == self.seen:
             if len(messages) > known:
-                self.append(*messages[known:])
+                self.append(*messages[known:], arrives=False)
             if self._usage.runs_ahead:
                 self._usage = replace(self._usage, at_estimate=self.estimate(), runs_ahead=False)
             return
@@ -153,12 +160,13 @@ class Conversation:
         profile = profile_for(found.dialect, settings.provider)
         mended, _ = repair_transcript(found, profile.without("call-pending"))
         encode = dialect_named(found.dialect).encode
-        log = LiveLog(found.dialect, self._readings())
+        log = LiveLog(found.dialect, self._readings(), self.arriving)
         seen = [encode(message) for message in mended.messages]
-        log.append(seen)
+        log.append(seen, arrives=False)
         past, state = self._log, self.state
         if past is not None and past.messages:
-            self._past.append((state.references, past.messages))
+            given_out = past.arrivals.references(state.references)
+            self._past.append(((*state.references, *given_out), past.messages))
             state = CompactionState()
         self._begin()
         self._log, self.state = log, state
@@ -229,7 +237,9 @@ class Conversation:
             log=tuple(log.messages) if frozen else log.messages,
             index=log,
             view=log.view,
-            state=rehydrated(self.state, list(map(settings.redact, log.carried))),
+            state=rehydrated(
+                self._with_arrivals(self.state), list(map(settings.redact, log.carried))
+            ),
             policy=settings.policy,
             budget=scaled(settings.budget, self._ratio()),
             rules=wire_rules(frame, profile, settings.model),
@@ -249,18 +259,24 @@ class Conversation:
         log = self.log
         encode = dialect_named(log.dialect).encode
         newer = range(done.view.length, len(log.messages))
-        seen = [encode(message) for message in done.messages]
-        seen.extend(encode(log.messages[at]) for at in newer)
-        view = extend(done.view, len(log.messages)) if newer else done.view
+        made = log.grown(done.view)
+        seen = [encode(message) for message in render(made.view, log.messages)]
+        state = self._with_arrivals(done.state)
         shown = {one.name: one.tokens_after for one in done.categories}
         before = (log.standing(), self.state)
         if self.keep is not None:
-            snapshot = self._snapshot(done.state)
-            self.keep(Step(view=done.view, state=done.state, snapshot=snapshot, report=report))
-        log.replace_view(view, shown, newer)
-        self._show(seen, done.state, done.tokens_after + sum(log.tokens[at] for at in newer))
+            snapshot = self._snapshot(state)
+            self.keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
+        log.take_view(made, shown, newer)
+        added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
+        self._show(seen, state, done.tokens_after + added)
         self._undone.append(before)
         self._tried_at = self.estimate()
+
+    def _with_arrivals(self, state: CompactionState) -> CompactionState:
+        """Return the state with the references that were given out since."""
+        new = self.log.arrivals.references(state.references)
+        return replace(state, references=(*state.references, *new)) if new else state
 
     def was_in_vain(self, *, counts: bool) -> None:
         """Note a compaction that changed nothing; `counts` where it was due and could have."""
@@ -293,11 +309,11 @@ class Conversation:
             return False
         log = self.log
         was, state = self._undone[-1]
-        view = extend(was.view, len(log.messages))
+        made = log.grown(was.view)
         encode = dialect_named(log.dialect).encode
-        seen = [encode(message) for message in render(view, log.messages)]
+        seen = [encode(message) for message in render(made.view, log.messages)]
         self._undone.pop()
-        log.come_back(was)
+        log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
         self._show(seen, replace(state, references=self.state.references), self.estimate())
         return True
 
@@ -310,10 +326,11 @@ class Conversation:
 
     def recall(self, reference: str) -> list[Any]:
         """Return the originals that a reference stands for; raises `UnknownReference`."""
-        for references, messages in ((self.state.references, self.log.messages), *self._past):
+        log, state = self.log, self._with_arrivals(self.state)
+        for references, messages in ((state.references, log.messages), *self._past):
             if any(row.ref == reference for row in references):
                 return recall(reference, references, messages)
-        raise UnknownReference(reference, len(self.state.references))
+        raise UnknownReference(reference, len(state.references))
 
     def search(self, text: str, most: int) -> list[tuple[int, str]]:
         """Return positions and snippets of messages that are shown no more and hold `text`.
@@ -324,7 +341,8 @@ class Conversation:
 
     def references(self) -> list[Reference]:
         """Return every reference that was given out."""
-        return [*self.state.references, *(row for rows, _ in self._past for row in rows)]
+        past = (row for rows, _ in self._past for row in rows)
+        return [*self._with_arrivals(self.state).references, *past]
 
     def dropped(self) -> list[Message]:
         """Return what was folded or rewritten, in order, also of a list that the host replaced."""
@@ -332,7 +350,7 @@ class Conversation:
         rewritten = [
             log.messages[item.start]
             for item in log.view.items
-            if isinstance(item, Rewritten) and item.start >= folded_to
+            if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
         ]
         past = [message for _, messages in self._past for message in messages]
         return [*past, *log.messages[:folded_to], *rewritten]
@@ -346,8 +364,12 @@ class Conversation:
     def _snapshot(self, state: CompactionState) -> bytes:
         return msgspec.json.encode(Snapshot(state=state, calibration=self._calibration))
 
-    def resume(self, messages: Sequence[Any], view: View | None, snapshot: bytes) -> None:
+    def resume(
+        self, messages: Sequence[Any], view: View | None, snapshot: bytes, arriving: Arriving | None
+    ) -> None:
         """Go on with a log that was kept whole: its messages, the view on them, and a snapshot.
+
+        `arriving` is how its results were shown on arrival, where that is not what the policy says.
 
         Nothing is lost on the way: every reference resolves, and what the model sees is the same
         bytes. Messages that came after the view was made stand after it.
@@ -355,10 +377,9 @@ class Conversation:
         found = msgspec.json.decode(snapshot, type=Snapshot) if snapshot else None
         state = CompactionState() if found is None else found.state
         name = self.settings.dialect or load(list(messages)).dialect
-        log = LiveLog(name, self._readings())
-        log.load(messages, state.ledger, state.ledgered)
-        if view is not None:
-            log.show_again(view)
+        self.arriving = arriving or arriving_by(self.settings.policy)
+        log = LiveLog(name, self._readings(), self.arriving)
+        log.load(messages, state.ledger, state.ledgered, view)
         encode = dialect_named(name).encode
         self._past = []
         self._begin()
@@ -401,7 +422,8 @@ class Conversation:
     def log(self) -> LiveLog:
         """The log; an empty one where nothing has arrived yet."""
         if self._log is None:
-            self._log = LiveLog(self.settings.dialect or "openai-chat", self._readings())
+            name = self.settings.dialect or "openai-chat"
+            self._log = LiveLog(name, self._readings(), self.arriving)
         return self._log
 
     def _readings(self) -> Readings:

@@ -10,6 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.dialects.registry import dialect_named
+from holdfast.engine.arrivals import Arrivals
+from holdfast.pipeline.arrival import Arrived, Arriving, Shown, Whole, is_on_arrival
 from holdfast.pipeline.breakdown import category
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.index import Readings, Shortened, results_of
@@ -17,17 +19,19 @@ from holdfast.pipeline.ledger import Fact, Ledger, update
 from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.partition import Anchors
 from holdfast.pipeline.prune import Prepared
+from holdfast.pipeline.references import reference_of
 from holdfast.transcript import (
+    Folded,
     Groups,
     Message,
+    Rewritten,
     ToolCall,
     ToolResult,
     View,
-    extend,
+    grow,
     render,
-    rewrite,
-    whole,
 )
+from holdfast.transcript import whole as whole_view
 
 _NOTHING: dict[str, Prepared] = {}
 _MARK_MESSAGES = 128
@@ -48,14 +52,16 @@ class Arrival(Struct, frozen=True):
 
     message: Message
     """As the log keeps it: without a summary that was merged into it."""
-    given: Message
-    """As it came."""
+    shown: Message
+    """As the model sees it: with that summary, or as results are shown on arrival."""
     tokens: int
-    given_tokens: int
+    shown_tokens: int
     read: Read | Mapping[str, ToolCall]
     """What was read in it; the calls that it answers where reading failed and must come later."""
     carried: str | None
     """The summary that it is or carries."""
+    form: Arrived | None
+    """How it is shown for itself, whatever stands before it."""
 
 
 class Standing(Struct, frozen=True):
@@ -71,11 +77,13 @@ class LiveLog:
     It is the index that a compaction asks. Appending costs the same however long the log is.
     """
 
-    def __init__(self, dialect: str, readings: Readings) -> None:
+    def __init__(self, dialect: str, readings: Readings, arriving: Arriving | None = None) -> None:
         """Start empty."""
         self.dialect = dialect
         self.messages: list[Message] = []
         self.tokens: list[int] = []
+        """What each message costs where it is kept, in the form that it has for itself."""
+        self.arrivals = Arrivals(arriving or Arriving(), readings.counter)
         self.costs = Costs(self.messages, readings.counter, self.tokens)
         self.groups = Groups()
         self.anchors = Anchors()
@@ -87,56 +95,87 @@ class LiveLog:
         self._marks: list[tuple[int, Ledger]] = [(0, Ledger())]
         """Ledgers up to positions on the way, the newest last."""
         self._shown: dict[str, int] = {}
-        self._view: View = whole(0)
+        self._view: View = whole_view(0)
         self._given: dict[int, Message] = {}
         """Messages that came with a summary merged into them, as they came, by position."""
+        self._otherwise: dict[int, Rewritten] = {}
+        """What was appended since the view was made and is not shown as the log has it."""
         self._readings = readings
         self._calls: dict[str, ToolCall] = {}
 
-    def append(self, items: Sequence[Any]) -> None:
-        """Take new wire messages: all of them, or none where one cannot be measured."""
+    def append(self, items: Sequence[Any], *, arrives: bool = True) -> list[Any]:
+        """Take new wire messages and return what the model sees of them: all of them, or none
+        where one cannot be measured.
+
+        What does not arrive now was sent before, and is shown as it is.
+        """
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
-        arrivals: list[Arrival] = []
+        whole = self.arrivals.beside()
+        found: list[Arrival] = []
         for message in recognise(self._decoded(items)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            arrivals.append(self._arrival(message, known))
+            found.append(self._arrival(message, known, whole if arrives else None))
+        encode = dialect_named(self.dialect).encode
+        seen = [
+            encode(arrival.shown) if arrival.shown.origin == "arrival" else item
+            for item, arrival in zip(items, found, strict=True)
+        ]
         self._calls.update(calls)
-        for arrival in arrivals:
-            self._take(arrival)
+        self.arrivals.note(whole)
+        for arrival in found:
+            self._take(arrival, arrives=arrives)
+        return seen
 
-    def load(self, items: Sequence[Any], ledger: Ledger, ledgered: int) -> None:
-        """Take a log that was kept, with the ledger of its beginning; only the rest is read now.
+    def load(self, items: Sequence[Any], ledger: Ledger, ledgered: int, view: View | None) -> None:
+        """Take a log that was kept, with the ledger of its beginning, and the view on it.
 
         A message before `ledgered` is read when a compaction asks for it, which is seldom.
         """
         calls: dict[str, ToolCall] = {}
         self._marks = [(ledgered, ledger)]
+        folded = _folded(view)
         for at, message in enumerate(recognise(self._decoded(items))):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            self._take(self._arrival(message, calls, later=at < ledgered))
+            alone: Whole | None = None if at in folded else {}
+            self._take(self._arrival(message, calls, alone, later=at < ledgered))
         self._calls.update(calls)
+        self._show_again(view or whole_view(0))
 
     def _arrival(
-        self, given: Message, calls: Mapping[str, ToolCall], *, later: bool = False
+        self,
+        given: Message,
+        calls: Mapping[str, ToolCall],
+        whole: Whole | None,
+        *,
+        later: bool = False,
     ) -> Arrival:
-        """Return a message with all that will be asked of it; what is read in it may come later."""
+        """Return a message with all that will be asked of it; what is read in it may come later.
+
+        `whole` is what is shown whole before it, None for what is shown as it is.
+        """
         readings = self._readings
         carried = carried_summary(given)
         is_merged = carried is not None and given.origin != "summary"
         message = without_summary(given) if is_merged else given
         tokens = message_tokens(message, readings.counter)
-        given_tokens = message_tokens(given, readings.counter) if is_merged else tokens
+        form, shown, shown_tokens = None, given, tokens
+        if is_merged:
+            shown_tokens = message_tokens(given, readings.counter)
+        elif whole is not None:
+            form = self.arrivals.form(message, calls, tokens)
+            tokens = tokens if form is None else form.tokens
+            shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
         read: Read | Mapping[str, ToolCall] = _answered(message, calls)
         if not later:
             # the host's redactor may fail: that is then the failure of a compaction
             with suppress(Exception):
                 read = self._reading(message, tokens, calls)
-        return Arrival(message, given, tokens, given_tokens, read, carried)
+        return Arrival(message, shown, tokens, shown_tokens, read, carried, form)
 
     def _reading(self, message: Message, tokens: int, calls: Mapping[str, ToolCall]) -> Read:
         readings = self._readings
@@ -144,8 +183,8 @@ class LiveLog:
         short = readings.shortened(message, lambda: tokens, prepared)
         return Read(readings.facts(message, calls), prepared, short)
 
-    def _take(self, arrival: Arrival) -> None:
-        message, at = arrival.message, len(self.messages)
+    def _take(self, arrival: Arrival, *, arrives: bool = True) -> None:
+        message, shown, at = arrival.message, arrival.shown, len(self.messages)
         self.messages.append(message)
         self.turns += message.role == "assistant"
         self.tokens.append(arrival.tokens)
@@ -153,11 +192,17 @@ class LiveLog:
         self.anchors.take(message, at)
         self._read.append(arrival.read)
         self._mark()
+        self.arrivals.take(at, arrival.form, arrives=arrives)
         if arrival.carried is not None:
             self.carried.append(arrival.carried)
-        if arrival.given is not message:
-            self._given[at] = arrival.given
-        self._show(arrival.given, arrival.given_tokens)
+        if shown is not message:
+            is_merged = shown.origin != "arrival"
+            if is_merged:
+                self._given[at] = shown
+            reference = "" if is_merged else reference_of(message)
+            self._otherwise[at] = Rewritten(at, shown, reference)
+            self.arrivals.gave_out([self._otherwise[at]])
+        self._show(shown, arrival.shown_tokens)
 
     def _mark(self) -> None:
         """Now and then keep the ledger up to here, so that a compaction need not make it."""
@@ -225,6 +270,14 @@ class LiveLog:
         """Return the short form of one message, None where pruning gains nothing."""
         return self._at(at).short
 
+    def arrived(self, at: int) -> Arrived | None:
+        """Return how one message is shown for itself, None where that is as it came."""
+        return self.arrivals.at(at)
+
+    def arrives(self, at: int) -> bool:
+        """Return whether one message may be shown otherwise than it came."""
+        return self.arrivals.arrives(at)
+
     def _at(self, at: int) -> Read:
         found = self._read[at]
         if not isinstance(found, Read):
@@ -237,6 +290,11 @@ class LiveLog:
     def view_tokens(self) -> int:
         """The tokens of what the model sees."""
         return sum(self._shown.values())
+
+    def given_tokens(self, at: int) -> int:
+        """Return what a message costs as it came."""
+        form = self.arrivals.at(at)
+        return self.tokens[at] if form is None else form.given_tokens
 
     def floor_tokens(self, min_tail: int) -> int:
         """Return about what no compaction can remove: system prompt, latest ask, newest messages.
@@ -253,40 +311,41 @@ class LiveLog:
 
     @property
     def view(self) -> View:
-        """The view on the whole log: what was appended since the last one is kept."""
-        start, length = self._view.length, len(self.messages)
-        if length > start:
-            view = extend(self._view, length)
-            for at in sorted(at for at in self._given if at >= start):
-                view = rewrite(view, at, self._given[at])
-            self._view = view
+        """The view on the whole log: what was appended since the last one is kept, or shown as it
+        was on arrival.
+        """
+        if len(self.messages) > self._view.length:
+            self._view = grow(self._view, len(self.messages), list(self._otherwise.values()))
+            self._otherwise = {}
         return self._view
+
+    def is_whole(self, item: Rewritten) -> bool:
+        """Return whether all of a message is shown, though not as it came; a marker's is above."""
+        form = self.arrivals.at(item.start)
+        return is_on_arrival(item) and (form is None or form.is_whole)
 
     def standing(self) -> Standing:
         """Return what the model sees, to come back to."""
         return Standing(self.view, self.shown())
 
-    def come_back(self, was: Standing) -> None:
-        """Show again what was shown, with all that was appended since."""
-        self._shown = dict(was.shown)
-        for at in range(was.view.length, len(self.messages)):
-            self._show(self.messages[at], self.tokens[at])
-        self._view = extend(was.view, len(self.messages))
+    def grown(self, view: View) -> Shown:
+        """Return a view grown to the whole log; nothing changes yet."""
+        return self.arrivals.grown(view, self.messages, self.tokens, self._given)
 
-    def replace_view(self, view: View, shown: Mapping[str, int], newer: Iterable[int] = ()) -> None:
-        """Take the view that a compaction made, with its tokens by category.
-
-        `newer` are positions that arrived while it was made.
-        """
-        self._view = view
+    def take_view(self, made: Shown, shown: Mapping[str, int], newer: Iterable[int] = ()) -> None:
+        """Take a view with its tokens by category, to which those of `newer` positions come."""
+        self._view = made.view
+        self._otherwise = {}
+        self.arrivals.whole = made.whole
+        self.arrivals.gave_out(made.view.items)
         self._shown = dict(shown)
         for at in newer:
-            self._show(self.messages[at], self.tokens[at])
+            self._show(self.messages[at], made.tokens.get(at, self.tokens[at]))
 
-    def show_again(self, view: View) -> None:
+    def _show_again(self, view: View) -> None:
         """Show a view that was kept; what was appended since it was made stands after it."""
-        self._view = view
-        self._shown = {}
+        made = self.grown(view)
+        self.take_view(made, {})
         for message in self.render():
             at = message.position
             kept = 0 <= at < len(self.messages) and self.messages[at] is message
@@ -296,6 +355,13 @@ class LiveLog:
     def render(self) -> tuple[Message, ...]:
         """Return the messages that the model sees."""
         return tuple(render(self.view, self.messages))
+
+
+def _folded(view: View | None) -> frozenset[int]:
+    """Return the positions that a view does not show."""
+    items = () if view is None else view.items
+    folds = [item for item in items if isinstance(item, Folded)]
+    return frozenset(at for item in folds for at in range(item.start, item.stop))
 
 
 def _answered(message: Message, calls: Mapping[str, ToolCall]) -> dict[str, ToolCall]:

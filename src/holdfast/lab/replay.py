@@ -54,7 +54,9 @@ class Player(Protocol):
     """A strategy at work on one session."""
 
     def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
-        """Take what was said since the last call; the prompt has it already."""
+        """Take what was said since the last call; the prompt has it already, and what is new in
+        it may still be changed.
+        """
         ...
 
     def act(self, moment: Moment) -> Compacted | None:
@@ -99,8 +101,8 @@ def replay(recording: Recording, name: str, player: Player, terms: Terms) -> Rep
     total, summaries = Bill(), Bill()
     calls = compactions = overflows = peak = grown = sent_length = 0
     for new, answer in recording.calls():
-        _extend(prompt, player, new)
-        grown += _size(new) if calls else 0
+        added = _extend(prompt, player, new)
+        grown += added if calls else 0
         if terms.pause_is_cold and any(entry.is_ask for entry in new):
             sent_length = 0
         at_marks = terms.prices.at_marks
@@ -118,17 +120,19 @@ def replay(recording: Recording, name: str, player: Player, terms: Terms) -> Rep
         peak = max(peak, prompt.tokens)
         prompt.sent()
         sent_length = len(prompt.pieces)
-        _extend(prompt, player, answer)
-        grown += output
+        grown += _extend(prompt, player, answer)
     return Replay(
         strategy=name, calls=calls, compactions=compactions, overflows=overflows,
         peak_tokens=peak, bill=total, summaries=summaries,
     )  # fmt: skip
 
 
-def _extend(prompt: Prompt, player: Player, entries: tuple[Entry, ...]) -> None:
+def _extend(prompt: Prompt, player: Player, entries: tuple[Entry, ...]) -> int:
+    """Put what was said at the end of the prompt; return by how much that grew."""
+    before = prompt.tokens
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
     player.take(entries, prompt)
+    return prompt.tokens - before
 
 
 def _size(entries: tuple[Entry, ...]) -> int:

@@ -18,7 +18,9 @@ from holdfast.lab.strategies import (
     planner,
     rare_and_deep,
 )
+from holdfast.policy import Policy
 
+DEFAULT = Policy()
 THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
 """Shares of the window that are tried. The planner may act from the lowest on."""
 
@@ -54,13 +56,17 @@ class Outcome(Struct, frozen=True, kw_only=True):
 def strategies_for(
     thresholds: Sequence[float] = THRESHOLDS, rule: Rule | None = None
 ) -> list[Strategy]:
-    """Return the strategies that are compared: append only first, the planner last."""
+    """Return the strategies that are compared: append only first, the planner last, both also
+    with results shown on arrival as the policy has it.
+    """
     return [
         append_only(),
         masking(),
         *(fixed(threshold) for threshold in thresholds),
         rare_and_deep(),
+        append_only(DEFAULT.arrival),
         planner(min(thresholds), rule),
+        planner(min(thresholds), rule, DEFAULT.arrival),
     ]
 
 

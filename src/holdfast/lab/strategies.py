@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.caching.economics import Rule, Situation, weigh
 from holdfast.caching.expectation import expected_after
@@ -17,14 +18,14 @@ from holdfast.lab.recording import Entry, Recording
 from holdfast.lab.replay import Compacted, Moment, Player, Terms
 from holdfast.pipeline.choose import HEAD_SHARE
 from holdfast.pipeline.measure import Estimator, message_tokens
-from holdfast.policy import Budget, Policy, budget_for
+from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
 
 MASK_TOKENS = 16
 """A line that says that an old result was removed."""
 UNMASKED_RESULTS = 5
 """How many of the newest results stay whole; SWE-agent keeps as many."""
 
-DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0)
+DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
 """Seldom and thoroughly: from 80 % of the window to about 20 %."""
 
 
@@ -35,9 +36,17 @@ class Strategy(Struct, frozen=True):
     start: Callable[[Recording, Terms], Player]
 
 
-def append_only() -> Strategy:
-    """Return the strategy that does nothing."""
-    return Strategy("append only", lambda recording, terms: _Nothing())
+def append_only(arrival: ArrivalLevel = "off") -> Strategy:
+    """Return the strategy that does nothing, or nothing after a result has arrived."""
+    if arrival == "off":
+        return Strategy("append only", lambda recording, terms: _Nothing())
+    policy = replace(_policy_at(1.0), arrival=arrival)
+    return Strategy(
+        "append only + arrival",
+        lambda recording, terms: _Compacting(
+            recording, policy, terms, lambda budget, terms: _AtCalls(frozenset())
+        ),
+    )
 
 
 def masking(keep: int = UNMASKED_RESULTS) -> Strategy:
@@ -61,11 +70,11 @@ def rare_and_deep() -> Strategy:
     )
 
 
-def planner(start: float, rule: Rule | None = None) -> Strategy:
+def planner(start: float, rule: Rule | None = None, arrival: ArrivalLevel = "off") -> Strategy:
     """Return the strategy that asks the planner from a share of the window on."""
-    policy = _policy_at(start)
+    policy = replace(_policy_at(start), arrival=arrival)
     return Strategy(
-        "planner",
+        "planner" if arrival == "off" else "planner + arrival",
         lambda recording, terms: _Compacting(
             recording, policy, terms,
             lambda budget, terms: _ByCosts(budget, terms, rule or Rule()),
@@ -89,7 +98,10 @@ def at_calls(calls: frozenset[int], threshold: float) -> Strategy:
 
 
 def _policy_at(threshold: float) -> Policy:
-    return Policy(threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0)
+    """Return a policy by which nothing happens to results on arrival."""
+    return Policy(
+        threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0, arrival="off"
+    )
 
 
 class _Nothing:
@@ -198,11 +210,24 @@ class _Compacting:
         self._retry_from = 0
 
     def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
-        del prompt
         self._waiting.extend(entries)
         for entry in entries:
             if entry.is_ask:
                 self._ask = entry.wire
+        if self._policy.arrival != "off":
+            self._arrive(len(entries), prompt)
+
+    def _arrive(self, count: int, prompt: Prompt) -> None:
+        """Show what is new as the compressor does, before it is first sent."""
+        self._catch_up()
+        shown, first = self._compressor.messages, len(prompt.pieces) - count
+        for at, wire in enumerate(shown[len(shown) - count :], first):
+            if wire is not prompt.pieces[at][0]:
+                prompt.change(at, (wire, self._tokens(wire)))
+
+    def _catch_up(self) -> None:
+        self._compressor.append(*(entry.wire for entry in self._waiting))
+        self._waiting.clear()
 
     def act(self, moment: Moment) -> Compacted | None:
         now = moment.prompt.tokens
@@ -246,8 +271,7 @@ class _Compacting:
 
     def _compact(self, moment: Moment) -> Compacted | None:
         prompt, compressor = moment.prompt, self._compressor
-        compressor.append(*(entry.wire for entry in self._waiting))
-        self._waiting.clear()
+        self._catch_up()
         report = compressor.compact(force=True)
         if report.status == "unchanged":
             return None

@@ -310,7 +310,7 @@ def _references(
 
 def _kind(message: Message) -> ReferenceKind:
     match message.origin:
-        case "digest" | "duplicate" | "placeholder":
+        case "digest" | "duplicate" | "placeholder" | "arrival":
             return message.origin
         case _:
             calls = any(isinstance(part, ToolCall) and not part.intact for part in message.parts)

@@ -18,6 +18,7 @@ from holdfast.pipeline.partition import (
     tail_start,
 )
 from holdfast.pipeline.pruner import Pruner
+from holdfast.pipeline.still_shown import shown_again
 from holdfast.pipeline.work import Work
 from holdfast.report import Reason
 from holdfast.transcript import Groups, Message, Rewritten
@@ -44,6 +45,7 @@ class Choice(Struct, frozen=True):
 
     partition: Partition | None
     rewritten: dict[int, Message]
+    """What is kept and not shown as the log has it: pruned, or as it was on arrival."""
     costs: dict[int, int]
     """The tokens of the rewritten messages, by position."""
     references: dict[int, str]
@@ -100,6 +102,8 @@ def choose(work: Work) -> Choice:
         reason, detail = _why_nothing(work, ground.before, floor)
         return Choice(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
     costs = {index: pruner.cost(index) for index in rewritten}
+    for index, (message, tokens) in shown_again(work, partition.kept(len(work.log)), rewritten):
+        rewritten[index], costs[index] = message, tokens
     return Choice(
         partition, rewritten, costs, pruner.references, summary_tokens, ground.before, floor,
         shown, is_new,
@@ -252,7 +256,11 @@ def _folds_anything(work: Work, partition: Partition) -> bool:
 
 
 def _prunes(work: Work, rewritten: dict[int, Message]) -> bool:
-    was = {item.start for item in work.view.items if isinstance(item, Rewritten)}
+    was = {
+        item.start
+        for item in work.view.items
+        if isinstance(item, Rewritten) and item.message.origin != "arrival"
+    }
     return any(index not in was for index in rewritten)
 
 

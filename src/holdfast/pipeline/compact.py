@@ -97,16 +97,26 @@ def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
     """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
     tail = range(start, len(work.log))
     shown: dict[int, list[Fact]] = {}
-    for fact in work.index.deeds([at for at in tail if at not in choice.rewritten]):
+    hidden = {at for at in tail if _is_hidden(work, choice, at)}
+    for fact in work.index.deeds([at for at in tail if at not in hidden]):
         if fact.kind == "reply":
             shown.setdefault(fact.at, []).append(replace(fact, text=""))
         elif fact.kind in _STATE:
             shown.setdefault(fact.at, []).append(fact)
     for at in tail:
-        if at in choice.rewritten:
+        if at in hidden:
             yield from work.index.facts(at, at + 1)
         else:
             yield from shown.get(at, ())
+
+
+def _is_hidden(work: Work, choice: Choice, at: int) -> bool:
+    """Return whether a kept message shows less than it holds; of a marker it stands above."""
+    message = choice.rewritten.get(at)
+    if message is None or message.origin != "arrival":
+        return message is not None
+    form = work.index.arrived(at)
+    return form is not None and not form.is_whole
 
 
 def finish(
@@ -192,14 +202,14 @@ def _has_newer_asks(todo: Plan) -> bool:
 
 def _shown_terms(todo: Plan) -> frozenset[str]:
     """Return the terms of the messages that stay as they are."""
-    partition, rewritten, index = todo.choice.partition, todo.choice.rewritten, todo.work.index
+    partition, index = todo.choice.partition, todo.work.index
     assert partition is not None
-    ranges = [*_live_ranges(todo), (partition.tail_start, len(todo.work.log))]
+    ranges = partition.kept(len(todo.work.log))
     return frozenset(
         term
         for start, stop in ranges
         for at in range(start, stop)
-        if at not in rewritten
+        if not _is_hidden(todo.work, todo.choice, at)
         for term in index.terms(at)
     )
 

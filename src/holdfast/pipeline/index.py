@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.arrival import Arrived
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
 from holdfast.pipeline.ledger import (
@@ -161,6 +162,14 @@ class LogIndex(Protocol):
         """Return the short form of one message, None where pruning gains nothing."""
         ...
 
+    def arrived(self, at: int) -> Arrived | None:
+        """Return how one message is shown for itself, None where that is as it came."""
+        ...
+
+    def arrives(self, at: int) -> bool:
+        """Return whether one message may be shown otherwise than it came."""
+        ...
+
 
 class ScannedIndex:
     """The index of a log that is read for one run: each thing is found when it is asked for."""
@@ -293,6 +302,15 @@ class ScannedIndex:
         """Return the short form of one message, None where pruning gains nothing."""
         message, costs = self._log[at], self.costs
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
+
+    def arrived(self, at: int) -> Arrived | None:
+        """Return None: all that a single run is given was sent already."""
+        del at
+
+    def arrives(self, at: int) -> bool:
+        """Return False, for the same reason."""
+        del at
+        return False
 
 
 def results_of(

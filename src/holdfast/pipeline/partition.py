@@ -34,6 +34,10 @@ class Partition(Struct, frozen=True):
             found.append((at, self.tail_start))
         return found
 
+    def kept(self, length: int) -> list[tuple[int, int]]:
+        """Return the ranges of a log that are not folded, in order."""
+        return [(0, self.head_stop), *self.islands, (self.tail_start, length)]
+
 
 def system_stop(log: Sequence[Message]) -> int:
     """Return where the system messages at the start of the log end."""

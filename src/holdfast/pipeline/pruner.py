@@ -27,7 +27,9 @@ _SQUEEZES = 4
 
 
 class Pruner:
-    """Prunes from the end of the log, each message once; what a view already rewrote stays so."""
+    """Prunes from the end of the log, each message once; what a compaction already rewrote stays
+    so. What is shown otherwise since its arrival counts as what it stands for.
+    """
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -40,7 +42,9 @@ class Pruner:
         self._was = {
             item.start: item.message
             for item in work.view.items
-            if isinstance(item, Rewritten) and carried_summary(item.message) is None
+            if isinstance(item, Rewritten)
+            and item.message.origin != "arrival"
+            and carried_summary(item.message) is None
         }
 
     def cost(self, index: int) -> int:
@@ -103,7 +107,7 @@ class Pruner:
             if index in work.wish.pinned:
                 continue
             wanted = max(cost - excess - _MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
-            share = self._shares.get(index, 1.0) * wanted / cost
+            share = self._share(index) * wanted / cost
             made = excerpt(original, share, self._reference(original))
             self._shares[index] = share
             tokens = message_tokens(made, work.counter)
@@ -111,6 +115,12 @@ class Pruner:
                 self.pruned[index], self._costs[index] = made, tokens
                 excess -= cost - tokens
         return excess
+
+    def _share(self, index: int) -> float:
+        """Return how much of a message its cost stands for."""
+        form = self.work.index.arrived(index)
+        first = 1.0 if form is None else form.tokens / form.given_tokens
+        return self._shares.get(index, first)
 
     def _reference(self, message: Message) -> str:
         if not self.work.wish.references:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from holdfast.dialects.convert import convert_transcript
@@ -15,14 +15,20 @@ from holdfast.dialects.loss import Loss
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
+from holdfast.engine.live_log import LiveLog
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import CannotRepair
+from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.index import Readings
+from holdfast.pipeline.ledger import Ledger
+from holdfast.pipeline.measure import Estimator
+from holdfast.policy import Policy
 from holdfast.sessions.markdown import as_markdown
-from holdfast.sessions.rows import decoded
+from holdfast.sessions.rows import decoded, payloads
 from holdfast.stores.store import Store
-from holdfast.stores.values import SessionInfo
-from holdfast.transcript import Frame, Message, Transcript, extend, render
+from holdfast.stores.values import SessionInfo, StoredMessage
+from holdfast.transcript import Frame, Message, Transcript, View, extend, render
 
 What: TypeAlias = Literal["log", "view"]
 
@@ -92,11 +98,22 @@ def transcript_of(
     log = tuple(
         replace(one, origin="summary") if one.position in marked else one for one in messages
     )
-    view = store.view(info.id, number) if what == "view" else None
-    if view is not None:
-        shown = extend(unpack_view(view.items, info.dialect), len(log))
-        log = tuple(render(shown, log))
+    kept = store.view(info.id, number) if what == "view" else None
+    view = None if kept is None else unpack_view(kept.items, info.dialect)
+    if what == "view" and number is None:
+        log = tuple(render(_as_seen(info, rows, view), log))
+    elif view is not None:
+        log = tuple(render(extend(view, len(log)), log))
     return _framed(info, log)
+
+
+def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
+    """Return the view on a whole log, what came since it was made as results are on arrival."""
+    found = cast("Mapping[str, Any]", parse(info.frame) if info.frame else {})
+    arriving = convert(found.get("arrival", {"level": "off"}), Arriving)
+    log = LiveLog(info.dialect, Readings(Estimator(), Policy()), arriving)
+    log.load(payloads(rows), Ledger(), len(rows), view)
+    return log.view
 
 
 def _framed(info: SessionInfo, messages: tuple[Message, ...]) -> Transcript:

@@ -15,6 +15,7 @@ from holdfast.engine.compressor import Compressor
 from holdfast.engine.conversation import Step
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, LeaseLost
+from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.media import without_older_media
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
@@ -173,6 +174,7 @@ class Session:
 
     def _append(self, messages: Sequence[Any]) -> None:
         engine, start = self._engine, self._engine.length
+        self._keep_arriving()
         with self._unsettled():
             engine.append(*messages)
             arrived = engine.arrived(start)
@@ -181,8 +183,21 @@ class Session:
                 replace(new_message(message, tokens, names=self._names), body=dump(given))
                 for given, (message, tokens) in zip(messages, arrived, strict=True)
             ]
-            self._store.append(self.id, rows, expect=start)
+            new = engine.given_out(self._given_out)
+            self._store.append(self.id, rows, expect=start, references=new)
+            self._given_out += len(new)
         self._info = replace(self._info, length=engine.length)
+
+    def _keep_arriving(self) -> None:
+        """Note with the session how its results are shown on arrival, before the first one comes.
+
+        What was there before, from another agent or an older version, was sent as it is.
+        """
+        if not self._has_noted:
+            noted = msgspec.to_builtins(self._engine.arriving)
+            frame = dump({**self._frame(), "arrival": noted})
+            self._info = self._store.change(self.id, frame=frame)
+            self._has_noted = True
 
     def used(self, usage: Mapping[str, Any], *, cost: float | None = None) -> None:
         """Take what the provider reported for the last request; it corrects the estimates."""
@@ -458,8 +473,13 @@ class Session:
         engine = self._make(info)
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
+        noted = self._frame().get("arrival") if rows else None
+        self._has_noted = noted is not None
+        self._given_out = 0
         if rows:
-            engine.resume(payloads(rows), view, snapshot)
+            start = replace(engine.arriving, start=len(rows))
+            arriving = start if noted is None else msgspec.convert(noted, Arriving)
+            engine.resume(payloads(rows), view, snapshot, arriving=arriving)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))

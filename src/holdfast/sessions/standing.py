@@ -6,10 +6,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from holdfast.engine.compressor import Compressor
+from holdfast.pipeline.arrival import is_on_arrival
 from holdfast.report import Report
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredView
-from holdfast.transcript import Kept, View
+from holdfast.transcript import Kept, Rewritten, View
 
 
 class _Between(Struct, frozen=True):
@@ -49,7 +50,10 @@ def unchanged(engine: Compressor, detail: str) -> Report:
 
 
 def kept_positions(view: View) -> set[int]:
-    """Return the places of the log that a view shows as they are."""
+    """Return the places of the log that a view shows as they are, or as they were on arrival."""
     return {
-        at for item in view.items if isinstance(item, Kept) for at in range(item.start, item.stop)
+        at
+        for item in view.items
+        if isinstance(item, Kept) or (isinstance(item, Rewritten) and is_on_arrival(item))
+        for at in range(item.start, item.stop)
     }

@@ -8,8 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import Conflict
+from holdfast.report import Reference
 from holdfast.stores.bodies import pack, unpack
 from holdfast.stores.database import MessageRow, Packed, Statements
+from holdfast.stores.references import give_out
 from holdfast.stores.rows import (
     Found,
     Head,
@@ -61,9 +63,14 @@ def made_ready(messages: Sequence[NewMessage]) -> list[Ready]:
 
 
 def append(
-    space: Space, tx: Statements, session_id: str, ready: Sequence[Ready], expect: int | None
+    space: Space,
+    tx: Statements,
+    session_id: str,
+    ready: Sequence[Ready],
+    expect: int | None,
+    references: Sequence[Reference] = (),
 ) -> range:
-    """Write what is new; return its positions."""
+    """Write what is new, and where its references lead; return its positions."""
     session = head(space, tx, session_id)
     refuse_closed(space, tx, session)
     start = session.length
@@ -78,6 +85,8 @@ def append(
     rows = [_row(each, body, now) for each, body in zip(new, bodies, strict=True)]
     database.put_messages(tx, session.key, start, rows)
     _note(space, tx, session, rows)
+    if references:
+        give_out(space, tx, session.key, references)
     return range(start, start + len(rows))
 
 

@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 import zstandard
 
 from holdfast.errors import StoreUnavailable
+from holdfast.report import Reference
 from holdfast.search.values import Match, Wanted
 from holdfast.stores import erase, lease, lineage, log, notes, upkeep, views
 from holdfast.stores.database import Database, Statements
@@ -135,16 +136,20 @@ class Store:
         self._write(lambda tx: lineage.reopen(self._space, tx, session_id))
 
     def append(
-        self, session_id: str, messages: Sequence[NewMessage], *, expect: int | None = None
-    ) -> range:
+        self, session_id: str, messages: Sequence[NewMessage], *, expect: int | None = None,
+        references: Sequence[Reference] = (),
+    ) -> range:  # fmt: skip
         """Append messages, all or none; return their positions. They are found by their words.
 
-        A message whose key the log holds is passed over. `Conflict` where something is new and
-        the log has not `expect` messages, or the session goes on in a child.
+        `references` are those under which messages are shown otherwise than they came. A message
+        whose key the log holds is passed over. `Conflict` where something is new and the log has
+        not `expect` messages, or the session goes on in a child.
         """
         ready = log.made_ready(messages)
 
-        return self._write(lambda tx: log.append(self._space, tx, session_id, ready, expect))
+        return self._write(lambda tx: log.append(
+            self._space, tx, session_id, ready, expect, references
+        ))  # fmt: skip
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
         """Return messages of a log, those shared with an ancestor included."""

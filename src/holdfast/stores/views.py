@@ -8,6 +8,7 @@ from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Row, Statements, Value
 from holdfast.stores.lease import refuse_lost
 from holdfast.stores.lineage import copy_pins, copy_state, copy_view, insert, update
+from holdfast.stores.references import give_out
 from holdfast.stores.rows import Found, Space, found, owned, plain, refuse_closed
 from holdfast.stores.values import NewSession, NewView, Place, SessionInfo, StoredView
 
@@ -150,14 +151,7 @@ def _write(space: Space, tx: Statements, key: int, new: NewView, *, previous: in
         f"INSERT INTO views (tenant, session, {_COLUMNS}) VALUES ({', '.join('?' * len(values))})",
         values,
     )
-    tx.many(
-        "INSERT INTO refs (tenant, ref, session, start, stop, kind) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (tenant, ref, session) DO NOTHING",
-        [
-            (tenant, plain(given.ref), key, given.start, given.stop, given.kind)
-            for given in new.references
-        ],
-    )
+    give_out(space, tx, key, new.references)
     return number
 
 

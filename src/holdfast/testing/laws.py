@@ -51,20 +51,23 @@ def broken_laws(
     provider: str,
     known: Iterable[str] = (),
     spoken: Sequence[str] | None = None,
+    log: Any = None,
 ) -> list[str]:
     """Return the laws that a compaction of `before` into `after` breaks, each in a sentence.
 
     `known` are references of earlier compactions, which may stand in the text; `spoken` are the
-    words of users that a summary may quote (by default those of `before`).
+    words of users that a summary may quote (by default those of `before`); `log` is what came,
+    where `before` shows some of it otherwise.
     """
     if report.status == "unchanged":
         return [] if after is before or after == before else ["unchanged, and yet another list"]
     dialect = profile_named(provider).dialect
     was, now = load(before, dialect=dialect), load(after, dialect=dialect)
+    came = was if log is None else load(log, dialect=dialect)
     return [
         *_validity(before, after, provider),
         *_size(was, now, report),
-        *_references(was, now, report, recall, frozenset(known)),
+        *_references(was, now, report, recall, frozenset(known), came),
         *_live_ask(was, now),
         *_signed_fields(was, now),
         *_one_summary(now),
@@ -146,10 +149,11 @@ def _references(
     report: Report,
     recall: Callable[[str], Sequence[Any]],
     known: frozenset[str],
+    log: Transcript,
 ) -> list[str]:
     found: list[str] = []
     for row in report.references:
-        wanted = [message.wire for message in was.messages[row.start : row.stop]]
+        wanted = [message.wire for message in log.messages[row.start : row.stop]]
         back = list(recall(row.ref))
         if back != wanted:
             found.append(f"{row.ref} ({row.kind}) gives {len(back)} others than {row.start}")

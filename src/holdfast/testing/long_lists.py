@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +23,7 @@ from holdfast.testing.builder import (
 from holdfast.testing.formats import anthropic, gemini, openai_chat, openai_responses
 from holdfast.transcript import Media, ToolResult
 
-Output: TypeAlias = Literal["fresh", "same", "error", "short", "media"]
+Output: TypeAlias = Literal["fresh", "same", "error", "short", "media", "json"]
 Ending: TypeAlias = Literal["ask", "reply", "step", "pending"]
 
 _TOOLS = ("read_file", "bash", "grep", "write_file", "edit_file", "lookup")
@@ -51,7 +52,7 @@ class Exchange(Struct, frozen=True):
 
 def exchanges(*, most: int = 5) -> st.SearchStrategy[list[Exchange]]:
     """One to `most` exchanges of every kind, to be written out by `written`."""
-    outputs: tuple[Output, ...] = ("fresh", "same", "error", "short", "media")
+    outputs: tuple[Output, ...] = ("fresh", "same", "error", "short", "media", "json")
     one = st.builds(
         Exchange, st.integers(0, 3), st.integers(1, 3), st.sampled_from((300, 900, 4_000)),
         st.sampled_from(outputs), st.booleans(), st.booleans(), st.booleans(),
@@ -151,6 +152,9 @@ def _output(provider: str, call_id: str, tool: str, exchange: Exchange) -> ToolR
         case "error":
             text = f"Traceback (most recent call last):\nValueError: {call_id}\nexit code 1\n"
             return result(text * (1 + exchange.chars // 60), of=call_id, is_error=True)
+        case "json":
+            rows = [{"id": row, "of": call_id, "price": 1.0} for row in range(exchange.chars // 40)]
+            return result(json.dumps({"rows": rows}, indent=2), of=call_id)
         case "same":
             return result(_lines("the same", "every", exchange.chars), of=call_id)
         case _:

@@ -10,8 +10,10 @@ report.json         sums; ratios.png where matplotlib is there
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TypeAlias
@@ -20,19 +22,21 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import NotReadable
+from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.counters import counter_for
 from holdfast.trajectories.desk import Spent
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
 from holdfast.trajectories.job import Job, desk_for
+from holdfast.trajectories.on_ray import Marks, do_on_ray, require_ray
 from holdfast.trajectories.pace import UNLIMITED, Limits
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
 from holdfast.trajectories.tally import Tally, added
-from holdfast.trajectories.work import ANSWERS, METRICS, STATE, Done, do_shard, done_path
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE, Done, Keeper, do_shard, finished
 
 QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
 
@@ -82,22 +86,27 @@ def compress_batch(
     folder: Path,
     job: Job,
     *,
-    workers: int = 1,
+    workers: int | None = 1,
     resume: bool = True,
     limits: Limits = UNLIMITED,
     tell: Tell = lambda _: None,
+    ray: str | None = None,
 ) -> Outcome:
     """Compress all records of the sources into the folder, and return what was done.
 
     Shards that the folder holds already are not done again where their input is the same. The
     bytes that are written depend on the input and the job alone, and on what a model answers; its
-    answers are kept too. Raises `NotWritable` where the folder holds something else or the disk
-    refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
+    answers are kept too. `workers` is how many shards are done at a time, as many as there are
+    processors for None. Processes do the work, or Ray where `ray` is given: the address of a
+    cluster, "" for this machine. Raises `NotWritable` where the folder holds something else or the
+    disk refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
     """
+    if ray is not None:
+        require_ray(ray, job)
     counter = counter_for(job.tokenizer)
     desk = desk_for(job, folder / STATE / ANSWERS, limits)
     with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
-        began, run = time.monotonic(), _Run(folder, sum(source.size for source in sources))
+        began, run = time.monotonic(), _Run(folder, job, sum(source.size for source in sources))
 
         def entries_read(size: int) -> None:
             run.bytes_read = size
@@ -105,16 +114,27 @@ def compress_batch(
         def told(begun: int = 0) -> None:
             tell(run.progress(begun, time.monotonic() - began))
 
-        entries = read_entries(sources, entries_read)
-        shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
-        working = do_shards(
-            run.waiting(shards), job, folder, workers=workers, work=do_shard, tell=told,
-            desk=desk, at_once=limits.requests,
-        )  # fmt: skip
-        with closing(working):
-            for done in working:
-                run.take(done)
+        if ray is None:
+            entries = read_entries(sources, entries_read)
+            shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
+            working = do_shards(
+                run.waiting(shards), job, folder, workers=workers or os.cpu_count() or 1,
+                work=do_shard, tell=told, desk=desk, at_once=limits.requests,
+            )  # fmt: skip
+            with closing(working):
+                for done in working:
+                    run.take(done)
+                    told()
+        else:
+            before = Marks(folder / STATE).done()
+
+            def seen(size: int, done: Mapping[int, Done]) -> None:
+                run.see(size, done, before)
                 told()
+
+            run.shards = do_on_ray(sources, job, folder, workers=workers, address=ray, tell=seen)
+            done = Marks(folder / STATE).done()
+            run.see(run.bytes_total, {number: done[number] for number in range(run.shards)}, before)
         told()
         report = Report(
             job=job, counter=counter.name, estimated=counter.is_estimate, shards=run.shards,
@@ -129,9 +149,9 @@ def compress_batch(
 class _Run:
     """The sums of a batch while it runs."""
 
-    def __init__(self, folder: Path, bytes_total: int) -> None:
-        self._folder = folder
-        self._bytes_total = bytes_total
+    def __init__(self, folder: Path, job: Job, bytes_total: int) -> None:
+        self._folder, self._keeper = folder, Keeper(folder, job.format)
+        self.bytes_total = bytes_total
         self.bytes_read = 0
         self.shards = 0
         self.resumed = 0
@@ -144,7 +164,7 @@ class _Run:
             self.shards += 1
             done = finished(self._folder, shard)
             if done is None:
-                done_path(self._folder, shard).unlink(missing_ok=True)
+                self._keeper.make_room(shard)
                 yield shard
             else:
                 self.resumed += 1
@@ -155,22 +175,23 @@ class _Run:
         self._new += done.tally.records
         self.total = added(self.total, done.tally)
 
+    def see(self, bytes_read: int, done: Mapping[int, Done], before: Mapping[int, Done]) -> None:
+        """Count what is done by now; what was as it is before this run was taken over."""
+        self.bytes_read = bytes_read
+        self.total, self._new, self.resumed = Tally(), 0, 0
+        for number, one in done.items():
+            self.total = added(self.total, one.tally)
+            is_old = before.get(number) == one
+            self._new += 0 if is_old else one.tally.records
+            self.resumed += is_old
+
     def progress(self, begun: int, seconds: float) -> Progress:
         """Return how far the batch is."""
         records = self.total.records + begun
         return Progress(
             records, self._new + begun, self.total.quarantined, self.bytes_read,
-            self._bytes_total, seconds,
+            self.bytes_total, seconds,
         )  # fmt: skip
-
-
-def finished(folder: Path, shard: Shard) -> Done | None:
-    """Return the shard as an earlier run left it; None where it did not, or of other input."""
-    try:
-        found = msgspec.json.decode(done_path(folder, shard).read_bytes(), type=Done)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return found if found.digest == shard.digest else None
 
 
 def _finish(folder: Path, report: Report) -> None:
@@ -180,6 +201,7 @@ def _finish(folder: Path, report: Report) -> None:
                  *(folder / STATE).glob("part-*")):  # fmt: skip
         if path.name.partition(".")[0] not in names:
             path.unlink()
+    shutil.rmtree(folder / STATE / BEFORE, ignore_errors=True)
     _join_quarantines(folder, sorted(names))
     encoded = msgspec.json.format(msgspec.json.encode(report), indent=1)
     write_synced(folder / REPORT, encoded + b"\n")

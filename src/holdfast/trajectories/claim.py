@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import NotWritable
+from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.files import DRAFT, write_synced
 from holdfast.trajectories.job import Job
 from holdfast.trajectories.work import ANSWERS, METRICS, STATE
@@ -23,8 +24,8 @@ except ImportError:  # not on Windows: there nothing keeps two runs apart
 MANIFEST = "manifest.json"
 _LOCK = "lock"
 _OURS = ("part-*", "quarantine.jsonl", "report.json", "ratios.png", f"{METRICS}/part-*.jsonl",
-         f"{STATE}/part-*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}", f"{STATE}/.*{DRAFT}",
-         f"{STATE}/{ANSWERS}/*/.*{DRAFT}")  # fmt: skip
+         f"{STATE}/part-*", f"{STATE}/{BEFORE}/*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}",
+         f"{STATE}/.*{DRAFT}", f"{STATE}/{ANSWERS}/*/.*{DRAFT}")  # fmt: skip
 _DRAFTS = tuple(pattern for pattern in _OURS if pattern.endswith(DRAFT))
 FORMAT = 1
 

@@ -16,7 +16,6 @@ from holdfast.pipeline import prompts
 from holdfast.ports import TokenCounter
 from holdfast.trajectories.answers import Answered, answer_key, kept_answer
 from holdfast.trajectories.asking import Asked, Step, answered
-from holdfast.trajectories.batch import finished
 from holdfast.trajectories.claim import manifest_for
 from holdfast.trajectories.compress import Means, Write, Written, compress_transcript
 from holdfast.trajectories.desk import request_tokens
@@ -29,7 +28,7 @@ from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.region import Region
 from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
-from holdfast.trajectories.work import ANSWERS, STATE, Tell
+from holdfast.trajectories.work import ANSWERS, STATE, Tell, finished
 from holdfast.transcript import Message
 
 

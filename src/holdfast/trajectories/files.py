@@ -8,6 +8,8 @@ from pathlib import Path
 
 from holdfast.errors import NotWritable
 
+STATE, METRICS = ".holdfast", "metrics"
+"""Folders in the folder of a batch."""
 DRAFT = ".tmp"
 GO_ON = "what is finished stays; run the same command again to go on"
 

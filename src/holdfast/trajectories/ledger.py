@@ -34,6 +34,7 @@ class Told(Struct, frozen=True):
     ledger: Ledger
     around: Around
     index: ScannedIndex
+    """Of the folded turns alone."""
     carried: Summary | None
     """Summaries of an earlier run among the turns."""
 

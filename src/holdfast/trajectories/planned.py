@@ -18,7 +18,7 @@ from holdfast.transcript import Message, whole
 _POLICY = Policy()
 _BUDGET = budget_for(_POLICY, 200_000)
 _RULES = WireRules("trajectory", check=lambda _: ())
-"""What a plan must have and neither a question nor a check looks at."""
+"""What a plan must have and neither a question nor a check looks at, as the index."""
 
 
 def planned(

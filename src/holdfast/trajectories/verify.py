@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.dialects.check import check_transcript
@@ -17,12 +16,13 @@ from holdfast.errors import HoldfastError
 from holdfast.ports import TokenCounter
 from holdfast.trajectories.artifacts import is_compacted
 from holdfast.trajectories.batch import Report, read_report
+from holdfast.trajectories.before import Row, read_rows
 from holdfast.trajectories.counters import counter_for
 from holdfast.trajectories.measure import outside_tokens, turn_tokens
-from holdfast.trajectories.policy import Metrics
 from holdfast.trajectories.reading import Entry, read_entries
+from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source, find_sources
-from holdfast.trajectories.work import METRICS
+from holdfast.trajectories.work import METRICS, STATE, read_done
 from holdfast.transcript import Transcript, survey
 
 
@@ -33,48 +33,63 @@ class Fault(Struct, frozen=True):
     what: str
 
 
-class Row(Metrics, frozen=True, kw_only=True):
-    """A line of `metrics/`."""
-
-    source: str
-    line: int
-
-
 def verify(folder: Path, against: Sequence[Source] = ()) -> Iterator[Fault]:
     """Yield what is wrong with the output of a finished batch; nothing where all is well.
 
-    Every record is read and counted again. With the input at hand every record is also held
-    against its own: turns outside the folded region are the same, calls have their results as
-    before, no rule is broken that was kept, order and number are those of the input.
+    Every record is read and counted again. With the input at hand, as the batch was given it,
+    every record is also held against its own: turns outside the folded region are the same, calls
+    have their results as before, no rule is broken that was kept, order and number are those of
+    the input. One shard is in memory at a time, of the output and of the input.
     """
     report = read_report(folder)
-    counter = counter_for(report.job.tokenizer)
-    inputs = _inputs(against) if against else None
-    written = quarantined = 0
+    job, counter = report.job, counter_for(report.job.tokenizer)
+    shards = cut(read_entries(against), most_records=job.shard_records, most_bytes=job.shard_bytes)
+    written = 0
     for number in range(report.shards):
         name = f"part-{number:05d}"
-        rows = _rows(folder / METRICS / f"{name}.jsonl")
+        rows = read_rows(folder / METRICS / f"{name}.jsonl")
         kept = [row for row in rows if row.outcome != "excluded"]
-        entries = list(_records(folder / f"{name}.{report.job.format}"))
+        entries = list(_records(folder / f"{name}.{job.format}"))
         if len(entries) != len(kept):
             yield Fault(name, f"holds {len(entries)} records, its metrics tell of {len(kept)}")
         written += len(entries)
-        if inputs is None:
-            given: list[Entry | None] = [None] * len(kept)
-        else:
-            given = [inputs.get((row.source, row.line)) for row in kept]
-        for entry, row, was in zip(entries, kept, given, strict=False):
-            where = f"{name}.{report.job.format}:{entry.line}"
+        given = _Given(next(shards, None), folder, name) if against else None
+        if given and given.is_other:
+            yield Fault(name, "was made of other input; name the SRC that `compress` was given, in "
+                        "their order")  # fmt: skip
+        for entry, row in zip(entries, kept, strict=False):
+            where = f"{name}.{job.format}:{entry.line}"
             for what in _faults(entry, row, report, counter):
                 yield Fault(where, what)
-            if inputs is not None:
-                for what in _differences(entry, row, was, report):
-                    yield Fault(where, what)
+            for what in given.differences(entry, row, report) if given else ():
+                yield Fault(where, what)
+    if next(shards, None) is not None:
+        yield Fault("report.json", f"tells of {report.total.records:,} records, the input has more")
     quarantined = _line_count(folder / "quarantine.jsonl")
     if (written, quarantined) != (report.total.written, report.total.quarantined):
         yield Fault("report.json", f"tells of {report.total.written} written and "
                     f"{report.total.quarantined} quarantined records; there are {written} and "
                     f"{quarantined}")  # fmt: skip
+
+
+class _Given:
+    """The input of one shard; records in it are found by source and line, in their order."""
+
+    def __init__(self, shard: Shard | None, folder: Path, name: str) -> None:
+        self._entries: dict[tuple[str, int], deque[Entry]] = {}
+        for entry in shard.entries if shard else ():
+            self._entries.setdefault((entry.source, entry.line), deque()).append(entry)
+        mark = read_done(folder / STATE / f"{name}.json")
+        self.is_other = mark is not None and (shard is None or mark.digest != shard.digest)
+        """Whether the batch says that it read something else; it may have lost its marks."""
+
+    def differences(self, entry: Entry, row: Row, report: Report) -> Iterator[str]:
+        """Yield how a record differs from its input beyond what was to be done."""
+        found = self._entries.get((row.source, row.line))
+        if found:
+            yield from _differences(entry, row, found.popleft(), report)
+        elif not self.is_other:
+            yield f"comes from {row.source}:{row.line}, which is not in the input"
 
 
 def _faults(entry: Entry, row: Row, report: Report, counter: TokenCounter) -> Iterator[str]:
@@ -100,11 +115,7 @@ def _faults(entry: Entry, row: Row, report: Report, counter: TokenCounter) -> It
         yield "holds generated text"
 
 
-def _differences(entry: Entry, row: Row, was: Entry | None, report: Report) -> Iterator[str]:
-    """Yield how a record differs from its input beyond what was to be done."""
-    if was is None:
-        yield f"comes from {row.source}:{row.line}, which is not in the input"
-        return
+def _differences(entry: Entry, row: Row, was: Entry, report: Report) -> Iterator[str]:
     try:
         made, given = load_parsed(parse(entry.data)), load_parsed(parse(was.data))
     except HoldfastError:
@@ -144,21 +155,13 @@ def _broken(transcript: Transcript) -> set[str]:
     return {one.rule for one in check_transcript(transcript, profile_for(transcript.dialect))}
 
 
-def _inputs(sources: Sequence[Source]) -> dict[tuple[str, int], Entry]:
-    return {(entry.source, entry.line): entry for entry in read_entries(sources)}
-
-
 def _records(path: Path) -> Iterator[Entry]:
     if path.exists():
         yield from read_entries(find_sources([str(path)]))
 
 
-def _rows(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Row)
-    return [decoder.decode(line) for line in path.read_bytes().splitlines()]
-
-
 def _line_count(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    if not path.exists():
+        return 0
+    with path.open("rb") as lines:
+        return sum(1 for _ in lines)

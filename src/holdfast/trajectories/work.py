@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import zstandard
 from msgspec import Struct, to_builtins
 
@@ -14,8 +15,9 @@ from holdfast.dialects.jsontext import dump as dump_json
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import dump, load_parsed
 from holdfast.errors import BatchStopped, HoldfastError
+from holdfast.trajectories.before import Finished, finished_before, id_of, keep_before
 from holdfast.trajectories.compress import Means, compress_transcript
-from holdfast.trajectories.files import write_synced
+from holdfast.trajectories.files import DRAFT, METRICS, STATE, write_synced
 from holdfast.trajectories.job import Format, Job
 from holdfast.trajectories.lanes import Lanes
 from holdfast.trajectories.policy import Metrics
@@ -23,7 +25,9 @@ from holdfast.trajectories.reading import Entry
 from holdfast.trajectories.shards import Shard
 from holdfast.trajectories.tally import Tally, tally_of
 
-STATE, METRICS, ANSWERS = ".holdfast", "metrics", "answers"
+ANSWERS = "answers"
+READ = f".read{DRAFT}"
+"""In the state folder: how many bytes are read, where another process than the parent reads."""
 _SHOWN_CHARS = 100_000
 """So much of a quarantined record stands in the quarantine file."""
 
@@ -64,22 +68,23 @@ def do_shard(
     measured: list[bytes] = []
     metrics: list[Metrics] = []
     refused: list[Quarantined] = []
-
-    def looked_at(at: int) -> tuple[bytes, Metrics] | Quarantined:
-        tell(at)
-        return _looked_at(shard.entries[at], job, means, poison.get(at, ""))
-
     count = len(shard.entries)
-    found = map(looked_at, range(count)) if lanes is None else lanes.in_order(looked_at, count)
-    for entry, made in zip(shard.entries, found, strict=True):
-        if isinstance(made, Quarantined):
-            refused.append(made)
-            continue
-        line, figures = made
-        metrics.append(figures)
-        measured.append(dump_json(_row(entry, figures)))
-        if figures.outcome != "excluded":
-            lines.append(line)
+    with finished_before(folder, job.format) as before:
+
+        def looked_at(at: int) -> tuple[bytes, Metrics] | Quarantined:
+            tell(at)
+            return _looked_at(shard.entries[at], job, means, poison.get(at, ""), before)
+
+        found = map(looked_at, range(count)) if lanes is None else lanes.in_order(looked_at, count)
+        for entry, made in zip(shard.entries, found, strict=True):
+            if isinstance(made, Quarantined):
+                refused.append(made)
+                continue
+            line, figures = made
+            metrics.append(figures)
+            measured.append(dump_json(_row(entry, figures)))
+            if figures.outcome != "excluded":
+                lines.append(line)
     done = Done(shard.number, shard.digest, tally_of(metrics, len(refused)))
     _write(folder / f"{shard.name}.{job.format}", lines, job.format)
     _write(folder / METRICS / f"{shard.name}.jsonl", measured)
@@ -94,15 +99,46 @@ def done_path(folder: Path, shard: Shard) -> Path:
     return folder / STATE / f"{shard.name}.json"
 
 
+def read_done(path: Path) -> Done | None:
+    """Return what a file says that a shard is done; None where it does not."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Done)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def finished(folder: Path, shard: Shard) -> Done | None:
+    """Return the shard as an earlier run left it; None where it did not, or of other input."""
+    found = read_done(done_path(folder, shard))
+    return found if found is not None and found.digest == shard.digest else None
+
+
+class Keeper:
+    """Makes room for shards that are done anew, and keeps what an earlier run made, once."""
+
+    def __init__(self, folder: Path, form: Format) -> None:
+        self._folder = folder
+        self._form: Format = form
+        self._kept = False
+
+    def make_room(self, shard: Shard) -> None:
+        """Take the mark of a shard away; where it is of other input, its records stay findable."""
+        mark = done_path(self._folder, shard)
+        if not self._kept and mark.exists():
+            keep_before(self._folder, self._form)
+            self._kept = True
+        mark.unlink(missing_ok=True)
+
+
 def _looked_at(
-    entry: Entry, job: Job, means: Means, poison: str
+    entry: Entry, job: Job, means: Means, poison: str, before: Finished | None
 ) -> tuple[bytes, Metrics] | Quarantined:
     """Return a record as it is written and what was done; or why it is not."""
     reason = entry.problem or poison
     if reason:
         return _quarantined(entry, reason)
     try:
-        return _compressed(entry, job, means)
+        return (before and before.find(entry.data)) or _compressed(entry, job, means)
     except BatchStopped:
         raise  # no other record would fare better
     except HoldfastError as error:
@@ -122,7 +158,8 @@ def _compressed(entry: Entry, job: Job, means: Means) -> tuple[bytes, Metrics]:
 
 def _row(entry: Entry, metrics: Metrics) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(metrics)
-    return {"source": entry.source, "line": entry.line, **found, "ratio": round(metrics.ratio, 4)}
+    where = {"source": entry.source, "line": entry.line, "id": id_of(entry.data)}
+    return {**where, **found, "ratio": round(metrics.ratio, 4)}
 
 
 def _quarantined(entry: Entry, reason: str) -> Quarantined:

@@ -29,6 +29,7 @@ from holdfast.transcript.view import (
     Rewritten,
     View,
     extend,
+    grow,
     render,
     rewrite,
     whole,
@@ -39,6 +40,6 @@ __all__ = [
     "CallKind", "Flaw", "Folded", "Frame", "Group", "Groups", "Item", "Kept", "Media", "MediaKind",
     "Message", "Opaque", "Origin", "Part", "Payload", "Rewritten", "Role", "Survey", "Text",
     "Thinking", "ToolCall", "ToolResult", "Transcript", "View", "Violation", "bare",
-    "bare_message", "extend", "groups",
+    "bare_message", "extend", "groups", "grow",
     "is_ask", "render", "rewrite", "survey", "texts", "whole",
 ]  # fmt: skip

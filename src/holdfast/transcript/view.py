@@ -86,6 +86,29 @@ def extend(view: View, length: int) -> View:
     return View(items, length)
 
 
+def grow(view: View, length: int, shown: Sequence[Rewritten]) -> View:
+    """Return the view of the log grown to `length`; of what was appended some is shown otherwise.
+
+    `shown` are positions from the end of the view on, in order.
+    """
+    items = list(view.items)
+    at = view.length
+    for item in shown:
+        if item.start > at:
+            _keep(items, at, item.start)
+        items.append(item)
+        at = item.stop
+    if length > at:
+        _keep(items, at, length)
+    return View(tuple(items), length)
+
+
+def _keep(items: list[Item], start: int, stop: int) -> None:
+    if items and isinstance(items[-1], Kept):
+        start = items.pop().start
+    items.append(Kept(start, stop))
+
+
 def rewrite(view: View, position: int, message: Message, reference: str = "") -> View:
     """Return the view with a kept position shown as `message` instead."""
     items: list[Item] = []

@@ -71,6 +71,20 @@ def test_an_invented_ask_never_stands(planned: Planned, section: Section, text: 
         assert told(made, section) == []
 
 
+def test_a_command_that_was_never_there_goes_also_without_marks(planned: Planned) -> None:
+    """A word with options behind it is a command, whoever forgot the backticks."""
+    made = checked(planned, remaining=[
+        "The cache is stale. Cleaning up means rm -rf build/ now.",
+        "The tests ran with pytest -q before.",
+        "The agent went on - slowly, well-known as it is.",
+    ])  # fmt: skip
+    assert [text for text, _ in told(made, "remaining")] == [
+        "The cache is stale.",
+        "The tests ran with pytest -q before.",
+        "The agent went on - slowly, well-known as it is.",
+    ]
+
+
 def test_an_ask_stands_in_the_users_words(planned: Planned) -> None:
     """What is around a quotation is the model's, and goes; a wrong id is put right."""
     made = checked(planned, pending=[

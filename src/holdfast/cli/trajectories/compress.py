@@ -31,7 +31,7 @@ from holdfast.trajectories.policy import (
 )
 from holdfast.trajectories.sources import find_sources
 
-_NO_RAY = "--engine ray is not there yet; the default, processes on this machine, is"
+_NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --summaries ledger"
 
 
 @click.command()
@@ -65,7 +65,11 @@ _NO_RAY = "--engine ray is not there yet; the default, processes on this machine
               help="Processes; as many as there are cores where it is not said.")  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Remove what DST holds of an earlier run first.")
 @click.option("--engine", type=click.Choice(["processes", "ray"]), default="processes",
-              show_default=True, help="Where the work is done; ray is not there yet.")  # fmt: skip
+              show_default=True, help="Who does the work: processes on this machine, or Ray."
+              )  # fmt: skip
+@click.option("--ray-address", default="", envvar="RAY_ADDRESS", metavar="A",
+              help="A Ray cluster, also RAY_ADDRESS; started on this machine where none is named."
+              )  # fmt: skip
 @json_option
 def command(sources: tuple[str, ...], **options: Any) -> int:
     """Make every record fit, in a folder that can be gone on with.
@@ -81,9 +85,9 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     holdfast trajectories compress a.jsonl.zst b.parquet -o fitted --target-tokens 4096 \\
       --tokenizer tokenizer.json --format jsonl.zst --workers 8
     """
-    if options["engine"] == "ray":
-        return say(_NO_RAY)
     summaries = summaries_of(options)
+    if options["engine"] == "ray" and summaries == "model":
+        return say(_NO_MODEL)
     short = LEAST_SUMMARY_TOKENS if summaries == "none" else 750
     job = Job(
         policy=TrajectoryPolicy(
@@ -100,16 +104,17 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     from holdfast.cli.show_trajectories import batch_progress, show_batch
 
     folder, given = Path(options["output"]), find_sources(sources)
-    workers = options["workers"] or os.cpu_count() or 1
     priced = priced_of(job, options)
     if summaries == "model":
+        workers = options["workers"] or os.cpu_count() or 1
         answer = agreed(given, folder, job, priced, options, workers)
         if not answer.begins:
             return answer.code
     with batch_progress(quiet=not sys.stderr.isatty()) as tell:
         done = compress_batch(
-            given, folder, job, resume=not options["no_resume"], workers=workers,
+            given, folder, job, resume=not options["no_resume"], workers=options["workers"],
             limits=limits_of(options), tell=tell,
+            ray=options["ray_address"] if options["engine"] == "ray" else None,
         )  # fmt: skip
     if options["as_json"]:
         asked = {"asked": msgspec.to_builtins(done.spent)} if done.spent else {}

@@ -23,9 +23,9 @@ def command(folder: str, against: tuple[str, ...], as_json: bool) -> int:
     """Hold the output of a batch against what it says, and against its input.
 
     DST is the folder of `holdfast trajectories compress -o`. Every record is read and counted
-    again; with --against, SRC being what the batch was given, it is also held against its input,
-    which is read into memory: turns that were not folded are the same, no call is parted from its
-    result, no rule is broken that was kept. Exits 1 where something is found.
+    again; with --against, SRC being what the batch was given and in that order, it is also held
+    against its input: turns that were not folded are the same, no call is parted from its result,
+    no rule is broken that was kept. Exits 1 where something is found.
 
     \b
     holdfast trajectories verify fitted --against runs/

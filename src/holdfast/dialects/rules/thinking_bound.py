@@ -58,8 +58,10 @@ def _first_unbound(case: Case) -> int:
     thinking that leads it.
     """
     for at, message in enumerate(case.messages):
-        if message.position != at and message.origin == "real":
+        if message.position != at and message.origin in ("real", "arrival"):
             return at
+        if message.origin == "arrival":  # it was never shown otherwise
+            continue
         if message.origin != "real" or not message.intact:
             return at + 1
     return len(case.messages) + 1

@@ -13,6 +13,8 @@ RUNS = re.compile(r"[0-9A-Za-z_\u00c0-\u10ff\u1200-\u1fff$.@/~+:#%=&?\\-]+")
 """Signs without a blank or bracket between them; a run ends where Chinese or Japanese begins."""
 _WORDS = re.compile(r"\w+")
 _CODE = re.compile(r"`([^`\n]{2,300})`")
+_PLAIN = re.compile(r"(?<![\w`/.-])[a-z][\w.+-]{0,40}(?:[ \t]{1,4}--?[A-Za-z][\w-]{0,40}){1,20}")
+"""A command without marks around it: a word with options behind it."""
 _EDGES = ".:-/#@$+~%=&?\\"
 _TELLING = re.compile(r"[/_\d\\]|[a-z][A-Z]|\w\.\w|(?<!\w)--?\w")
 _NUMBER = re.compile(r"[$#+~-]?\d[\d.:%-]*\Z")
@@ -44,6 +46,8 @@ def names_in(text: str) -> list[Name]:
         words = code.split()
         if len(words) > 1:
             found[Name("command", " ".join(words))] = None
+    for command in _PLAIN.findall(text):
+        found[Name("command", " ".join(command.split()))] = None
     for run in dict.fromkeys(RUNS.findall(text)):
         name = _named(run)
         if name is not None:

@@ -1,0 +1,171 @@
+"""The laws of results that are shown otherwise from their arrival on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from holdfast.dialects.profiles import profile_named
+from holdfast.engine.compressor import Compressor
+from holdfast.engine.conversation import Step
+from holdfast.engine.live_log import LiveLog
+from holdfast.engine.saved import pack_view, unpack_view
+from holdfast.pipeline.arrival import Arriving
+from holdfast.pipeline.index import Readings
+from holdfast.pipeline.measure import Estimator
+from holdfast.policy import ArrivalLevel, Policy
+from holdfast.testing.long_lists import exchanges, joined, long_lists, written
+from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
+
+PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
+EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
+LEVELS: st.SearchStrategy[ArrivalLevel] = st.sampled_from(("lossless", "bounded"))
+
+
+def engine_for(provider: str, level: ArrivalLevel = "lossless") -> Compressor:
+    policy = replace(SMALL, arrival=level, arrival_tokens=200)
+    dialect = profile_named(provider).dialect
+    return Compressor(context_length=16_000, provider=provider, policy=policy, dialect=dialect)
+
+
+def outputs(message: Message) -> list[str]:
+    """Return the texts of the results of a message."""
+    return [
+        inner.text
+        for part in message.parts
+        if isinstance(part, ToolResult)
+        for inner in part.parts
+        if isinstance(inner, Text)
+    ]
+
+
+def assert_nothing_is_lost(engine: Compressor) -> None:
+    """Each result is shown as it came, or as the same JSON, or as a marker of one that is shown
+    above it, or with its original under its reference."""
+    log = [message for message, _ in engine.arrived(0)]
+    above: set[str] = set()
+    for item in engine.view.items:
+        match item:
+            case Kept(start=start, stop=stop):
+                above.update(text for at in range(start, stop) for text in outputs(log[at]))
+            case Rewritten(start=at, message=shown) if shown.origin == "arrival":
+                assert engine.recall(item.reference) == [log[at].wire]
+                for was, now in zip(outputs(log[at]), outputs(shown), strict=True):
+                    if now.startswith("[holdfast duplicate"):
+                        assert item.reference in now
+                        assert was in above
+                    elif was == now or _same_json(was, now):
+                        above.add(was)
+                    else:
+                        assert item.reference in now
+                        assert engine.arriving.level == "bounded"
+            case Rewritten() | Folded():
+                pass
+
+
+def _same_json(was: str, now: str) -> bool:
+    try:
+        return repr(json.loads(was)) == repr(json.loads(now))
+    except ValueError:
+        return False
+
+
+def more_for(provider: str, engine: Compressor, data: st.DataObject, number: int) -> list[Any]:
+    """Return what may be appended next."""
+    seen = engine.messages
+    work = written(provider, data.draw(exchanges(most=3)), start=100 * number)
+    return joined(provider, seen, work)[len(seen) :]
+
+
+@EVERY_PROVIDER
+@settings(max_examples=8)
+@given(data=st.data())
+def test_nothing_is_lost_on_arrival_nor_by_the_compactions_after_it(
+    provider: str, data: st.DataObject
+) -> None:
+    """After each of some appends, compactions and undos every result is whole, or a marker of one
+    that is whole above it, or comes back by the reference that it names."""
+    engine = engine_for(provider, data.draw(LEVELS))
+    items = data.draw(long_lists(provider))
+    for number in range(1, data.draw(st.integers(1, 5)) + 1):
+        for item in items:
+            engine.append(item)
+        assert_nothing_is_lost(engine)
+        engine.compact(force=True)
+        assert_nothing_is_lost(engine)
+        if data.draw(st.booleans()):
+            engine.undo()
+            assert_nothing_is_lost(engine)
+        items = more_for(provider, engine, data, number)
+
+
+@EVERY_PROVIDER
+@settings(max_examples=8)
+@given(data=st.data())
+def test_who_holds_the_log_and_the_last_view_sees_the_same(
+    provider: str, data: st.DataObject
+) -> None:
+    """What arrived since the last compaction is shown in the same bytes by an engine that was
+    given no more than the log and the view of that compaction, also after an undo."""
+    level = data.draw(LEVELS)
+    lived = engine_for(provider, level)
+    steps: list[tuple[bytes | None, bytes]] = [(None, b"")]
+
+    def keep(step: Step) -> None:
+        steps.append((pack_view(step.view, lived.dialect), step.snapshot))
+
+    lived.keep_with(keep)
+    log: list[Any] = []
+    items = data.draw(long_lists(provider))
+    for number in range(1, data.draw(st.integers(1, 4)) + 1):
+        lived.append(*items)
+        log.extend(items)
+        view, snapshot = steps[-1]
+        kept = engine_for(provider, level)
+        kept.resume(
+            json.loads(json.dumps(log)),
+            None if view is None else unpack_view(view, lived.dialect),
+            snapshot,
+        )
+        assert json.dumps(kept.messages) == json.dumps(lived.messages)
+        assert kept.decide().prompt_tokens == lived.decide().prompt_tokens
+        lived.compact(force=True)
+        if len(steps) > 1 and data.draw(st.booleans()) and lived.undo():
+            steps.pop()
+        items = more_for(provider, lived, data, number)
+
+
+@EVERY_PROVIDER
+@given(data=st.data())
+def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
+    """A log knows the same facts and gives the same digests, however its results are shown."""
+    items = data.draw(long_lists(provider))
+    dialect = profile_named(provider).dialect
+    readings = Readings(Estimator(), SMALL)
+    plain, shown = LiveLog(dialect, readings), LiveLog(dialect, readings, Arriving(level="bounded"))
+    plain.append(items)
+    shown.append(items)
+    length = len(items)
+    assert shown.facts(0, length) == plain.facts(0, length)
+    assert shown.view_tokens <= plain.view_tokens
+    for at in range(length):
+        assert shown.prepared(at) == plain.prepared(at)
+
+
+@given(data=st.data())
+def test_a_list_that_the_host_keeps_is_left_alone(data: st.DataObject) -> None:
+    """The contract form is told of what was sent already: it gives back the very list, and knows
+    it again when it has grown."""
+    engine = Compressor(context_length=10_000_000)
+    items = data.draw(long_lists("openai-chat"))
+    assert engine.compress(items) == items
+    more = [*items, {"role": "user", "content": "Go on."}]
+    assert engine.compress(more) == more
+    assert engine.length == len(more)
+    assert engine.messages == more

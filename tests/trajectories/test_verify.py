@@ -1,0 +1,89 @@
+"""Verification beside the input: one shard in memory, and other input is said to be that."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from holdfast.trajectories.batch import compress_batch
+from holdfast.trajectories.job import Job
+from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.verify import verify
+
+JOB = Job(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
+
+
+def _lines(numbers: Sequence[int], size: int = 10) -> str:
+    records = (
+        {"conversations": [{"from": "human", "value": f"{number} " * size},
+                           {"from": "gpt", "value": "Done."}]}
+        for number in numbers
+    )  # fmt: skip
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def _batch(folder: Path, text: str) -> Path:
+    folder.mkdir()
+    source = folder / "in.jsonl"
+    source.write_text(text)
+    compress_batch(find_sources([str(source)]), folder / "out", JOB)
+    return source
+
+
+def _peak_bytes(folder: Path, records: int) -> int:
+    source = _batch(folder, _lines(range(1_000, 1_000 + records), size=2_000))
+    tracemalloc.start()
+    try:
+        assert list(verify(folder / "out", find_sources([str(source)]))) == []
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_input(tmp_path: Path):
+    """Eight times the records, the same peak: the input is read along with the output."""
+    _peak_bytes(tmp_path / "first", 20)  # what is loaded once
+    assert _peak_bytes(tmp_path / "many", 320) < 1.3 * _peak_bytes(tmp_path / "few", 40)
+
+
+@pytest.mark.parametrize("other", ["changed", "longer", "shorter"])
+def test_other_input_is_said_to_be_that(tmp_path: Path, other: str):
+    """Once a shard, not once a record; shards whose input is the same are not named."""
+    source = _batch(tmp_path / "a", _lines(range(30)))
+    lines = source.read_text().splitlines(keepends=True)
+    now = {"changed": [*lines[:15], *lines[16:]], "longer": [*lines, *lines],
+           "shorter": lines[:20]}[other]  # fmt: skip
+    source.write_text("".join(now))
+    found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
+    where = {"changed": ["part-00001", "part-00002"], "longer": ["report.json"],
+             "shorter": ["part-00002"]}[other]  # fmt: skip
+    assert [fault.where for fault in found if "other input" in fault.what
+            or "input has more" in fault.what] == where  # fmt: skip
+    assert not any("which is not in the input" in fault.what for fault in found)
+
+
+def test_sources_of_one_name_are_kept_apart(tmp_path: Path):
+    """Two files called the same, in one shard: each record is held against its own."""
+    for name, numbers in (("x", range(4)), ("y", range(4, 8))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "runs.jsonl").write_text(_lines(numbers))
+    sources = find_sources([str(tmp_path / name / "runs.jsonl") for name in ("x", "y")])
+    compress_batch(sources, tmp_path / "out", JOB)
+    assert list(verify(tmp_path / "out", sources)) == []
+    first = next(verify(tmp_path / "out", sources[::-1]))
+    assert first.where == "part-00000"
+
+
+def test_without_its_marks_a_record_that_is_not_in_the_input_is_named(tmp_path: Path):
+    """Output that was copied without its hidden folder is verified too."""
+    source = _batch(tmp_path / "a", _lines(range(10)))
+    for mark in (tmp_path / "a/out/.holdfast").glob("part-*"):
+        mark.unlink()
+    source.write_text("".join(source.read_text().splitlines(keepends=True)[:-1]))
+    found = list(verify(tmp_path / "a/out", find_sources([str(source)])))
+    assert [fault.what for fault in found] == ["comes from in.jsonl:10, which is not in the input"]
