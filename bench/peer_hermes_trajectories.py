@@ -49,9 +49,12 @@ def main() -> int:
 
 
 def _tokenizer(options: argparse.Namespace) -> Any:
-    """Return what has the `encode` that the compressor calls."""
+    """Return what has the `encode` that the compressor calls: for a file the class of
+    transformers that it loads itself.
+    """
     if options.counter == "tokenizers":
-        return importlib.import_module("tokenizers").Tokenizer.from_file(str(options.tokenizer))
+        transformers: Any = importlib.import_module("transformers")
+        return transformers.PreTrainedTokenizerFast(tokenizer_file=str(options.tokenizer))
     count = counter(options.counter)
 
     class Tokenizer:

@@ -38,7 +38,7 @@ BENCH = Path(__file__).resolve().parent
 SOURCE = BENCH.parent / "src"
 DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
 PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
-REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "tokenizers>=0.21")
+REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "transformers>=4.50,<5")
 FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
             "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
 TARGETS = (4_096, 16_384, 32_768)

@@ -106,6 +106,15 @@ def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
 
 
 @given(log=logs())
+def test_the_facts_of_some_messages_are_those_of_each(log: tuple[Message, ...]) -> None:
+    """For whichever messages, in order, also where secrets are looked for in all at once."""
+    calls, some = answered_calls(log), range(0, len(log), 2)
+    every = [fact for at in some for fact in facts_of(log[at], calls.get(at, {}))]
+    assert index_of(log).facts_at(some) == every
+    assert index_of(log, Readings(Estimator(), Policy(), masked)).facts_at(some) == every
+
+
+@given(log=logs())
 def test_deeds_are_the_facts_of_messages_beside_lines_and_rules(log: tuple[Message, ...]) -> None:
     """For whichever messages, in order."""
     index, calls = index_of(log), answered_calls(log)

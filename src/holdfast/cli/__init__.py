@@ -20,7 +20,7 @@ COMMANDS = {
     "compress": "Make a transcript smaller, so that nothing is lost.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
-    "doctor": "Say how the store, the settings and the packages stand.",
+    "doctor": "Say how the store, the memory, the settings and the packages stand.",
     "import": "Take sessions that other agents left on this machine.",
     "inspect": "Show where the context of a transcript goes.",
     "lab": "Measure what compaction keeps, on your own sessions.",

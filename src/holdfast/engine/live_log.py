@@ -242,11 +242,15 @@ class LiveLog:
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; they were found on arrival, all of them."""
-        return self.deeds(range(start, stop))
+        return self.facts_at(range(start, stop))
 
-    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order."""
         return [fact for at in positions for fact in self._at(at).facts]
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order: all of them are at hand."""
+        return self.facts_at(positions)
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`, from the nearest that was kept on the way.

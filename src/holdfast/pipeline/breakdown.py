@@ -120,15 +120,15 @@ def category(message: Message) -> str:
     """Return the category that a message counts under."""
     if message.origin == "summary":
         return "summary"
-    match message.role:
-        case "system" | "developer":
-            return "system prompt"
-        case "tool":
-            return "tool results"
-        case "assistant":
-            return "agent"
-        case "user":
-            has_result = any(type(part) is ToolResult for part in message.parts)
-            return "tool results" if has_result else "user"
-        case _:
-            return "other"
+    if message.role == "user" and ToolResult in map(type, message.parts):
+        return "tool results"
+    return _BY_ROLE.get(message.role, "other")
+
+
+_BY_ROLE = {
+    "system": "system prompt",
+    "developer": "system prompt",
+    "tool": "tool results",
+    "assistant": "agent",
+    "user": "user",
+}

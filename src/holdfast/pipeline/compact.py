@@ -96,18 +96,17 @@ def plan(work: Work) -> Plan | Unchanged:
 def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
     """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
     tail = range(start, len(work.log))
-    shown: dict[int, list[Fact]] = {}
+    found: dict[int, list[Fact]] = {}
     hidden = {at for at in tail if _is_hidden(work, choice, at)}
+    for fact in work.index.facts_at(sorted(hidden)):
+        found.setdefault(fact.at, []).append(fact)
     for fact in work.index.deeds([at for at in tail if at not in hidden]):
         if fact.kind == "reply":
-            shown.setdefault(fact.at, []).append(replace(fact, text=""))
+            found.setdefault(fact.at, []).append(replace(fact, text=""))
         elif fact.kind in _STATE:
-            shown.setdefault(fact.at, []).append(fact)
+            found.setdefault(fact.at, []).append(fact)
     for at in tail:
-        if at in hidden:
-            yield from work.index.facts(at, at + 1)
-        else:
-            yield from shown.get(at, ())
+        yield from found.get(at, ())
 
 
 def _is_hidden(work: Work, choice: Choice, at: int) -> bool:

@@ -140,6 +140,10 @@ class LogIndex(Protocol):
         """Return the facts of a stretch."""
         ...
 
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order."""
+        ...
+
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order; without their lines and rules if those
         have yet to be found.
@@ -201,11 +205,17 @@ class ScannedIndex:
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
         lines_from = self._lines_from(start, stop)
-        self._look_through(lines_from, stop)
+        if stop - lines_from > 1:
+            self._look_through(range(lines_from, stop))
         newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
         if lines_from == start:
             return newer
         return [*self._older(start, lines_from, newer), *newer]
+
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order; of a very long one without its lines."""
+        self._look_through(positions)
+        return [fact for at in positions for fact in self.facts(at, at + 1)]
 
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
@@ -223,8 +233,11 @@ class ScannedIndex:
                 given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
                 if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
                     stretch.append(facts)
-                    ran.update([fact.key for fact in facts if fact.kind == "command"])
-                    rules.update([fact.text for fact in facts if fact.kind == "constraint"])
+                    for fact in facts:
+                        if fact.kind == "command":
+                            ran.add(fact.key)
+                        elif fact.kind == "constraint":
+                            rules.add(fact.text)
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
         return [fact for facts in reversed(found) for fact in facts]
@@ -260,14 +273,14 @@ class ScannedIndex:
                     pass
         return found
 
-    def _look_through(self, start: int, stop: int) -> None:
-        """Note which messages of a stretch hold no secret, many at once."""
+    def _look_through(self, positions: Sequence[int]) -> None:
+        """Note which messages hold no secret, many at once."""
         log, calls, chars = self._log, self._calls, 0
         some: list[int] = []
-        for at in range(start, stop) if stop - start > 1 else ():
+        for at in positions:
             some.append(at)
             chars += text_length(log[at])
-            if chars > _TOGETHER_CHARS or at == stop - 1:
+            if chars > _TOGETHER_CHARS or at == positions[-1]:
                 rows = [(log[one], calls.get(one, _NO_CALLS)) for one in some]
                 if self._readings.is_clean(rows):
                     self._clean.update(some)

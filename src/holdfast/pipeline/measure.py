@@ -140,20 +140,20 @@ class Costs:
     ) -> None:
         """Add the tokens of a stretch to the totals of the categories of its messages."""
         log, known = self._log, self._known
-        bulk: dict[str, _Bulk] = {}
+        bulk: dict[str, list[Message]] = {}
         in_bulk = isinstance(known, dict) and self._counter.is_estimate and stop - start > _FEW
         for index in range(start, stop):
             message = log[index]
             name = category(message)
             if in_bulk and index not in known:
-                gathered = bulk.get(name)
-                if gathered is None:
-                    gathered = bulk[name] = _Bulk()
-                gathered.take(message, self._counter)
+                if name in bulk:
+                    bulk[name].append(message)
+                else:
+                    bulk[name] = [message]
             else:
                 totals[name] = totals.get(name, 0) + self[index]
-        for name, gathered in bulk.items():
-            totals[name] = totals.get(name, 0) + gathered.tokens(self._counter)
+        for name, messages in bulk.items():
+            totals[name] = totals.get(name, 0) + _Bulk().tokens(messages, self._counter)
 
 
 class _Bulk:
@@ -167,26 +167,28 @@ class _Bulk:
         self._flat = 0
         self._total = 0
 
-    def take(self, message: Message, counter: TokenCounter) -> None:
-        """Add a message."""
-        self._flat += MESSAGE_OVERHEAD_TOKENS
-        texts, chars = self._texts, 0
-        for part in message.parts:
-            inner: Part = part
-            if type(part) is ToolResult and len(part.parts) == 1:
-                inner = part.parts[0]
-            if type(inner) is Text:
-                texts.append(inner.text)
-                chars += len(inner.text)
-            elif type(inner) is ToolCall:
-                self._flat += TOOL_CALL_OVERHEAD_TOKENS
-                texts += (inner.name, inner.arguments)
-                chars += len(inner.name) + len(inner.arguments)
-            else:
-                self._part(part, counter)
-        self._chars += chars
-        if self._chars > _BULK_CHARS:
-            self._flush(counter)
+    def tokens(self, messages: Sequence[Message], counter: TokenCounter) -> int:
+        """Return the tokens of messages."""
+        self._flat = MESSAGE_OVERHEAD_TOKENS * len(messages)
+        texts = self._texts
+        for message in messages:
+            for part in message.parts:
+                inner: Part = part
+                if type(part) is ToolResult and len(part.parts) == 1:
+                    inner = part.parts[0]
+                if type(inner) is Text:
+                    texts.append(inner.text)
+                    self._chars += len(inner.text)
+                elif type(inner) is ToolCall:
+                    self._flat += TOOL_CALL_OVERHEAD_TOKENS
+                    texts += (inner.name, inner.arguments)
+                    self._chars += len(inner.name) + len(inner.arguments)
+                else:
+                    self._part(part, counter)
+            if self._chars > _BULK_CHARS:
+                self._flush(counter)
+        self._flush(counter)
+        return self._total + self._flat
 
     def _part(self, part: Part, counter: TokenCounter) -> None:
         match part:
@@ -210,11 +212,6 @@ class _Bulk:
         self._total += counter.count("\n".join(self._texts))
         self._texts.clear()
         self._chars = 0
-
-    def tokens(self, counter: TokenCounter) -> int:
-        """Return the tokens of everything that was taken."""
-        self._flush(counter)
-        return self._total + self._flat
 
 
 def tools_tokens(tools: Sequence[Payload], counter: TokenCounter) -> int:

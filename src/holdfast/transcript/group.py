@@ -45,33 +45,34 @@ class Groups(Sequence[Group]):
         self._waiting: dict[int, int] = {}
         """How many calls wait for their results, by position, in order."""
         self._binds_next = False
-        for message in messages:
-            self.take(message)
+        self._take_all(messages)
 
     def take(self, message: Message) -> None:
         """Add the next message of the log."""
-        at = self.total
-        bound = at - 1 if self._binds_next else at
-        thinks = False
-        for part in message.parts:
-            kind = type(part)
-            if kind is ToolCall:
-                assert isinstance(part, ToolCall)
-                self._open.setdefault(part.id, []).append(at)
-                self._waiting[at] = self._waiting.get(at, 0) + 1
-            elif kind is ToolResult:
-                assert isinstance(part, ToolResult)
-                bound = min(bound, self._answered(part.call_id, at))
-            elif kind is Thinking:
-                thinks = True
-        self._binds_next = thinks and _only_reasons(message)
-        starts = self.starts
-        if bound == at:
-            starts.append(at)
-        else:
-            while starts[-1] > bound:
-                starts.pop()
-        self.total = at + 1
+        self._take_all((message,))
+
+    def _take_all(self, messages: Iterable[Message]) -> None:
+        starts, opened, waiting = self.starts, self._open, self._waiting
+        binds_next, at = self._binds_next, self.total
+        for message in messages:
+            bound = at - 1 if binds_next else at
+            thinks = False
+            for part in message.parts:
+                if type(part) is ToolCall:
+                    opened.setdefault(part.id, []).append(at)
+                    waiting[at] = waiting.get(at, 0) + 1
+                elif type(part) is ToolResult:
+                    bound = min(bound, self._answered(part.call_id, at))
+                elif type(part) is Thinking:
+                    thinks = True
+            binds_next = thinks and _only_reasons(message)
+            if bound == at:
+                starts.append(at)
+            else:
+                while starts[-1] > bound:
+                    starts.pop()
+            at += 1
+        self._binds_next, self.total = binds_next, at
 
     def _answered(self, call_id: str, at: int) -> int:
         """Return where the call stands that a result answers; `at` where there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 from msgspec import structs
@@ -43,7 +44,7 @@ def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> t
     family = family_of(name)
     if family in _WITHOUT_FILES:
         return ()
-    key = own_name(name).translate(_SEPARATORS).lower()
+    key = _listed_as(name)
     if family == "shell":
         return () if key in names.REMOTE_SHELLS else _of_shell(arguments, cwd)
     reader = _BY_NAME.get(key) or _BY_FAMILY.get(family)
@@ -62,6 +63,12 @@ def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> t
     )
 
 
+@lru_cache(2048)
+def _listed_as(name: str) -> str:
+    """Return the name of a tool as the tables below have it."""
+    return own_name(name).translate(_SEPARATORS).lower()
+
+
 def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
     if cwd and (asked := text_of(arguments, "workdir", "cwd", "directory", "dir_path")):
         cwd = place(cwd, asked)
@@ -69,7 +76,8 @@ def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
     if not words:
         return ()
     found = effects_of_command(words[0], cwd) if len(words) == 1 else effects_of_argv(words, cwd)
-    if any(arguments.get(flag) is True for flag in names.BACKGROUND):
+    flags = names.BACKGROUND.intersection(arguments)
+    if flags and any(arguments[flag] is True for flag in flags):
         detail = " ".join(words).strip()[:_MAX_DETAIL_CHARS]
         found = (*found, Effect("start", detail=detail))
     return found

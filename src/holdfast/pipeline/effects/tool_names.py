@@ -5,7 +5,7 @@ Tools are in lower case, without separators and servers.
 
 from __future__ import annotations
 
-BACKGROUND = ("run_in_background", "is_background", "background", "isBackground")
+BACKGROUND = frozenset(("run_in_background", "is_background", "background", "isBackground"))
 REMOTE_SHELLS = frozenset(("sshexec",))
 
 READ = ("wc", "readnotebook", "getnotebooksummary", "readcell")

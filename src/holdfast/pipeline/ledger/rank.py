@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from msgspec import Struct
 
@@ -125,35 +125,46 @@ def chosen(
     worth nothing more.
     """
     rows = list(candidates)
-    weights.weigh(set[str]().union(*[row.fact.terms for row in rows]))
+    facts = [row.fact for row in rows]
+    terms = [fact.terms for fact in facts]
+    weights.weigh(set[str]().union(*terms))
     weights.update(dict.fromkeys(told, 0.0))
-    heap = [(-_gain(row, weights), number) for number, row in enumerate(rows)]
-    heap = [entry for entry in heap if entry[0] < 0]
-    heapify(heap)
+    weight_of = weights.__getitem__
+    sizes = [
+        (row.cost or len(fact.text)) + (_FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS)
+        for row, fact in zip(rows, facts, strict=True)
+    ]
+    gains = [
+        sum(map(weight_of, held), row.base) / size
+        for held, row, size in zip(terms, rows, sizes, strict=True)
+    ]
     costs = [row.cost or len(row.fact.text) + _ENTRY_CHARS for row in rows]
     least = min(costs, default=0)
+    order = iter(sorted(range(len(rows)), key=gains.__getitem__, reverse=True))
+    number = next(order, -1)
+    again: list[tuple[float, int]] = []
     taken: list[Candidate] = []
-    while heap and room_chars >= least:
-        _, number = heappop(heap)
-        candidate = rows[number]
-        now = -_gain(candidate, weights)
-        if heap and now > heap[0][0]:
-            if now < 0:
-                heappush(heap, (now, number))
+    while room_chars >= least:
+        was = gains[number] if number >= 0 else 0.0
+        if again and again[0] < (-was, number):
+            _, one = heappop(again)
+        elif was > 0:
+            one, number = number, next(order, -1)
+        else:
+            break
+        gain = sum(map(weight_of, terms[one]), rows[one].base) / sizes[one]
+        if gain <= 0:
             continue
-        if costs[number] > room_chars or now >= 0:
+        following = gains[number] if number >= 0 else 0.0
+        if gain < following or (again and gain < -again[0][0]):
+            heappush(again, (-gain, one))
             continue
-        room_chars -= costs[number]
-        weights.update(dict.fromkeys(candidate.fact.terms, 0.0))
-        taken.append(candidate)
+        if costs[one] > room_chars:
+            continue
+        room_chars -= costs[one]
+        weights.update(dict.fromkeys(terms[one], 0.0))
+        taken.append(rows[one])
     return taken
-
-
-def _gain(candidate: Candidate, weights: TermWeights) -> float:
-    fact = candidate.fact
-    worth = sum(map(weights.__getitem__, fact.terms), candidate.base)
-    overhead = _FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS
-    return worth / ((candidate.cost or len(fact.text)) + overhead)
 
 
 def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:

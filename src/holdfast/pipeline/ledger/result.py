@@ -115,7 +115,8 @@ class _Result:
         self.process = self._process()
         self.line = "" if self.process else self._line()
         self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
-        is_old = bool(ran_again and self.line and self._key(()) in ran_again)
+        self.line_key = _key_of(self.line) if self.line else ""
+        is_old = bool(ran_again) and bool(self.line) and self.line_key in ran_again
         self.end = outcome_of(
             self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
         )
@@ -184,25 +185,10 @@ class _Result:
                 yield self._fact("todo", line, number)
 
     def _key(self, effects: tuple[Effect, ...]) -> str:
-        """Return what a call is known by when it comes again.
-
-        A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
-        """
+        """Return what a call is known by when it comes again."""
         if self.process:
             return f"{self.name} {self.process}"
-        if not self.line:
-            return self._target(effects)
-        line = self.line.strip()
-        for _ in range(_MOST_TRAILERS):
-            # only the end is looked at, so that a long line costs no more
-            start = max(len(line) - _TRAILER_CHARS, 1)
-            if line.find("|", start) < 0 and line.find(">", start) < 0:
-                break
-            found = _TRAILER.search(line, start)
-            if found is None:
-                break
-            line = line[: found.start()]
-        return _told(line, _COMMAND_CHARS)
+        return self.line_key if self.line else self._target(effects)
 
     def _deed(self) -> str:
         """Return what a call of an unknown tool did, where its name says that it did something."""
@@ -303,8 +289,27 @@ class _Result:
         ]
 
     def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
-        return Fact(kind, text, self.source, self.at, key, self.end.failed, terms_of(text, 12),
+        terms = terms_of(text, 12) if text else ()
+        return Fact(kind, text, self.source, self.at, key, self.end.failed, terms,
                     was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
+
+
+def _key_of(command: str) -> str:
+    """Return what a command is known by when it comes again.
+
+    A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
+    """
+    line = command.strip()
+    for _ in range(_MOST_TRAILERS):
+        # only the end is looked at, so that a long line costs no more
+        start = max(len(line) - _TRAILER_CHARS, 1)
+        if line.find("|", start) < 0 and line.find(">", start) < 0:
+            break
+        found = _TRAILER.search(line, start)
+        if found is None:
+            break
+        line = line[: found.start()]
+    return _told(line, _COMMAND_CHARS)
 
 
 def _told(text: str, most: int) -> str:

@@ -173,7 +173,7 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     if not asks:
         return
     room = around.room_chars * _ASKS_SHARE
-    order: list[Ask] = list(dict.fromkeys((asks[0], asks[-1], *reversed(asks))))
+    order: list[Ask] = [asks[0], *asks[:0:-1]]
     ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
     shown: list[tuple[Ask, str, float]] = []
     for number, ask in enumerate(order):
@@ -323,7 +323,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
             groups.setdefault((fact.source, fact.head), []).append((weight, fact))
         else:
             made.put(section, _worded(fact, made.phrases), fact.source, weight)
-    place = {text: number for number, text in enumerate(ledger.lines)}
+    place = dict(zip(ledger.lines, range(len(ledger.lines)), strict=True))
     for (source, head), rows in groups.items():
         rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
         pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
@@ -343,14 +343,16 @@ _SECTION_OF: dict[str, Section] = {
 
 
 def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate]:
-    last = max((fact.at for fact in ledger.lines.values()), default=0) or 1
+    last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
     # of a command that is too long for a head it is not known which one ran again
     ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
-    for fact in ledger.lines.values():
+    ran_at = ran.get
+    yield from [
+        Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
+        for fact in ledger.lines.values()
         # what a command printed is out of date where it ran again
-        if fact.source in live_asks or fact.at < ran.get(fact.head, -1):
-            continue
-        yield Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
+        if fact.source not in live_asks and fact.at >= ran_at(fact.head, -1)
+    ]
     yield from _recent(ledger.decisions, _DECISION)
     yield from _recent(ledger.replies, _REPLY)
     yield from _recent(ledger.said[-4:], _SAID)

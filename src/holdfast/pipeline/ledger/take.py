@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 
 from holdfast.pipeline.dialogue.constraints import Constraint, weighed_constraints
 from holdfast.pipeline.dialogue.decisions import decisions
@@ -21,7 +21,7 @@ from holdfast.pipeline.ledger.lines import cut, lines_of, whole_words
 from holdfast.pipeline.ledger.result import facts_of_result
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.tools import family_of
-from holdfast.transcript import Message, Part, Text, ToolCall, ToolResult, is_ask, texts
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
 _SHORT_ASK_CHARS = 1_500
@@ -63,15 +63,17 @@ def facts_of(
         return ()
     found: list[Fact] = []
     parts = message.parts
-    if message.role == "assistant" and (lines or not _calls(parts)):
+    if message.role == "assistant" and (lines or ToolCall not in map(type, parts)):
         found.extend(_said(message, lines=lines))
     for part in parts:
         if type(part) is ToolResult:
             call = calls.get(part.call_id)
             if lines or not _only_looks(part, call):
                 found.extend(facts_of_result(message, part, call, lines=lines, ran_again=ran_again))
-    if is_ask(message):
+    if message.role == "user" and is_ask(message):
         found.extend(_asked(message, lines=lines, rules=rules))
+    if not found:
+        return ()
     if len(found) >= _MANY and _is_encodable(message, calls):
         return tuple(found)
     return tuple(map(encodable, found))
@@ -104,10 +106,6 @@ def _is_surely_whole(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _calls(parts: Sequence[Part]) -> bool:
-    return any([type(part) is ToolCall for part in parts])  # noqa: C419 a generator costs more
 
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
@@ -176,7 +174,7 @@ def _is_own(text: str) -> bool:
 
 
 def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
-    is_reply = not _calls(message.parts)
+    is_reply = ToolCall not in map(type, message.parts)
     words = "\n".join(texts(message)).strip()
     if not words:
         return

@@ -41,12 +41,15 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
     ask the questions before it.
     """
     book = _Book(ledger)
-    take, take_line = book.take, book.take_line
+    take, take_line, lines = book.take, book.take_line, book.lines
     for fact in facts:
-        if fact.kind in _LINES:  # most are
-            take_line(fact)
-        else:
+        if fact.kind not in _LINES:
             take(fact)
+        elif (text := fact.text) in lines or len(lines) >= _MOST_LINES:
+            take_line(fact)
+            lines = book.lines
+        else:  # most are new lines
+            lines[text] = fact
     return book.closed()
 
 
@@ -274,19 +277,15 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [(len(fact.terms) + fact.worth) / (24 + len(fact.text)) for fact in lines.values()]
+    worths = [(len(fact.terms) + fact.worth) / (24 + len(text)) for text, fact in lines.items()]
     order = sorted(worths)
     least = order[-_KEPT_LINES]
     spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
-    rows = zip(worths, lines.values(), strict=True)
-    even = sorted([_worth(fact) for worth, fact in rows if worth == least])[-spare:]
-    kept = {text for _, _, text in even}
     rows = zip(worths, lines.items(), strict=True)
-    return {
-        text: fact
-        for worth, (text, fact) in rows
-        if worth > least or (worth == least and text in kept)
-    }
+    even = sorted([(fact.at, text) for worth, (text, fact) in rows if worth == least])
+    gone = {text for _, text in even[:-spare]}
+    rows = zip(worths, lines.items(), strict=True)
+    return {text: fact for worth, (text, fact) in rows if worth >= least and text not in gone}
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
