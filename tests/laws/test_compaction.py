@@ -21,13 +21,13 @@ from holdfast.report import Report
 from holdfast.testing.laws import (
     REFERENCE,
     broken_laws,
+    came,
     latest_ask,
     own_parts,
     tokens_of,
     words_of_users,
 )
 from holdfast.testing.long_lists import Exchange, exchanges, joined, long_lists, written
-from holdfast.transcript import Folded, Rewritten
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
@@ -50,20 +50,6 @@ def transcript(provider: str, items: Any) -> Any:
 
 def grown(provider: str, items: list[Any], work: list[Exchange], start: int) -> list[Any]:
     return joined(provider, items, written(provider, work, start=start))
-
-
-def came(engine: Compressor) -> list[Any]:
-    """Return what the model sees, with each result that is shown otherwise since its arrival as it
-    came."""
-    log = [message.wire for message, _ in engine.arrived(0)]
-    found = engine.messages
-    at = 0
-    for item in engine.view.items:
-        if isinstance(item, Rewritten) and item.message.origin == "arrival":
-            found[at] = log[item.start]
-        at += len(item.messages) if isinstance(item, Folded) else item.stop - item.start
-    assert at == len(found)
-    return found
 
 
 def assert_laws(provider: str, items: Any, made: Compressed, *, spoken: list[str]) -> None:

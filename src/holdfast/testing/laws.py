@@ -16,13 +16,16 @@ import msgspec
 from holdfast.dialects.check import check
 from holdfast.dialects.load import load
 from holdfast.dialects.profiles import profile_named
+from holdfast.engine.compressor import Compressor
 from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import (
+    Folded,
     Media,
     Message,
     Part,
+    Rewritten,
     Text,
     Thinking,
     ToolCall,
@@ -237,3 +240,18 @@ def _dumped(transcript: Transcript) -> str:
         return msgspec.json.encode([message.parts for message in transcript.messages]).decode()
     except UnicodeEncodeError:
         return repr([message.parts for message in transcript.messages])
+
+
+def came(engine: Compressor) -> list[Any]:
+    """Return what the model sees, with each result that is shown otherwise since its arrival as it
+    came.
+    """
+    log = [message.wire for message, _ in engine.arrived(0)]
+    found = engine.messages
+    at = 0
+    for item in engine.view.items:
+        if isinstance(item, Rewritten) and item.message.origin == "arrival":
+            found[at] = log[item.start]
+        at += len(item.messages) if isinstance(item, Folded) else item.stop - item.start
+    assert at == len(found)
+    return found
