@@ -21,20 +21,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-BENCH = Path(__file__).resolve().parent
-sys.path[:0] = [str(BENCH.parent / "src"), str(BENCH)]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.testing.model_server import ModelServer  # noqa: E402
-from holdfast.trajectories.answers import Answered, Question  # noqa: E402
-from holdfast.trajectories.estimate import count_shard  # noqa: E402
-from holdfast.trajectories.job import Job, desk_for, means_for  # noqa: E402
-from holdfast.trajectories.lanes import Lanes  # noqa: E402
-from holdfast.trajectories.pace import Limits  # noqa: E402
-from holdfast.trajectories.policy import TrajectoryPolicy  # noqa: E402
-from holdfast.trajectories.reading import Entry  # noqa: E402
-from holdfast.trajectories.shards import Shard, cut  # noqa: E402
-from holdfast.trajectories.work import ANSWERS, METRICS, STATE, do_shard  # noqa: E402
-from trajectories import DATA, sharegpt_lines  # noqa: E402
+from holdfast.testing.model_server import ModelServer
+from holdfast.trajectories.answers import Answered, Question
+from holdfast.trajectories.estimate import count_shard
+from holdfast.trajectories.job import Job, desk_for, means_for
+from holdfast.trajectories.lanes import Lanes
+from holdfast.trajectories.pace import Limits
+from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.trajectories.reading import Entry
+from holdfast.trajectories.shards import Shard, cut
+from holdfast.trajectories.work import ANSWERS, METRICS, STATE, do_shard
+from trajectories import DATA, sharegpt_lines
 
 POLICY = TrajectoryPolicy(target_tokens=16_384)
 REQUESTS = 8
