@@ -19,21 +19,14 @@ import click
 import pytest
 
 from holdfast.cli.trajectories import COMMANDS, trajectories
+from holdfast.testing.run_records import run_record
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = tuple(COMMANDS)
 
 
 def _record(number: int, pairs: int) -> bytes:
-    turns: list[dict[str, Any]] = [{"role": "user", "content": f"Run {number}."}]
-    for at in range(pairs):
-        call = {"name": "bash", "arguments": json.dumps({"command": f"cat {number}/{at}.py"})}
-        turns += [
-            {"role": "assistant", "content": None,
-             "tool_calls": [{"id": f"c{at}", "type": "function", "function": call}]},
-            {"role": "tool", "tool_call_id": f"c{at}", "content": f"line {at} of {number}\n" * 20},
-        ]  # fmt: skip
-    return json.dumps({"messages": [*turns, {"role": "assistant", "content": "Done."}]}).encode()
+    return json.dumps(run_record(number, pairs)).encode()
 
 
 @pytest.fixture

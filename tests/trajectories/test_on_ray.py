@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
+from holdfast.testing.run_records import run_record
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.job import Job
 from holdfast.trajectories.on_ray import do_on_ray
@@ -36,23 +37,11 @@ pytestmark = [
 ]
 
 
-def _record(number: int, pairs: int) -> dict[str, Any]:
-    turns: list[dict[str, Any]] = [{"role": "user", "content": f"Run {number}."}]
-    for at in range(pairs):
-        call = {"name": "bash", "arguments": json.dumps({"command": f"cat {number}/{at}.py"})}
-        turns += [
-            {"role": "assistant", "content": None,
-             "tool_calls": [{"id": f"c{at}", "type": "function", "function": call}]},
-            {"role": "tool", "tool_call_id": f"c{at}", "content": f"line {at} of {number}\n" * 20},
-        ]  # fmt: skip
-    return {"id": number, "messages": [*turns, {"role": "assistant", "content": "Done."}]}
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of 240 records, every third of them long, and one that is no record."""
     path = tmp_path_factory.mktemp("in") / "runs.jsonl"
-    records = [_record(number, 16 if number % 3 == 0 else 2) for number in range(240)]
+    records = [run_record(number, 16 if number % 3 == 0 else 2) for number in range(240)]
     lines = [json.dumps(record).encode() for record in records]
     path.write_bytes(b"\n".join([*lines[:7], b"{torn", *lines[7:]]) + b"\n")
     return path
@@ -167,7 +156,7 @@ def _wait_for_marks(running: subprocess.Popen[bytes], out: Path, wanted: int) ->
 
 def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path):
     """Two of them in one shard: both are in quarantine, every other record is written."""
-    records = [_record(number, 3) for number in range(8)]
+    records = [run_record(number, 3) for number in range(8)]
     for number in (2, 3):
         records[number]["note"] = MARK.decode()
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
@@ -192,7 +181,7 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
 
 def test_as_many_shards_are_done_at_a_time_as_was_said(tmp_path: Path):
     """From the start, and beside shards that are done: each waits until the other is begun."""
-    records = [json.dumps(_record(number, 3)) + "\n" for number in range(8)]
+    records = [json.dumps(run_record(number, 3)) + "\n" for number in range(8)]
     source, folder = tmp_path / "a.jsonl", tmp_path / "out"
     job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
     for shards in (2, 4):
