@@ -31,6 +31,7 @@ from holdfast.trajectories.histogram import draw_ratios
 from holdfast.trajectories.job import Job, desk_for
 from holdfast.trajectories.on_ray import Marks, do_on_ray, require_ray
 from holdfast.trajectories.pace import UNLIMITED, Limits
+from holdfast.trajectories.parquet import require_parquet
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
@@ -103,6 +104,8 @@ def compress_batch(
     """
     if ray is not None:
         require_ray(ray, job)
+    if job.format == "parquet" or any(source.form == "parquet" for source in sources):
+        require_parquet()
     counter = counter_for(job.tokenizer)
     desk = desk_for(job, folder / STATE / ANSWERS, limits)
     with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
