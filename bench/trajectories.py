@@ -7,6 +7,7 @@
     python bench/trajectories.py --same-call         the same call of the counter on both sides too
     python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
     python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
+    python bench/trajectories.py --batch 200000 --workers 1    with so many workers
     python bench/trajectories.py --ray 4000          the same batch by processes and by Ray
     python bench/trajectories.py --quality           what survives at a target, beside keep-tail
     python bench/trajectories.py --json FILE         the figures as JSON too
@@ -66,7 +67,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if options.batch:
-            found: Any = _batch(folder, options.batch)
+            found: Any = _batch(folder, options.batch, options.workers)
         elif options.ray:
             found = _ray(folder, options.ray)
         elif options.growth:
@@ -90,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--batch", type=int, default=0, metavar="N")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], metavar="N")
     parser.add_argument("--ray", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
@@ -308,20 +310,20 @@ def _growth(folder: Path, options: argparse.Namespace) -> Any:
     return rows
 
 
-def _batch(folder: Path, number: int) -> Any:
+def _batch(folder: Path, number: int, several: list[int]) -> Any:
     """Run batches of growing size, and say how much memory the largest process took."""
     lines = [line for line in sharegpt_lines(300) if len(line) < 60_000]
     rows: list[Any] = []
     print(f"{'records':>9} {'workers':>7} {'MB in':>7} {'seconds':>8} {'records/s':>9} "
           f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
-    for records, workers in ((number // 10, 1), (number, 1), (number, 2)):
+    for records, workers in ((number // 10, 1), *((number, some) for some in several)):
         path = folder / "in.jsonl.gz"
         size = _write_records(path, lines, records)
         out = folder / f"out-{records}-{workers}"
         seconds, found = _measured(path, out, workers)
         rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
         print(f"{records:9,} {workers:7} {size / 1e6:7.0f} {seconds:8.1f} {records / seconds:9.0f} "
-              f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}")  # fmt: skip
+              f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}", flush=True)  # fmt: skip
     return rows
 
 
