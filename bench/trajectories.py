@@ -26,6 +26,7 @@ does more; `fixed` is ours with the same fixed text. Aim: 5 times the trajectori
 from __future__ import annotations
 
 import argparse
+import gc
 import gzip
 import importlib.util
 import json
@@ -182,6 +183,7 @@ def _ours(options: argparse.Namespace) -> Any:
 
         return work
 
+    gc.freeze()  # as a worker does
     return best_of(options.worker.read_bytes().splitlines(), begun, options.rounds)
 
 
