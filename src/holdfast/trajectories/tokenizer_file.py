@@ -48,9 +48,8 @@ def counter_of(name: str, tokenizer: Any) -> Tokenizer | WordTokenizer:
         return whole
     tokenize = tokenizer.model.tokenize
     words = ByWords(
-        name, whole.count, split=split,
-        count_piece=lambda piece: len(tokenize(piece.translate(_LETTERS))),
-    )  # fmt: skip
+        name, whole.count, lambda piece: len(tokenize(piece.translate(_LETTERS))), split
+    )
     return WordTokenizer(words, whole, file.added_tokens)
 
 
