@@ -131,7 +131,22 @@ def test_ineffective_runs_are_counted_and_then_wait() -> None:
     assert "" not in reasons
     assert reasons[-1] in ("ineffective", "cannot")
     assert made.messages == made.messages
-    assert made.get_status()["reason"] == reasons[-1]
+    status = made.get_status()
+    assert status["reason"] == reasons[-1]
+    assert status["usage"] == status["prompt_tokens"] / 8_000
+
+
+def test_a_dense_session_is_called_dense_however_often_it_is_asked() -> None:
+    """A run that was not begun says nothing about what stays."""
+    made = Compressor(context_length=20_000)
+    made.append({"role": "system", "content": "word " * 15_000})
+    for number in range(10):
+        role = "assistant" if number % 2 else "user"
+        made.append({"role": role, "content": f"m{number} " + "word " * 300})
+    made.compact()
+    made.compact()
+    told = [made.compact().detail for _ in range(3)]
+    assert all("the session is dense" in detail for detail in told)
 
 
 def test_the_state_survives_a_restart() -> None:

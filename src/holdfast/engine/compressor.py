@@ -401,6 +401,7 @@ class Compressor(ContextEngine):
             **super().get_status(),
             "prompt_tokens": decision.prompt_tokens,
             "prompt_tokens_source": decision.source,
+            "usage": decision.prompt_tokens / self.context_length,
             "pressure": decision.pressure,
             "urgency": decision.urgency,
             "reason": decision.reason,

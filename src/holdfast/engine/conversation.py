@@ -114,6 +114,7 @@ class Conversation:
         """What the model should see now, in the dialect that was given."""
         self.last: Report | None = None
         self._undone: list[tuple[Standing, CompactionState]] = []
+        self._tried: Report | None = None
         self._tried_at = 0
 
     def reset(self) -> None:
@@ -271,18 +272,18 @@ class Conversation:
         added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
         self._show(seen, state, done.tokens_after + added)
         self._undone.append(before)
-        self._tried_at = self.estimate()
+        self._tried, self._tried_at = report, self.estimate()
 
     def _with_arrivals(self, state: CompactionState) -> CompactionState:
         """Return the state with the references that were given out since."""
         new = self.log.arrivals.references(state.references)
         return replace(state, references=(*state.references, *new)) if new else state
 
-    def was_in_vain(self, *, counts: bool) -> None:
+    def was_in_vain(self, report: Report, *, counts: bool) -> None:
         """Note a compaction that changed nothing; `counts` where it was due and could have."""
         if counts:
             self.state = replace(self.state, ineffective=self.state.ineffective + 1)
-        self._tried_at = self.estimate()
+        self._tried, self._tried_at = report, self.estimate()
 
     def reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
         """Return the report of a run, and keep it as the last one."""
@@ -451,7 +452,7 @@ class Conversation:
         return not self._usage.confirmed and grown < 0.1 * self.settings.budget.threshold_tokens
 
     def _is_dense(self) -> bool:
-        report = self.last
+        report = self._tried  # the last one may be of a run that was not begun
         if report is None or not report.tokens_before:
             return False
         return report.floor_tokens + report.summary_tokens > 0.7 * report.tokens_before
