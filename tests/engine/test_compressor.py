@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -315,6 +316,60 @@ def pending_call(name: str) -> dict[str, Any]:
     function = {"name": "shell", "arguments": "{}"}
     calls = [{"id": name, "type": "function", "function": function}]
     return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def calls_and_results(number: int, sizes: Sequence[int], words: str = "") -> list[Any]:
+    """Return one step of an agent: calls, and a result of so many words for each."""
+    ids = [f"c{number}_{at}" for at in range(len(sizes))]
+    calls = [
+        {"id": name, "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+        for name in ids
+    ]
+    step: list[Any] = [{"role": "assistant", "content": words or None, "tool_calls": calls}]
+    for name, size in zip(ids, sizes, strict=True):
+        body = " ".join(f"{name}-{word}" for word in range(size))
+        step.append({"role": "tool", "tool_call_id": name, "content": body})
+    return step
+
+
+def test_a_result_larger_than_the_window_is_cut_before_the_next_request() -> None:
+    """An automatic run does it, and leaves room for the turns to come; the whole comes back."""
+    made = Compressor(context_length=20_000)
+    made.append({"role": "user", "content": "Read the log."})
+    step = calls_and_results(1, [9_000])
+    made.append(*step)
+    assert made.decide().prompt_tokens > 20_000
+    report = made.compact()
+    assert report.status == "compacted"
+    assert made.decide().prompt_tokens < made.threshold_tokens
+    assert [step[1]] in [made.recall(row.ref) for row in report.references]
+
+
+def test_a_session_fits_its_window_however_its_steps_are_cut() -> None:
+    """Also where what was kept between two folds, or was cut before, is most of it: it is folded
+    when it may be, and never comes back whole."""
+    made = Compressor(context_length=12_000)
+    made.append({"role": "system", "content": "word " * 4_000}, {"role": "user", "content": "Go."})
+    for number in range(12):
+        words = f"Step {number}." if number % 4 == 0 else ""
+        for message in calls_and_results(number, [500, 600, 400, 300], words):
+            made.append(message)
+            if made.should_compress():
+                made.compact()
+        assert made.decide().prompt_tokens <= 12_000
+    assert check(made.messages) == []
+
+
+def test_what_cannot_be_helped_is_tried_once_and_then_waits() -> None:
+    """Also beyond the window: a host that asks again and again comes to an end."""
+    made = Compressor(context_length=8_000)
+    made.append({"role": "user", "content": "word " * 9_000})
+    runs = 0
+    while made.should_compress():
+        made.compact()
+        runs += 1
+    assert runs <= 2
+    assert made.decide().reason in ("cannot", "ineffective")
 
 
 def test_an_interrupted_call_does_not_switch_compaction_off() -> None:

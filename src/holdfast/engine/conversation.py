@@ -442,9 +442,12 @@ class Conversation:
         return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
 
     def _strikes(self) -> int:
-        """Return how often compaction was in vain; new material is a reason to try again."""
-        grown = self.estimate() - self._tried_at
-        return self.state.ineffective if grown < self.settings.budget.tail_tokens else 0
+        """Return how often compaction was in vain; new material is a reason to try again, and any
+        is where the prompt does not fit the window.
+        """
+        budget, grown = self.settings.budget, self.estimate() - self._tried_at
+        fits = self.prompt_tokens(None)[0] <= budget.effective_window
+        return self.state.ineffective if grown < (budget.tail_tokens if fits else 1) else 0
 
     def _is_unconfirmed(self) -> bool:
         """Return whether only our own estimate says what the last compaction left."""
