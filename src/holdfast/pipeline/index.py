@@ -13,6 +13,7 @@ from holdfast.pipeline.arrival import Arrived
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
 from holdfast.pipeline.ledger import (
+    KEPT_ASKS,
     KEPT_RULES,
     Fact,
     Ledger,
@@ -220,27 +221,40 @@ class ScannedIndex:
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
 
-        It is read from its end: what a ledger lets go for newer rules, and what a command printed
-        that ran again, is not looked for.
+        It is read from its end: what a ledger lets go for newer rules and requests, and what a
+        command printed that ran again, is not looked for.
         """
         log, calls, redact = self._log, self._calls, self._readings.redact
         ran = {fact.key for fact in newer if fact.kind == "command"}
         rules: set[str] = set()
+        asked = 0
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             stretch: list[Sequence[Fact]] = []
             for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
                 given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
-                if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
+                words = asked < KEPT_ASKS
+                if facts := facts_of(
+                    log[at], given, lines=False, rules=more, asks=words, ran_again=ran
+                ):
                     stretch.append(facts)
                     for fact in facts:
                         if fact.kind == "command":
                             ran.add(fact.key)
                         elif fact.kind == "constraint":
                             rules.add(fact.text)
+                        elif fact.kind == "ask":
+                            asked += 1
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
-        return [fact for facts in reversed(found) for fact in facts]
+        older = [fact for facts in reversed(found) for fact in facts]
+        return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+
+    def _with_first_ask(self, facts: list[Fact]) -> list[Fact]:
+        """Return facts with the words of the first request, which a ledger always keeps."""
+        number = next(number for number, fact in enumerate(facts) if fact.kind == "ask")
+        asked = [fact for fact in self.deeds((facts[number].at,)) if fact.kind == "ask"]
+        return [*facts[:number], *asked, *facts[number + 1 :]]
 
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order, without their lines and rules."""
