@@ -205,18 +205,23 @@ class ScannedIndex:
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
-        lines_from = self._lines_from(start, stop)
-        if stop - lines_from > 1:
-            self._look_through(range(lines_from, stop))
-        newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
-        if lines_from == start:
-            return newer
-        return [*self._older(start, lines_from, newer), *newer]
+        stretch = range(start, stop)
+        lines_from = self._lines_from(stretch, self._lines_of)
+        newer = self._read_all(stretch[lines_from:])
+        return [*self._older(start, start + lines_from, newer), *newer] if lines_from else newer
 
     def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order; of a very long one without its lines."""
-        self._look_through(positions)
-        return [fact for at in positions for fact in self.facts(at, at + 1)]
+        """Return the facts of some messages of the tail, in order; lines only of the newest."""
+        newest = text_length(self._log[positions[-1]]) if positions else 0
+        most = max(self._lines_of // 2, min(newest, self._lines_of))
+        lines_from = self._lines_from(positions, most)
+        newer = self._read_all(positions[lines_from:])
+        return [*self._deeds(positions[:lines_from], rules=True), *newer] if lines_from else newer
+
+    def _read_all(self, positions: Sequence[int]) -> list[Fact]:
+        if len(positions) > 1:
+            self._look_through(positions)
+        return [fact for at in positions for fact in self._read(at)]
 
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
@@ -258,11 +263,14 @@ class ScannedIndex:
 
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order, without their lines and rules."""
+        return self._deeds(positions, rules=False)
+
+    def _deeds(self, positions: Sequence[int], *, rules: bool) -> list[Fact]:
         log, calls = self._log, self._calls
         found = [
             fact
             for at in positions
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=False)
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
         ]
         return list(without_secrets(found, self._readings.redact))
 
@@ -308,14 +316,14 @@ class ScannedIndex:
             found = self._facts[at] = read(message, calls)
         return found
 
-    def _lines_from(self, start: int, stop: int) -> int:
-        """Return from where on every line is read."""
+    def _lines_from(self, positions: Sequence[int], most: int) -> int:
+        """Return from which of the messages on every line is read: `most` characters of them."""
         read = 0
-        for at in range(stop - 1, start - 1, -1):
-            read += text_length(self._log[at])
-            if read > self._lines_of:
-                return at + 1
-        return start
+        for number in range(len(positions) - 1, -1, -1):
+            read += text_length(self._log[positions[number]])
+            if read > most:
+                return number + 1
+        return 0
 
     def prepared(self, at: int) -> dict[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""
