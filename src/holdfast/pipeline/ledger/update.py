@@ -21,7 +21,7 @@ _ANSWER_CHARS = 200
 KEPT_ASKS = 400
 """Beside the first, the newest: a summary has room for fewer."""
 _KEPT_LINES = 1_500
-_MOST_LINES = 4 * _KEPT_LINES
+_MOST_LINES = 10_000
 """From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
 _KEPT_ERROR_LINES = 24
