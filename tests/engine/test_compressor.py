@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from openai.types import CompletionUsage
 
 from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.oneshot import compress
-from holdfast.errors import CannotRepair, InvalidSetting, UnknownReference
+from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownReference
 from holdfast.policy import Policy
 from holdfast.report import Report
 from holdfast.testing.long_lists import Exchange, written
@@ -81,17 +83,24 @@ def test_the_provider_corrects_the_estimate() -> None:
     ({"prompt_tokens": 10}, 10),
     ({"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5}, 115),
     ({"promptTokenCount": 7}, 7),
+    ({"prompt_token_count": 8}, 8),
     ({"input_tokens": 9}, 9),
+    (SimpleNamespace(prompt_tokens=11, completion_tokens=2), 11),
+    (CompletionUsage(prompt_tokens=12, completion_tokens=2, total_tokens=14), 12),
 ])  # fmt: skip
-def test_usage_is_read_in_every_form(usage: dict[str, Any], tokens: int) -> None:
-    """OpenAI, Anthropic (cached tokens counted apart), Gemini, Responses."""
+def test_usage_is_read_in_every_form(usage: object, tokens: int) -> None:
+    """OpenAI, Anthropic (cached tokens counted apart), Gemini, Responses; also as the object that
+    a client gives.
+    """
     made = engine()
     made.update_from_response(usage)
     assert made.last_prompt_tokens == tokens
 
 
-@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}])
-def test_usage_that_says_nothing_changes_nothing(usage: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}, None, "many", 3]
+)
+def test_usage_that_says_nothing_changes_nothing(usage: object) -> None:
     """No zero is taken for a measurement."""
     made = engine()
     before = made.decide()
@@ -122,7 +131,22 @@ def test_ineffective_runs_are_counted_and_then_wait() -> None:
     assert "" not in reasons
     assert reasons[-1] in ("ineffective", "cannot")
     assert made.messages == made.messages
-    assert made.get_status()["reason"] == reasons[-1]
+    status = made.get_status()
+    assert status["reason"] == reasons[-1]
+    assert status["usage"] == status["prompt_tokens"] / 8_000
+
+
+def test_a_dense_session_is_called_dense_however_often_it_is_asked() -> None:
+    """A run that was not begun says nothing about what stays."""
+    made = Compressor(context_length=20_000)
+    made.append({"role": "system", "content": "word " * 15_000})
+    for number in range(10):
+        role = "assistant" if number % 2 else "user"
+        made.append({"role": role, "content": f"m{number} " + "word " * 300})
+    made.compact()
+    made.compact()
+    told = [made.compact().detail for _ in range(3)]
+    assert all("the session is dense" in detail for detail in told)
 
 
 def test_the_state_survives_a_restart() -> None:
@@ -350,6 +374,23 @@ def test_reports_on_messages_that_were_not_seen_yet_do_not_spoil_the_calibration
     made.on_session_reset()
     made.append(*ITEMS)
     assert made.decide().prompt_tokens == pytest.approx(true, rel=0.05)
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", b"{}", b'{"state": 3}', b"\xff\xfe"])
+def test_what_is_no_snapshot_is_refused_and_nothing_changes(data: bytes) -> None:
+    """One sentence and our own error; the session goes on as it was."""
+    made = engine()
+    made.compact(force=True)
+    before = made.snapshot()
+    with pytest.raises(NotReadable, match="snapshot"):
+        made.restore(data)
+    assert made.snapshot() == before
+
+
+def test_a_run_that_would_keep_no_exchange_is_refused() -> None:
+    """As in a single run."""
+    with pytest.raises(InvalidSetting, match="keep_last"):
+        engine().compact(keep_last=0, force=True)
 
 
 def test_a_window_that_cannot_be_is_refused_and_nothing_changes() -> None:

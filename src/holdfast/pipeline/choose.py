@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.pipeline.cuts import allowed_cuts
+from holdfast.pipeline.digests.line import plural
 from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.partition import (
     Partition,
@@ -271,6 +272,6 @@ def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
             f"folded, and the window holds {work.budget.effective_window:,}"
         )
     return "nothing to compact", (
-        f"head and tail already cover all {len(work.log):,} messages "
-        f"({before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
+        f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
+        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
     )
