@@ -223,7 +223,7 @@ class Conversation:
         settings = self.settings
         tokens, source = self.prompt_tokens(prompt_tokens)
         moment = Moment(
-            prompt_tokens=tokens, source=source, ineffective=self._strikes(),
+            prompt_tokens=tokens, source=source, ineffective=self._strikes(tokens),
             floor_tokens=self._floor(),
             is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
         )  # fmt: skip
@@ -441,13 +441,13 @@ class Conversation:
         log, least = self._log, self.settings.policy.min_tail
         return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
 
-    def _strikes(self) -> int:
+    def _strikes(self, prompt_tokens: int) -> int:
         """Return how often compaction was in vain; new material is a reason to try again, and any
         is where the prompt does not fit the window.
         """
         budget, grown = self.settings.budget, self.estimate() - self._tried_at
-        fits = self.prompt_tokens(None)[0] <= budget.effective_window
-        return self.state.ineffective if grown < (budget.tail_tokens if fits else 1) else 0
+        enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
+        return self.state.ineffective if grown < enough else 0
 
     def _is_unconfirmed(self) -> bool:
         """Return whether only our own estimate says what the last compaction left."""
