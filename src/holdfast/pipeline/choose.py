@@ -25,7 +25,7 @@ from holdfast.report import Reason
 from holdfast.transcript import Folded, Groups, Message
 
 _FRAME_MARGIN_TOKENS = 24
-_LEAST_SUMMARY_TOKENS = 80
+_LEAST_SUMMARY_TOKENS = 120
 """A summary that says less than this is not worth its frame."""
 _SUMMARY_SHARE = 0.6
 """How much of a size that was asked for the summary takes at most, before the tail has its part."""

@@ -11,6 +11,7 @@ from holdfast.errors import NotWritable
 
 STATE, METRICS = ".holdfast", "metrics"
 """Folders in the folder of a batch."""
+MANIFEST = "manifest.json"
 DRAFT = ".tmp"
 GO_ON = "what is finished stays; run the same command again to go on"
 
