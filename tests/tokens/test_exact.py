@@ -35,7 +35,12 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("model", "remedy"), [("offline", "TIKTOKEN_CACHE_DIR"), ("claude", "estimate_text")]
+    ("model", "remedy"),
+    [
+        ("offline", "TIKTOKEN_CACHE_DIR"),
+        ("claude", "leave exact counting off"),
+        ("", "no model is named"),
+    ],
 )
 def test_without_a_vocabulary_the_error_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, model: str, remedy: str
