@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -60,6 +61,9 @@ _LINE = 0.05
 _DECISION = 3.0
 _COMMAND = 3.0
 """What a tool with no command line did: only what changed something is kept."""
+_RAN_AGAIN = 2.0
+_MOST_RUNS = 4
+"""What ran several times will run again."""
 _REPLY = 4.0
 _SAID = 1.5
 _RESOLVED = 0.5
@@ -368,8 +372,10 @@ def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate
     yield from _recent(ledger.decisions, _DECISION)
     yield from _recent(ledger.replies, _REPLY)
     yield from _recent(ledger.said[-4:], _SAID)
-    for fact in ledger.commands:
-        yield Candidate(fact, fact.worth or _COMMAND)
+    runs = Counter([fact.text for fact in ledger.commands])
+    for fact in {fact.text: fact for fact in ledger.commands}.values():
+        again = min(runs[fact.text] - 1, _MOST_RUNS)
+        yield Candidate(fact, (fact.worth or _COMMAND) + _RAN_AGAIN * again)
     yield from _recent(ledger.resolved, _RESOLVED)
     for question in ledger.questions:
         if question.answered_by:
