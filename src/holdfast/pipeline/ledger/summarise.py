@@ -50,6 +50,7 @@ _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
 _RULE = _MUST + 30
 _ASKED_BETWEEN = _MUST + 28
+_WISH = _MUST + 26
 """Where little fits, the first line of every open failure and the rules stand before the asks
 between the first and the newest."""
 _SURE_RULE = 2
@@ -139,7 +140,10 @@ class _Made:
     def sure_words(self) -> str:
         """Return the words of what is there in any case, or before the rules."""
         return "\n".join(
-            [row.text for rows in self._sections.values() for row in rows if row.weight >= _RULE]
+            row.text
+            for section, rows in self._sections.items()
+            for row in rows
+            if section == "constraints" or row.weight >= _RULE
         )
 
     def has(self, section: Section) -> bool:
@@ -244,7 +248,12 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_rules = _room_for_rules(stated, room)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
     rules = [
-        Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
+        Entry(
+            fact.text if whole else fact.key or fact.text,
+            fact.source,
+            _RULE if fact.worth > 1 else _WISH,
+        )
+        for fact in stated
     ]
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
