@@ -45,7 +45,7 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
 
 
 def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
-    """Yield the entries that stand before anything is ranked, each once; a wish behind the rules."""
+    """Yield the entries that stand before anything is ranked, each once; wishes behind rules."""
     for section in SECTIONS:
         if section in _RANKED:
             continue
