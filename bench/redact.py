@@ -511,6 +511,11 @@ CRAFTED: dict[str, str] = {
     "lists of nothing": "secrets:\n  - a\n" * (SIZE // 15),
     "alternatives": ("token = " + "a" * 40 + " or x ") * (SIZE // 54),
     "comments of keys": "'mF9B5f41JqM8Zq2TxWab' // api " * (SIZE // 30),
+    "objects of keys": '{"kty": "EC", "d": "' * (SIZE // 20),
+    "words in one object": '{"a": "' + "kty service_account " * (SIZE // 20),
+    "words in objects": ('{"a": "' + "kty service_account " * 800 + '"}') * (SIZE // 16_000),
+    "keys in objects": '{"kty": "EC", "d": "C6dT0ctPVnaawqrczLJWImKMG4h"}' * (SIZE // 50),
+    "known prefixes": "npm_a8Bd3Fg7Hj_" * (SIZE // 15),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }
 

@@ -31,8 +31,14 @@ SIGNS = (
     "\x1b[0m", "\x1b", "\ufeff", "[redacted:", "[redacted:key:0123]", "\\u001b[", "eyJ", "0",
     "A1b2C3d4",
 )  # fmt: skip
+KEY_FILES = (
+    '{"type": "service_account", "a": "b", "private_key": "-----BEGIN PRIVATE KEY-----', "kty",
+    '{"kty": "EC", "d": "C6dT0ctPVnaawqrczLJWImKMG4h"}', '"service_account"', '"k": "',
+    "'kty': 'oct'",
+)  # fmt: skip
 PIECES = [
     *SIGNS,
+    *KEY_FILES,
     *(anchor for rule in RULES for anchor in rule.anchors),
     *("".join(parts) for rule in RULES for parts in rule.true),
     *("".join(parts) for parts in TRUE + WRAPPED_TRUE),

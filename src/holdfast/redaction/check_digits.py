@@ -74,6 +74,19 @@ def jwt(value: bytes) -> bool:
     )
 
 
+def encoded_key(value: bytes) -> bool:
+    """Whether the start of a value decodes to the first line of a private key."""
+    try:
+        text = b64decode(value[:HEAD], altchars=b"-_" if b"_" in value or b"-" in value else None)
+    except ValueError:
+        return False
+    return b"PRIVATE KEY" in text
+
+
+HEAD = 52
+"""The letters that hold the longest first line, `-----BEGIN ENCRYPTED PRIVATE KEY`, and more."""
+
+
 def _is_card_range(digits: bytes) -> bool:
     size = len(digits)
     first2, first4 = int(digits[:2]), int(digits[:4])
@@ -94,7 +107,8 @@ _INNER = (b"token", b"secret", b"passw", b"key", b"credential", b"auth")
 _ROLE_NAMES = frozenset(
     b"git noreply no-reply root user support info admin postmaster ubuntu ec2-user centos deploy"
     b" postgres jenkins bot me you someone somebody foo bar baz test tests username email name"
-    b" hello contact security help team webmaster mailer-daemon notifications dependabot".split()
+    b" hello contact security help team webmaster mailer-daemon notifications dependabot src dst"
+    b" source dest destination from to sender recipient receiver mail-from mail-to".split()
 )
 _MADE_UP = re.compile(
     rb"(?:foo|bar|baz|foobar|domain|company|(?:your|my)-?(?:domain|company|org|email)|users\.noreply|acme"

@@ -21,11 +21,14 @@ _LATE = 1 << 20
 _ID = compiled(
     r"(?:([A-Za-z0-9]{1,32}(?:[ _.-][iI][dD]|I[dD])|(?:app|client|account|tenant)id|[tT]enant"
     r"|[uU]ser(?:_?[nN]ame)?|USER(?:_?NAME)?|[eE]mail|EMAIL|[lL]ogin|LOGIN)"
-    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}|<id>\{?)([\w.~@-]{12,80})"
+    r"[\"'`\\]{0,4}[ \t]{0,8}(?::=|=>|[:=-])[ \t]{0,4}[\"'`\\]{0,4}([\w.~@-]{12,80})"
+    r"|<id>\{?(?:[\w.-]{1,32} )?([\w.~@#&%!-]{12,80}))"
 )
 _APP = (b"app_id", b"appid", b"app-id", b"client_id", b"clientid", b"client-id")
 """These may be numbers."""
 MIN_NUMBER = 10
+MIN_SNOWFLAKE = 15
+"""Other ids are counters or times, unless they are as long as this."""
 _OTHER = tuple(
     word + joint + b"id"
     for word in b"request req trace span session message msg call tool run job build commit event"
@@ -41,13 +44,14 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
     """Return the ids that stand near `secrets` of other than these kinds."""
     found: list[Span] = []
     for start, end in _stretches(secrets, kinds):
-        for _, (first, last), (begin, stop) in _ID.all(data[max(0, start) : end]):
+        for _, (first, last), *values in _ID.all(data[max(0, start) : end]):
+            begin, stop = max(values)
             base = max(0, start)
             name = data[base + first : base + last].lower()
             value = data[base + begin : base + stop]
             if not name.endswith(_OTHER) and (
                 is_uuid(value) or unnamed(value)
-                or (value.isdigit() and len(value) >= MIN_NUMBER and name.endswith(_APP))
+                or _is_number(value, MIN_NUMBER if name.endswith(_APP) else MIN_SNOWFLAKE)
             ):  # fmt: skip
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
     for span in secrets:
@@ -55,6 +59,14 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
         if first is not None:
             found.append(Span(*first, KIND, _LATE))
     return found
+
+
+def _is_number(value: bytes, size: int) -> bool:
+    """Whether a value is a number of so many digits, after a prefix or not: `cli_1234567890`."""
+    return value.lstrip(_LETTERS).isdigit() and len(value.lstrip(_LETTERS)) >= size
+
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
 
 def _argument_before(data: bytes, at: int) -> tuple[int, int] | None:

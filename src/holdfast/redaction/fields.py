@@ -230,7 +230,7 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
-        odd = strength == "strong" and quoted and _is_odd(value)
+        odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
         return _is_said(value)
@@ -293,6 +293,11 @@ def _is_said(value: bytes) -> bool:
     return bare_password(value) and (
         mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
     )
+
+
+def _is_odd_key(name: str, value: bytes) -> bool:
+    """Whether the key of a service is random letters, digits and signs."""
+    return is_key_of(name) and b" " not in value and mixed(value) and looks_random(value)
 
 
 def _is_odd(value: bytes) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.randomness import AT_ONCE
+from holdfast.redaction.randomness import AT_ONCE, looks_random
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -14,29 +14,42 @@ def real(value: bytes) -> bool:
     """Whether the value is no placeholder, reference or filler."""
     if b"\x00" in value or len(value) < 4 or value.lower() in _LITERALS:
         return False
-    if _REFERENCE.match(value) or _FILLER.after(value):
+    if _REFERENCE.match(value):
+        return False
+    if _FILLER.after(value) and (_SIGN.after(value) or not any(map(_is_body, _RUN.findall(value)))):
         return False
     varied = len(set(value.lower()))
     return varied > 2 or (varied == 2 and len(value) < 6)
 
 
-_FILLER = compiled(
-    r"(?i)(?:^|[^a-z0-9])(?:your|my[_-]?(?:api|secret|key|token|pass)|example|placeholder|redacted"
+def _is_body(run: bytes) -> bool:
+    """Whether a run of letters and digits is the body of a key, whatever words stand around it."""
+    return len(run) >= BODY and looks_random(run)
+
+
+BODY = 32
+_RUN = re.compile(rb"[A-Za-z0-9]+")
+_WORDS = (
+    r"(?:^|[^a-z0-9])(?:your|my[_-]?(?:api|secret|key|token|pass)|example|placeholder|redacted"
     r"|masked|hidden|removed|replace[_-]?(?:me|this|with)?|insert|dummy|fake|goes[_-]?here|here"
     r"|todo|fixme|secret[_-]?(?:value|key|token)|foo(?:bar)?|lorem|token[_-]?here|not[_-]?set"
     r"|unset|encrypted)(?:[^a-z]|$)"
-    r"|(?:^|[^a-z])(?:x{4,}|\*{3,}|\.{3,})(?:[^a-z]|$)|^change[_-]?me$|^abc123$"
-    r"|(?:^|[=:])%[sdqvrx]$|example(?:key)?$|\.\.\.$|^\.\.\.|\xe2\x80\xa6"
+)
+_SIGNS = (
+    r"(?:^|[^a-z])(?:x{4,}|\*{3,}|\.{3,})(?:[^a-z]|$)|^change[_-]?me$|^abc123$"
+    r"|(?:^|[=:])%[sdqvrx]$|example(?:key)?=*$|(?-i:^EXAMPLE)|\.\.\.$|^\.\.\.|\xe2\x80\xa6"
     r"|\\[swdb][*+?{)\]]|\[\^?(?:a-|0-|\\)|\(\?[:=!<p]|0-9a-z|a-z0-9|a-za-z"
     r"|\$\{[a-z_][\w.]*(?:\([^{}]*\)[\w.()' ]*)?\}|\{[a-z_]+\.[a-z_]+\}"
 )
+_FILLER = compiled(f"(?i){_WORDS}|{_SIGNS}")
+_SIGN = compiled(f"(?i){_SIGNS}")
 _REFERENCE = re.compile(
     rb"""(?isx)
     ^ (?: \$[a-z_][a-z0-9_]*$ | \$\{[^}]*\} | \$\( | \{\{ | \{% | %\( | %[a-z_]+%$ | %[sdrv]$
       | <[^<>]*>?$ | \#\{ | @@ | __[a-z_]+__$ | \{[a-z_.]*\}$ | \[.*\]$ | !!?[a-z]+$ | &[a-z]+;?$
       | \*[a-z_]+$ | \(.*\)$ | (?:sha(?:1|224|256|384|512)|md5|h1)[:=-][a-z0-9+/=]{16,}$
       | [^a-z0-9]*$ | \#[0-9a-f]{3,8}$ | \*\*[0-9]{1,5}\*\*$ | [a-z]+:\\*"[\w,-]*\\*"$
-      | (?-i:[a-z_]++(?:["'][a-z_]*+)?[=:]$)
+      | (?-i:[a-z_]++(?:["'][a-z_]*+)?[=:]$) | (?-i:ENC\[[A-Z0-9_]+(?:,|$)) | (?-i:[a-z]+>$)
     )
     """
 )

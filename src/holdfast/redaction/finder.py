@@ -20,6 +20,7 @@ from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
+from holdfast.redaction.keyfiles import OBJECTS, key_object
 from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
@@ -59,7 +60,9 @@ class Finder:
         for rank, rule in enumerate(used):
             for anchor in rule.anchors:
                 self._anchored[anchor.encode().lower()].append(RuleTry(rule, anchor, rank))
-        for anchors, block in ((BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body)):
+        for anchors, block in (
+            (BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body), (OBJECTS, key_object),
+        ):  # fmt: skip
             for anchor in anchors:
                 self._anchored[anchor.encode()].append(KeyTry(block))
         for anchor in COOKIES:

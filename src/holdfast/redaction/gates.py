@@ -8,7 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from holdfast.redaction.check_digits import card, email, iban, jwt, luhn, phone, ssn
+from holdfast.redaction.check_digits import (
+    card,
+    email,
+    encoded_key,
+    iban,
+    jwt,
+    luhn,
+    phone,
+    ssn,
+)
 from holdfast.redaction.fillers import real
 from holdfast.redaction.randomness import (
     JOINTS,
@@ -50,7 +59,7 @@ def mixed(value: bytes) -> bool:
 def random(value: bytes) -> bool:
     """Whether a real value is as varied as random characters of its length are."""
     return len(value) >= 12 and real(value) and (
-        looks_random(value) or (len(value) >= LETTERS and value.isalpha() and is_unspeakable(value))
+        looks_random(value) or (len(value) >= LETTERS and value.isalnum() and is_unspeakable(value))
     )  # fmt: skip
 
 
@@ -85,7 +94,7 @@ def bare_password(value: bytes) -> bool:
     if _CODE.match(value):
         return (
             (looks_random(value) and not is_named(value))
-            or _ends_in_digits(value) or is_unspeakable(value)
+            or _ends_in_digits(value) or any(map(is_unspeakable, value.translate(JOINTS).split()))
             or (len(value) >= 8 and value.isalnum() and sum(48 <= c < 58 for c in value) >= 3
                 and not _ALGORITHM.match(value) and not _is_type(value))
         )  # fmt: skip
@@ -133,7 +142,7 @@ def is_opaque(value: bytes) -> bool:
     return unnamed(value) if len(rest) == len(value) else random(rest)
 
 
-_OPAQUE = re.compile(rb"^[A-Za-z0-9+/=_~%.:|$-]+$")
+_OPAQUE = re.compile(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
 _DATED = re.compile(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
 """The name of something that was made on a day; no key starts so."""
 _ANY_UUID = re.compile(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -186,4 +195,5 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "ssn": ssn,
     "email": email,
     "jwt": jwt,
+    "encoded-key": encoded_key,
 }

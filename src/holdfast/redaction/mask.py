@@ -59,7 +59,8 @@ class Dressing:
         """Return the placeholder as it must stand in place of `data[start:end]`."""
         data = self._data
         if data[start:end].strip(b"0123456789.eE+-"):
-            return mask
+            quote = _OBJECT.match(data, max(0, start - 1), end + 1)
+            return mask if quote is None else quote[1] + mask + quote[1] + b": " + quote[1] * 2
         before = _BEFORE.match(data[max(0, start - 64) : start][::-1])
         after = _AFTER.match(data, end, end + 64)
         if before is None or after is None:
@@ -121,4 +122,6 @@ def _depth(backslashes: int) -> int:
 _BEFORE = re.compile(rb"""\s*(?::\s*(["']\\*)|[\[,]|$)""")
 """What stands before a value in JSON, read backwards."""
 _AFTER = re.compile(rb"\s*(?:[,\]}]|\\n|$)")
+_OBJECT = re.compile(rb"""\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["'])[^{}]*+\}\Z""")
+"""All that stands between two braces, which has a name and a value."""
 _QUOTE = re.compile(rb'\\*"')

@@ -40,8 +40,9 @@ def is_unspeakable(value: bytes) -> bool:
     if len(value) < 8 or not value.isalnum() or _is_identifier(value):
         return False
     lowered = value.lower()
-    if value.isalpha() and len(value) >= 12 and seldom_share(lowered) >= 0.2:
-        return not _is_alphabet(lowered)
+    letters = lowered.translate(None, b"0123456789")
+    if len(letters) >= max(12, len(value) * 0.6) and seldom_share(letters) >= 0.2:
+        return not _is_alphabet(letters)
     if value.islower() or value.isupper():
         return False
     longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
@@ -117,7 +118,7 @@ def _switches(kinds: bytes) -> int:
 def is_numbered_name(value: bytes) -> bool:
     """Whether the pieces between separators are words or numbers: `my-app-2024-v1`."""
     pieces = value.translate(JOINTS).split()
-    if len(pieces) < 2:
+    if len(pieces) < 2 or _ODD.search(value):
         return False
     odd = sum(
         len(p) for p in pieces
@@ -128,4 +129,6 @@ def is_numbered_name(value: bytes) -> bool:
 
 
 JOINTS = bytes.maketrans(b"-_./:+", b"      ")
+_ODD = re.compile(rb"[#!^*&%]")
+"""Signs that names do not have."""
 _VERSION = re.compile(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")

@@ -24,7 +24,8 @@ RULES: tuple[Rule, ...] = (
             ("http -a jane:", "s3cr3tpw27", " example.com"),
         ),
         false=(
-            "curl -u", "curl -u user: https://x", "curl -u $USER:$PASS x",
+            "curl -u", "curl -u user: https://x", "curl -u <user:password> x",
+            "curl -u $USER:$PASS x",
             "curl --user-agent=curl:7.88.1-x x", "curl x | tool -u https://host2.example.com:8443/a1",
             "docker run curl -u 1000:1000 x", "curl -a ftp:s3cr3tpw27",
         ),

@@ -183,9 +183,23 @@ TRUE: tuple[tuple[str, ...], ...] = (
         "AIj0jSsi9I0rIgAAAAtzc2gtZWQyNTUxOQAAACBz\n-----END OPENSSH PRIVATE KEY-----",
         "\n",
     ),
+    # a word of placeholders within a key, strings with a mark, signs in keys, few digits
+    ("Key=", "sk_zx_mykey_2ffbf3e0b6e9aba45ee6ebc57f4590641e1f0378", "\n"),
+    ('password = @"', "m{{h}o)p${e]nob(ody[fi>-_$#one}}", '";'),
+    ('my_password_secure = "', "Reach!task99", '"'),
+    ("{'user': 'root', 'REDIS_AUTH': '", "adm1nP4ss77", "', 'ttl': 30}"),
+    ('zentrixKey := " ', "EPwUIxOIveS463D_2O9LFgkz", ' "'),
+    ('zentrixKey := "', "(QGxPqRyzvt%xEKcV&#ePJGn)k0d9a", '"'),
+    ("Using Key=", "wqh0kjxnsc2vtoaqzntoy1hdjppg54449", "\n"),
+    ("zentrix_apiSecret=", "ndwqvudh1_wdxjwoqdjzjavvdeps", "\n"),
+    ("<secret>", "{box AQAAABAAA XjPSUOhREIN:4HX2#akH}", "</secret>"),
 )
 
 FALSE: tuple[str, ...] = (
+    "db-password: ENC[AES256_GCM,data:O+5l4g==,iv:c/dS4BCBMbnK,tag:xJyhdJ4rn/cB,type:str]",
+    '"DkimTokens": ["EXAMPLEq76owjnks3lnluwg65scbemvw"]',
+    "https://h/a?X-Amz-SignedHeaders=host&X-Amz-Date=20260101",
+    'basic_auth: "required"',
     # ids, names and code that stand where a secret would
     "tenantId=7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",
     "Tenant ID: 7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426",

@@ -87,7 +87,7 @@ RULES: tuple[Rule, ...] = (
             "git@github.com:a/b.git", "a@example.com", "x@2x.png", "user@localhost",
             "49699333+dependabot[bot]@users.noreply.github.com", "alice@foo.com",
             "ssh ubuntu@ec2-3-4.compute.amazonaws.com", "jane@your-domain.co.uk",
-            "boss@company.com",
+            "boss@company.com", "--mail-from src@mailhost.org",
         ),
     ),
 )  # fmt: skip

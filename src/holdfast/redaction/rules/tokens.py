@@ -1,4 +1,4 @@
-"""Tokens that carry their own structure: JSON Web Tokens and encoded objects with secrets."""
+"""Tokens that carry their own structure: JSON Web Tokens, PASETO, encoded keys and objects."""
 
 from __future__ import annotations
 
@@ -40,5 +40,52 @@ RULES: tuple[Rule, ...] = (
             ("cfg: ", "eyJ0b2tlbiI6ImhmX2VNREZhcXdqdmZQZmhJcnBjZ2pPVHdRb1d0TFNBY0hpeG0ifQ==", ""),
         ),
         false=("eyJhIjogMX0=", "eyJmb28iOiAiYmFyIiwgImJheiI6IDF9"),
+    ),
+    Rule(
+        kind="paseto",
+        family="key",
+        anchors=tuple(f"v{n}.{use}." for n in range(1, 5) for use in ("local", "public")),
+        pattern=r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{32,}(?:\.[A-Za-z0-9_-]{4,})?",
+        gate="random",
+        true=(("token ", "v4.local.r68PS4AXe7If_ZgesdkUMvSwscFlAl1pk5HC0e8kApeaqMfGo", " ok"),),
+        false=("v4.local.network", "chart v1.public.release-of-the-year"),
+    ),
+    Rule(
+        kind="paserk",
+        family="key",
+        anchors=tuple(f"k{n}.{use}" for n in range(1, 5) for use in ("local", "secret", "seal.")),
+        pattern=r"k[1-4]\.(?:local|secret|seal|(?:local|secret)-(?:wrap\.pie|pw))\."
+        r"[A-Za-z0-9_-]{32,}",
+        gate="random",
+        true=(("key ", "k4.secret.r68PS4AXe7If_ZgesdkUMvSwscFlAl1pk5HC0e8kApea", " ok"),),
+        false=("k4.public.r68PS4AXe7If_ZgesdkUMvSwscFlAl1pk5HC0e8kApea", "k1.local.zone"),
+    ),
+    Rule(
+        kind="ntlm-response",
+        family="key",
+        anchors=("TlRMTVNTUAAD",),  # the third message, which answers the challenge
+        pattern=r"TlRMTVNTUAAD[A-Za-z0-9+/]{24,}={0,2}",
+        gate="real",
+        true=(("NTLM ", "TlRMTVNTUAADAAAAGAAYAHIAAAAYABgAigAAABQAFABI", "\r\n"),),
+        false=("NTLM TlRMTVNTUAABAAAAB4IIogAAAAAAAAAAAAAAAAAAAAAFASgKAAAADw==",),
+    ),
+    Rule(
+        kind="private-key",
+        family="key",
+        anchors=("LS0tLS1CRUdJTi",),
+        inside_word=True,
+        open_end=True,
+        pattern=r"LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{40,}={0,2}",
+        gate="encoded-key",
+        true=(
+            (
+                "tls.key: ",
+                "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFb3dJQkFBS0NBUUVBN2JxMXpPNHg=",
+                "\n",
+            ),
+        ),
+        false=(
+            "tls.crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM1ekNDQWMrZ0F3SUJBZ0lCQURBTg==",
+        ),
     ),
 )

@@ -6,6 +6,39 @@ from holdfast.redaction.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        kind="url-token",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # a user that calls itself a token or a password, and is more than that word
+        pattern=r"/\\?/(?P<value>[A-Za-z0-9]{0,40}(?:[pP][aA][sS][sS][wW]|[sS][eE][cC][rR][eE][tT]"
+        r"|[tT][oO][kK][eE][nN])[A-Za-z0-9]{4,60})(?::x-oauth-basic|:)?@[A-Za-z0-9]",
+        gate="real",
+        true=(
+            ("git clone https://", "TopSecretWord", "@github.com/a/b.git"),
+            ("ftp://", "ftptoken482913", "@ftp.mailhost.org/a"),
+        ),
+        false=(
+            "https://oauth2accesstoken@gcr.io/a", "https://x-access-token@github.com/a",
+            "https://token@git.mailhost.org/a", "https://password@host/a",
+        ),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # where the user is the number of a key, both are the secret
+        pattern=r"/\\?/(?P<value>[0-9]{12,24}:[A-Za-z0-9_.~%+-]{8,256})@[A-Za-z0-9]",
+        gate="real",
+        true=(("cloudinary://", "715268876851676:" "V-fwwRhcp3VrRPAqaFk", "@demo"),),
+        false=("http://10.0.0.1:8080/a@b", "//123456789012:8080/a@b"),
+    ),
+    Rule(
         kind="url-password",
         family="url",
         anchors=(),

@@ -16,8 +16,9 @@ from holdfast.redaction.rules import (
     vendors_tools,
     vendors_work,
 )
+from holdfast.redaction.rules.vendors_loose import loose
 
-RULES: tuple[Rule, ...] = (
+_EXACT: tuple[Rule, ...] = (
     *vendors_ai.RULES,
     *vendors_apps.RULES,
     *vendors_cloud.RULES,
@@ -28,5 +29,5 @@ RULES: tuple[Rule, ...] = (
     *vendors_payments.RULES,
     *vendors_tools.RULES,
     *vendors_work.RULES,
-    *vendors_named.RULES,
 )
+RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *vendors_named.RULES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.redaction.rules.vendor_form import alnum, hexes, lower, token, url_safe
+from holdfast.redaction.rules.vendor_form import alnum, hexes, lower, shape, token, url_safe
 
 RULES = (
     token(
@@ -131,5 +131,35 @@ RULES = (
         "nsec1" + "vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5",
         false=("nsec1", "nsec1abc"),
         inside=False,
+    ),
+    shape(
+        "akamai-token",
+        "akab-",
+        "akab-[a-z0-9]{16}-[a-z0-9]{16}",
+        "akab-" + lower(16) + "-" + lower(33)[17:],
+        false=("akab-host.luna.akamaiapis.net",),
+        gate="mixed",
+    ),
+    token(
+        "docker-swarm-key",
+        "SWMKEY-1-",
+        "[A-Za-z0-9+/]{43}",
+        "SWMKEY-1-" + alnum(43),
+        false=("SWMKEY-1-" + alnum(12),),
+    ),
+    token(
+        "nylas-key",
+        ("nyk_v0_", "nyk_v1_"),
+        r"[\w-]{40,80}",
+        "nyk_v0_" + alnum(64),
+        false=("nyk_v0_key",),
+        gate="mixed",
+    ),
+    token(
+        "wundergraph-key",
+        "cosmo_",
+        "[0-9a-f]{32}",
+        "cosmo_" + hexes(32),
+        false=("cosmo_" + hexes(8), "cosmo_router_config"),
     ),
 )

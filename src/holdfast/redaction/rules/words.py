@@ -7,7 +7,7 @@ SECRET_WORDS = (
     "credential", "privatekey", "accesskey", "secretkey", "authkey", "signingkey", "encryptionkey",
     "accountkey", "storagekey", "masterkey", "sharedkey", "licensekey", "servicekey", "sessionkey",
     "hmackey", "webhookkey", "clientkey", "appkey", "adminkey", "deploykey", "wpakey",
-    "subscriptionkey", "consumerkey", "requirepass", "masterauth",
+    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete",
 )  # fmt: skip
 """A field whose last word is or ends in one of these holds a secret."""
 
@@ -56,7 +56,7 @@ ID_WORDS = frozenset((
 SUFFIXES = frozenset((
     "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
     "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
-    "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes",
+    "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes", "secure",
 ))  # fmt: skip
 """Last words that say nothing: `password_value`, `token_v2`."""
 
