@@ -1,10 +1,10 @@
 """hermes-agent's trajectory compressor; runs inside the peer's own venv, started by
 `trajectories.py`.
 
-    python bench/peer_hermes_trajectories.py RECORDS.jsonl --counter NAME --target N --rounds N
+    python bench/peer_hermes_trajectories.py RECORDS.jsonl --counter NAME --call HOW --target N
 
-Its tokenizer is replaced by the counter that both sides use, or by the tokenizer file, which it
-calls as it always does; its model by a fixed text. The answer is one line of JSON.
+Its tokenizer is replaced by a counter that both sides use, or by the tokenizer file, which it
+calls as it always does (`own`); its model by a fixed text. The answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trajectories import COUNTERS, SUMMARY, best_of, counter
+from trajectories import CALLS, COUNTERS, SUMMARY, best_of, counter
 
 
 def main() -> int:
@@ -29,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("records", type=Path)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate")
+    parser.add_argument("--call", choices=CALLS, default="plain")
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--target", type=int, default=16_384)
     parser.add_argument("--rounds", type=int, default=2)
@@ -37,14 +39,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HERMES_HOME"] = home
         logging.disable(logging.CRITICAL)
-        compressor = _compressor(_tokenizer(options), options.target)
 
-        def work(line: bytes) -> tuple[bytes, bool]:
-            made, metrics = compressor.process_entry(json.loads(line))
-            return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
+        def begun() -> Callable[[bytes], tuple[bytes, bool]]:
+            compressor = _compressor(_tokenizer(options), options.target)
+
+            def work(line: bytes) -> tuple[bytes, bool]:
+                made, metrics = compressor.process_entry(json.loads(line))
+                return json.dumps(made, ensure_ascii=False).encode(), metrics.was_compressed
+
+            return work
 
         lines = options.records.read_bytes().splitlines()
-        print(json.dumps(best_of(lines, lambda: work, options.rounds)))
+        print(json.dumps(best_of(lines, begun, options.rounds)))
     return 0
 
 
@@ -52,10 +58,10 @@ def _tokenizer(options: argparse.Namespace) -> Any:
     """Return what has the `encode` that the compressor calls: for a file the class of
     transformers that it loads itself.
     """
-    if options.counter == "tokenizers":
+    if options.call == "own":
         transformers: Any = importlib.import_module("transformers")
         return transformers.PreTrainedTokenizerFast(tokenizer_file=str(options.tokenizer))
-    count = counter(options.counter)
+    count = counter(options.counter, options.tokenizer, options.call)
 
     class Tokenizer:
         def encode(self, text: str) -> range:

@@ -4,9 +4,11 @@
     python bench/quality.py --worst 5             with what was lost in the worst sessions
     python bench/quality.py --drift               after 1, 2, 4 and 8 compactions too
     python bench/quality.py --prose               with a stub for a model that names nothing
+    python bench/quality.py --half wider          on sessions that are in neither half
+    python bench/quality.py --cuts 50 70 90       where the tuning half is not cut otherwise
 
 The scores are those of `holdfast lab`; `quality_split.json` holds the halves. The other half is
-published by `bench/lab.py` and is not for tuning.
+published by `bench/lab.py` and is not for tuning; `halves/wider.py` says what the wider set is.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ from halves.parallel import in_parallel
 from halves.prose import EmptyProse
 from halves.sessions import FAMILIES, all_recorded, chosen_sessions, find_data, for_lab
 from halves.split import read_split
-from halves.worst import print_worst
+from halves.wider import wider_sessions
+from halves.worst import print_untrue, print_worst
 from holdfast.cli.show_lab import show_lines
 from holdfast.lab.rows import Row
 from holdfast.lab.scoring.elsewhere import common
+from holdfast.lab.scoring.score import CUTS
+from holdfast.lab.scoring.session import Session
 from holdfast.lab.session_rows import Terms, session_rows
 from holdfast.lab.summary import summarise
 from holdfast.lab.ways.ours import by_holdfast
@@ -42,8 +47,7 @@ def main() -> int:
     if data is None:
         print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
         return 0
-    found = chosen_sessions(data, read_split(), "tuning", options.families, options.limit)
-    sessions = sorted(map(for_lab, found), key=lambda session: -session.tokens)
+    sessions = sorted(_sessions(data, options), key=lambda session: -session.tokens)
     ways = chosen(STRATEGIES, PLAIN)
     if options.prose:
         prose = Way("holdfast+prose", "ours", "with empty prose", by_holdfast(EmptyProse()))
@@ -52,7 +56,8 @@ def main() -> int:
     terms = Terms(
         ways=ways, budgets=budgets, peer_budgets=(), main=budgets[0],
         drifting=frozenset({"holdfast"}) if options.drift else frozenset(),
-        with_missed=bool(options.worst),
+        with_missed=bool(options.worst or options.drift),
+        cuts=tuple(percent / 100 for percent in options.cuts),
     )  # fmt: skip
     elsewhere = common(map(for_lab, all_recorded(data)))
     work = partial(session_rows, elsewhere=elsewhere, terms=terms)
@@ -62,13 +67,24 @@ def main() -> int:
     show_lines(summarise(rows), wide=True)
     if options.worst:
         print_worst(rows, options.worst)
+    if options.drift:
+        print_untrue(rows)
     return 0
+
+
+def _sessions(data: Path, options: argparse.Namespace) -> list[Session]:
+    if options.half == "wider":
+        return list(wider_sessions(data, read_split()))
+    found = chosen_sessions(data, read_split(), "tuning", options.families, options.limit)
+    return list(map(for_lab, found))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What survives a compaction; the tuning half.")
     add = parser.add_argument
     add("--families", nargs="+", choices=[family.name for family in FAMILIES], default=[])
+    add("--half", choices=["tuning", "wider"], default="tuning")
+    add("--cuts", nargs="+", type=float, default=[100 * share for share in CUTS], metavar="PERCENT")
     add("--budgets", nargs="+", type=float, default=[20], metavar="PERCENT")
     add("--limit", type=int, default=0, metavar="N", help="at most N sessions of each family")
     add("--jobs", type=int, default=2, metavar="N", help="processes (2)")

@@ -4,19 +4,23 @@
     python bench/trajectories.py --limit 20          fewer records of each family
     python bench/trajectories.py --counters o200k    with some of the counters
     python bench/trajectories.py --no-peer           without the peer
+    python bench/trajectories.py --same-call         the same call of the counter on both sides too
     python bench/trajectories.py --growth            records of 1, 2, 4 and 8 times the turns
     python bench/trajectories.py --batch 200000      a batch of so many records: memory, workers
+    python bench/trajectories.py --batch 200000 --workers 1    with so many workers
     python bench/trajectories.py --ray 4000          the same batch by processes and by Ray
     python bench/trajectories.py --quality           what survives at a target, beside keep-tail
     python bench/trajectories.py --json FILE         the figures as JSON too
 
 Real sessions ($HOLDFAST_DATA, or ../shared/data) become ShareGPT records. Each side reads a line,
-compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both count
-with the same counter: our estimate, o200k_base by bpe-openai, and a tokenizer.json by tokenizers,
-which is what the peer has in earnest: byte-level BPE with 32,000 entries, trained on every other
-record. The peer's summary is a fixed text in the place of its model's; ours is the ledger's, so
-ours does more; `fixed` is ours with the same fixed text. Ours remembers the counts of texts that
-recur within a round, as in a batch. Aim: 5 times the trajectories a second.
+compresses and writes a line, in a process of its own, CPU time, best of the rounds. Both have the
+same vocabulary: our estimate, o200k_base by bpe-openai, and a tokenizer.json by tokenizers, which
+is what the peer has in earnest: byte-level BPE with 32,000 entries, trained on every other record.
+Both count as they do in earnest: the peer by the class of transformers that it loads itself, ours
+by words that are remembered within a round, as in a batch. With --same-call both also count by the
+plain call of the package, and both by our words; `cross` is ours by words, the peer by the plain
+call. The peer's summary is a fixed text in the place of its model's; ours is the ledger's, so ours
+does more; `fixed` is ours with the same fixed text. Aim: 5 times the trajectories a second.
 """
 
 from __future__ import annotations
@@ -32,17 +36,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+Counted: TypeAlias = Callable[[str], int]
 
 BENCH = Path(__file__).resolve().parent
 SOURCE = BENCH.parent / "src"
 DATA = Path(os.environ.get("HOLDFAST_DATA", BENCH.parent.parent / "shared" / "data"))
 PEER_HOME = BENCH / ".peers" / "hermes-trajectories"
-REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "transformers>=4.50,<5")
+REQUIREMENTS = ("hermes-agent==0.19.0", "bpe-openai>=0.1", "transformers>=4.50,<5", "msgspec>=0.20")
 FAMILIES = ("sharegpt__glaive-en", "tau-bench__gpt-4o-airline", "swe-agent__SWE-agent",
             "claude-code__cli", "codex__git-sync", "opencode__nimbus")  # fmt: skip
 TARGETS = (4_096, 16_384, 32_768)
 COUNTERS = ("estimate", "o200k", "tokenizers")
+CALLS = ("own", "plain", "words")
+"""How a counter is called: by the class of the peer, by the package, by words of ours."""
 SUMMARY = "[CONTEXT SUMMARY]: " + "The agent looked at files and ran commands. " * 40
 """What stands in the place of a model's summary."""
 
@@ -59,7 +67,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if options.batch:
-            found: Any = _batch(folder, options.batch)
+            found: Any = _batch(folder, options.batch, options.workers)
         elif options.ray:
             found = _ray(folder, options.ray)
         elif options.growth:
@@ -78,14 +86,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=40, help="records of each family")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--same-call", action="store_true")
     parser.add_argument("--counters", nargs="+", choices=COUNTERS, help="only these")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--batch", type=int, default=0, metavar="N")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2], metavar="N")
     parser.add_argument("--ray", type=int, default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--counter", choices=COUNTERS, default="estimate", help=argparse.SUPPRESS)
+    parser.add_argument("--call", choices=CALLS, default="words", help=argparse.SUPPRESS)
     parser.add_argument("--tokenizer", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--target", type=int, default=16_384, help=argparse.SUPPRESS)
     parser.add_argument("--fixed", action="store_true", help=argparse.SUPPRESS)
@@ -95,24 +106,25 @@ def _options() -> argparse.Namespace:
 # --- shared with the peer's driver, which runs on another Python ------------------------------
 
 
-def counter(name: str, tokenizer: Path | None = None) -> Callable[[str], int]:
-    """Return the counter that both sides use; the estimate is loaded as a file by itself."""
+def counter(name: str, tokenizer: Path | None = None, call: str = "plain") -> Counted:
+    """Return a counter that either side may use; by words it remembers what it counted."""
+    sys.path.insert(0, str(SOURCE))
+    if name == "estimate":
+        return importlib.import_module("holdfast.tokens.estimate").estimate_text
+    counters: Any = importlib.import_module("holdfast.trajectories.counters")
     if name == "tokenizers":
+        if call == "words":
+            return counters.counter_for(str(tokenizer)).count
         loaded = importlib.import_module("tokenizers").Tokenizer.from_file(str(tokenizer))
         many: Any = loaded.encode_batch_fast
         return lambda text: len(many([text], add_special_tokens=False)[0])
-    if name == "estimate":
-        where = SOURCE / "holdfast" / "tokens" / "estimate.py"
-        spec = importlib.util.spec_from_file_location("estimate", where)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module.estimate_text
     encode: Any = importlib.import_module("bpe_openai").get_encoding("o200k_base").encode_ordinary
-    return lambda text: sum(
-        len(encode(text[at : at + 100_000])) for at in range(0, len(text), 100_000)
-    )
+
+    def count(text: str) -> int:
+        return sum(len(encode(text[at : at + 100_000])) for at in range(0, len(text), 100_000))
+
+    by_words: Any = importlib.import_module("holdfast.trajectories.by_words").ByWords
+    return counters.Remembering(by_words(name, count)).count if call == "words" else count
 
 
 def best_of(
@@ -150,14 +162,17 @@ def _ours(options: argparse.Namespace) -> Any:
     class Counter:
         name = options.counter
         is_estimate = options.counter == "estimate"
-        count = staticmethod(counter(options.counter, options.tokenizer))
+
+        def __init__(self) -> None:
+            self.count = counter(options.counter, options.tokenizer, options.call)
 
     policy = TrajectoryPolicy(target_tokens=options.target)
     fixed = (lambda *_: Written(SUMMARY)) if options.fixed else None
     hide = Redactor(RedactionPolicy(personal=False))
 
     def begun() -> Callable[[bytes], tuple[bytes, bool]]:
-        means = Means(Counter() if Counter.is_estimate else Remembering(Counter()), hide, fixed)
+        plain = options.call == "plain" and not Counter.is_estimate
+        means = Means(Remembering(Counter()) if plain else Counter(), hide, fixed)
 
         def work(line: bytes) -> tuple[bytes, bool]:
             given = load_parsed(parse(line))
@@ -177,24 +192,54 @@ def _speed(folder: Path, options: argparse.Namespace) -> Any:
     print(f"{len(lines)} records, {path.stat().st_size / 1e6:.1f} MB, of {', '.join(FAMILIES)}")
     peer = None if options.no_peer else _peer()
     tokenizer = _trained(lines[::2], folder / "tokenizer.json")
-    print("counter    target compressed   ours/s  fixed/s   peer/s  times  fixed")
+    head = "counter    target   call compressed   ours/s  fixed/s   peer/s  times  fixed"
+    print(head + "  cross" if options.same_call else head)
     rows: list[Any] = []
     for name in options.counters or COUNTERS:
         for target in TARGETS:
             given = ["--counter", name, "--target", str(target), "--rounds", str(options.rounds),
                      "--tokenizer", str(tokenizer)]  # fmt: skip
-            line = [sys.executable, __file__, "--worker", str(path), *given]
-            ours, fixed = _run(line), _run([*line, "--fixed"])
-            theirs = peer and _run([peer, str(BENCH / "peer_hermes_trajectories.py"), str(path),
-                                    *given])  # fmt: skip
-            rows.append({"counter": name, "target": target, "ours": ours, "fixed": fixed,
-                         "peer": theirs})  # fmt: skip
-            rate = ours["records"] / ours["seconds"]
-            plain = fixed["records"] / fixed["seconds"]
-            other = theirs["records"] / theirs["seconds"] if theirs else 0.0
-            said = f"{other:8.0f} {rate / other:6.2f} {plain / other:6.2f}" if theirs else ""
-            print(f"{name:9} {target:7,} {ours['compressed']:10} {rate:8.0f} {plain:8.0f} {said}")
+            rows += _at_target(path, peer, given, _calls(name, same=options.same_call))
     return rows
+
+
+def _calls(name: str, *, same: bool) -> list[tuple[str, str]]:
+    """Return how both sides call a counter, ours first: as they do in earnest, and the same way."""
+    own = "own" if name == "tokenizers" else "plain"
+    if name == "estimate":
+        return [("plain", "plain")]
+    return [("words", own), *([("plain", "plain"), ("words", "words")] if same else [])]
+
+
+def _at_target(path: Path, peer: str | None, given: list[str], calls: list[Any]) -> list[Any]:
+    """Measure both sides at one target, and print a line for each pair of calls."""
+    line = [sys.executable, __file__, "--worker", str(path), *given]
+    other = [peer or "", str(BENCH / "peer_hermes_trajectories.py"), str(path), *given]
+    both = {call: (_rated([*line, "--call", call]), _rated([*line, "--call", call, "--fixed"]))
+            for call in dict.fromkeys(ours for ours, _ in calls)}  # fmt: skip
+    peers = {call: _rated([*other, "--call", call])
+             for call in dict.fromkeys(theirs for _, theirs in calls) if peer}  # fmt: skip
+    rows: list[Any] = []
+    for ours, theirs in calls:
+        found, fixed = both[ours]
+        row = {"counter": given[1], "target": int(given[3]), "calls": [ours, theirs],
+               "compressed": found["compressed"], "ours": found["rate"], "fixed": fixed["rate"],
+               "peer": peers[theirs]["rate"] if peer else None}  # fmt: skip
+        rows.append(row)
+        said = ""
+        if peer:
+            said = (f"{row['peer']:8.0f} {row['ours'] / row['peer']:6.2f} "
+                    f"{row['fixed'] / row['peer']:6.2f}")  # fmt: skip
+            if ours == theirs == "plain" and "words" in both:
+                said += f" {both['words'][0]['rate'] / row['peer']:6.2f}"
+        print(f"{given[1]:9} {row['target']:7,} {theirs:>6} {row['compressed']:10} "
+              f"{row['ours']:8.0f} {row['fixed']:8.0f} {said}", flush=True)  # fmt: skip
+    return rows
+
+
+def _rated(line: list[str]) -> Any:
+    found = _run(line)
+    return {**found, "rate": found["records"] / found["seconds"]}
 
 
 def _trained(lines: list[bytes], path: Path) -> Path:
@@ -265,20 +310,20 @@ def _growth(folder: Path, options: argparse.Namespace) -> Any:
     return rows
 
 
-def _batch(folder: Path, number: int) -> Any:
+def _batch(folder: Path, number: int, several: list[int]) -> Any:
     """Run batches of growing size, and say how much memory the largest process took."""
     lines = [line for line in sharegpt_lines(300) if len(line) < 60_000]
     rows: list[Any] = []
     print(f"{'records':>9} {'workers':>7} {'MB in':>7} {'seconds':>8} {'records/s':>9} "
           f"{'CPU s':>7} {'peak MB, any process':>21}")  # fmt: skip
-    for records, workers in ((number // 10, 1), (number, 1), (number, 2)):
+    for records, workers in ((number // 10, 1), *((number, some) for some in several)):
         path = folder / "in.jsonl.gz"
         size = _write_records(path, lines, records)
         out = folder / f"out-{records}-{workers}"
         seconds, found = _measured(path, out, workers)
         rows.append({"records": records, "workers": workers, "seconds": seconds, **found})
         print(f"{records:9,} {workers:7} {size / 1e6:7.0f} {seconds:8.1f} {records / seconds:9.0f} "
-              f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}")  # fmt: skip
+              f"{found['cpu']:7.1f} {found['peak_mb']:21.0f}", flush=True)  # fmt: skip
     return rows
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from holdfast.engine.oneshot import compress
 from holdfast.report import Report
@@ -39,6 +40,12 @@ def test_the_headline_of_a_compaction_has_the_numbers() -> None:
     assert f"{COMPACTED.tokens_before:,} tokens" in headline
     assert f"{COMPACTED.tokens_after:,} tokens" in headline
     assert f"{COMPACTED.saved:.0%}" in headline
+
+
+def test_no_headline_says_that_everything_was_saved() -> None:
+    """Nearly all is 99 %: something is always left."""
+    most = replace(COMPACTED, tokens_before=1_000_000, tokens_after=1)
+    assert "(−99%)" in most.headline
 
 
 def test_the_headline_of_a_run_that_changed_nothing_says_why() -> None:

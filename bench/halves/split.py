@@ -27,6 +27,7 @@ from halves.sessions import FAMILIES, Recorded, find_data, project_of, read_fami
 SPLIT_FILE = Path(__file__).resolve().parents[1] / "quality_split.json"
 
 DATED = ("claude-code", "codex", "opencode")
+_AIRLINE = ("tau-bench", "tau2")
 _AIRLINE_USER = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 _ID_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7")
@@ -47,13 +48,38 @@ def make_split(sessions: Sequence[Recorded]) -> dict[str, str]:
         if session.family in DATED:
             by_project[project_of(session)].append(session)
         else:
-            family = "airline" if session.family in ("tau-bench", "tau2") else session.family
+            family = "airline" if session.family in _AIRLINE else session.family
             by_task[family].append(session)
     for rows in by_project.values():
         halves |= _by_date(_groups(rows, _coding_links))
     for rows in by_task.values():
         halves |= _by_size(_groups(rows, _task_links))
     return halves
+
+
+def apart_from_test(sessions: Sequence[Recorded], halves: dict[str, str]) -> list[Recorded]:
+    """Return the sessions that nothing ties to one of the test half, shorter ones too.
+
+    Of dated ones those that began before the first test session of their project.
+    """
+    first: dict[str, str] = {}
+    for session in sessions:
+        if session.family in DATED and halves.get(session.id) == "test":
+            project = project_of(session)
+            first[project] = min(first.get(project, "9"), started(session))
+    return [
+        session
+        for group in _groups(sessions, _links)
+        if all(halves.get(member.id) != "test" for member in group)
+        for session in group
+        if _began_before(session, first)
+    ]
+
+
+def _began_before(session: Recorded, first: dict[str, str]) -> bool:
+    """Return whether a session began before the date of its project; those without one did."""
+    known = first.get(project_of(session))
+    return known is None or started(session) < known
 
 
 def started(session: Recorded) -> str:
@@ -67,6 +93,14 @@ def started(session: Recorded) -> str:
     return str(session.meta["created_at"])
 
 
+def _links(session: Recorded) -> Iterable[str]:
+    if session.family in DATED:
+        yield from _coding_links(session)
+    else:
+        kind = "airline" if session.family in _AIRLINE else session.family
+        yield from (f"{kind} {link}" for link in _task_links(session))
+
+
 def _coding_links(session: Recorded) -> Iterable[str]:
     """Yield what ties a coding session to others: its checkpoint, its parent, its own id."""
     yield "checkpoint " + session.source.rpartition("v1:")[2].rsplit("/", 2)[0]
@@ -78,7 +112,7 @@ def _coding_links(session: Recorded) -> Iterable[str]:
 
 def _task_links(session: Recorded) -> Iterable[str]:
     """Yield what ties a session to others: the task and, in the airline, the customer."""
-    if session.family in ("tau-bench", "tau2"):
+    if session.family in _AIRLINE:
         told = json.dumps(session.messages[1:])
         yield f"{session.source} task {session.meta['task_id']}"
         yield from (name for name in _AIRLINE_USER.findall(told) if "_card_" not in name)

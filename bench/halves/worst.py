@@ -40,6 +40,16 @@ def print_worst(rows: Sequence[Row], most: int) -> None:
             _examples(row.missed[kind])
 
 
+def print_untrue(rows: Sequence[Row]) -> None:
+    """Print every invented fact and broken reference after several compactions, of all rows."""
+    drifted = [row for row in rows if row.part == "drift"]
+    bad = [row for row in drifted if row.counts.get("invented") or row.counts.get("bad refs")]
+    print(f"\n=== invented facts or broken references in {len(bad)} of {len(drifted)} drift rows")
+    for row in bad:
+        print(f"\n  {row.strategy}, {row.steps} compactions, {_name(row)}")
+        _examples([*row.missed["invented"], *row.missed["bad refs"]])
+
+
 def _name(row: Row) -> str:
     return f"{row.family} {row.session} cut {row.cut}, {row.budget:.0%}, {row.used:.2f} of it used"
 

@@ -118,6 +118,8 @@ def budget_for(
     200,000 of context give a threshold of 100,000, a tail of 20,000 and a summary of at most
     10,000; a window of 64,000 gets a threshold below it.
     """
+    if output_tokens < 0:
+        raise InvalidSetting("output_tokens", output_tokens, "at least 0")
     if context_length <= output_tokens:
         raise InvalidSetting(
             "context_length", context_length, f"more than the output reservation of {output_tokens}"

@@ -133,9 +133,10 @@ class Report(Struct, frozen=True, kw_only=True):
         """The run in one line, for people."""
         if self.status == "unchanged":
             return f"Nothing changed: {self.reason}. {self.detail}".strip()
+        saved = min(self.saved, 0.99)  # something is left
         return (
             f"{self.messages_before:,} messages, {self.tokens_before:,} tokens → "
-            f"{self.messages_after:,} messages, {self.tokens_after:,} tokens (−{self.saved:.0%})"
+            f"{self.messages_after:,} messages, {self.tokens_after:,} tokens (−{saved:.0%})"
         )
 
     def confirmed_by(self, reported_tokens: int) -> Report:

@@ -274,6 +274,7 @@ BAD_CALLS = {
     ("--keep-last", "0"): "--keep-last",
     ("--keep-last", "1", "--above", "3"): "exclude each other",
     ("--above", "m999"): "no message 'm999'",
+    ("--above", ""): "no message ''",
     ("--above", "msg_x"): "no message 'msg_x'",
     ("--originals", "-"): "--originals must be a file",
     ("--originals", "out.json"): "is named for two things",

@@ -47,6 +47,15 @@ def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path) -> None:
     assert found["settings"] is None
 
 
+def test_doctor_knows_the_engines(holdfast: Any, tmp_path: Path) -> None:
+    """A name that nothing is registered under is said, with those that there are."""
+    config = tmp_path / "engine.toml"
+    config.write_text('[engine]\nname = "nobody"\n')
+    seen = holdfast("doctor", "--config", config)
+    assert seen.code == 1
+    assert "unknown engine 'nobody'; known: compressor" in seen.text
+
+
 def test_doctor_shows_no_password(
     holdfast: Any, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:

@@ -125,7 +125,7 @@ def test_undo_gives_the_file_back(holdfast: Any, source: Path, out: Path) -> Non
     assert not Path(f"{out}.originals.jsonl").exists()
     again = holdfast("undo", out)
     assert again.code == 2
-    assert f"{out}.originals.jsonl: does not exist" in again.err
+    assert "nothing to undo" in again.err
 
 
 def test_undo_goes_back_one_step_at_a_time(holdfast: Any, source: Path, out: Path) -> None:
@@ -176,6 +176,16 @@ def test_undo_into_another_file_leaves_the_output_alone(
     assert not Path(f"{back}.originals.jsonl").exists()
     seen = holdfast("undo", out, "-o", "-")
     assert seen.out == source.read_bytes()
+
+
+def test_what_was_not_compressed_cannot_be_undone_and_is_told_so(
+    holdfast: Any, source: Path
+) -> None:
+    """Not that some file does not exist, which nobody named."""
+    got = holdfast("undo", source)
+    assert got.code == 2
+    assert "nothing to undo" in got.err
+    assert "--originals" in got.err
 
 
 def test_undo_reads_and_writes_gzip(holdfast: Any, source: Path, tmp_path: Path) -> None:

@@ -84,6 +84,25 @@ def test_a_batch_is_compressed_described_sampled_and_verified(
     assert holdfast("trajectories", "sample", runs, "-n", 5).out == drawn.out
 
 
+def test_several_sources_stand_behind_one_against(
+    holdfast: Any, runs: Path, tmp_path: Path
+) -> None:
+    """As they do behind `compress`; each with its own works too, both at once would lose their
+    order and is refused."""
+    out, other = tmp_path / "out", tmp_path / "other.jsonl"
+    other.write_bytes(b"\n".join(runs.read_bytes().splitlines()[:3]))
+    assert holdfast("trajectories", "compress", runs, other, "-o", out, "--target-tokens", 900,
+                    "--workers", 1).code == 0  # fmt: skip
+    for given in (("--against", runs, other), ("--against", runs, "--against", other)):
+        seen = holdfast("trajectories", "verify", out, *given)
+        assert (seen.code, seen.text) == (0, f"{out}: all is well\n")
+    assert holdfast("trajectories", "verify", out, "--against", other, runs).code == 1
+    for given in ((runs,), ("--against", runs, other, "--against", runs)):
+        seen = holdfast("trajectories", "verify", out, *given)
+        assert (seen.code, seen.err.count("\n")) == (2, 1)
+        assert "behind one --against" in seen.err
+
+
 def test_a_mistake_is_one_sentence_and_nothing_is_written(
     holdfast: Any, runs: Path, tmp_path: Path
 ) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from openai.types import CompletionUsage
 
 from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.oneshot import compress
-from holdfast.errors import CannotRepair, InvalidSetting, UnknownReference
+from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownReference
 from holdfast.policy import Policy
 from holdfast.report import Report
 from holdfast.testing.long_lists import Exchange, written
@@ -81,17 +84,24 @@ def test_the_provider_corrects_the_estimate() -> None:
     ({"prompt_tokens": 10}, 10),
     ({"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5}, 115),
     ({"promptTokenCount": 7}, 7),
+    ({"prompt_token_count": 8}, 8),
     ({"input_tokens": 9}, 9),
+    (SimpleNamespace(prompt_tokens=11, completion_tokens=2), 11),
+    (CompletionUsage(prompt_tokens=12, completion_tokens=2, total_tokens=14), 12),
 ])  # fmt: skip
-def test_usage_is_read_in_every_form(usage: dict[str, Any], tokens: int) -> None:
-    """OpenAI, Anthropic (cached tokens counted apart), Gemini, Responses."""
+def test_usage_is_read_in_every_form(usage: object, tokens: int) -> None:
+    """OpenAI, Anthropic (cached tokens counted apart), Gemini, Responses; also as the object that
+    a client gives.
+    """
     made = engine()
     made.update_from_response(usage)
     assert made.last_prompt_tokens == tokens
 
 
-@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}])
-def test_usage_that_says_nothing_changes_nothing(usage: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "usage", [{}, {"prompt_tokens": None}, {"prompt_tokens": -3}, {"x": "y"}, None, "many", 3]
+)
+def test_usage_that_says_nothing_changes_nothing(usage: object) -> None:
     """No zero is taken for a measurement."""
     made = engine()
     before = made.decide()
@@ -122,7 +132,22 @@ def test_ineffective_runs_are_counted_and_then_wait() -> None:
     assert "" not in reasons
     assert reasons[-1] in ("ineffective", "cannot")
     assert made.messages == made.messages
-    assert made.get_status()["reason"] == reasons[-1]
+    status = made.get_status()
+    assert status["reason"] == reasons[-1]
+    assert status["usage"] == status["prompt_tokens"] / 8_000
+
+
+def test_a_dense_session_is_called_dense_however_often_it_is_asked() -> None:
+    """A run that was not begun says nothing about what stays."""
+    made = Compressor(context_length=20_000)
+    made.append({"role": "system", "content": "word " * 15_000})
+    for number in range(10):
+        role = "assistant" if number % 2 else "user"
+        made.append({"role": role, "content": f"m{number} " + "word " * 300})
+    made.compact()
+    made.compact()
+    told = [made.compact().detail for _ in range(3)]
+    assert all("the session is dense" in detail for detail in told)
 
 
 def test_the_state_survives_a_restart() -> None:
@@ -293,6 +318,60 @@ def pending_call(name: str) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
+def calls_and_results(number: int, sizes: Sequence[int], words: str = "") -> list[Any]:
+    """Return one step of an agent: calls, and a result of so many words for each."""
+    ids = [f"c{number}_{at}" for at in range(len(sizes))]
+    calls = [
+        {"id": name, "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+        for name in ids
+    ]
+    step: list[Any] = [{"role": "assistant", "content": words or None, "tool_calls": calls}]
+    for name, size in zip(ids, sizes, strict=True):
+        body = " ".join(f"{name}-{word}" for word in range(size))
+        step.append({"role": "tool", "tool_call_id": name, "content": body})
+    return step
+
+
+def test_a_result_larger_than_the_window_is_cut_before_the_next_request() -> None:
+    """An automatic run does it, and leaves room for the turns to come; the whole comes back."""
+    made = Compressor(context_length=20_000)
+    made.append({"role": "user", "content": "Read the log."})
+    step = calls_and_results(1, [9_000])
+    made.append(*step)
+    assert made.decide().prompt_tokens > 20_000
+    report = made.compact()
+    assert report.status == "compacted"
+    assert made.decide().prompt_tokens < made.threshold_tokens
+    assert [step[1]] in [made.recall(row.ref) for row in report.references]
+
+
+def test_a_session_fits_its_window_however_its_steps_are_cut() -> None:
+    """Also where what was kept between two folds, or was cut before, is most of it: it is folded
+    when it may be, and never comes back whole."""
+    made = Compressor(context_length=12_000)
+    made.append({"role": "system", "content": "word " * 4_000}, {"role": "user", "content": "Go."})
+    for number in range(12):
+        words = f"Step {number}." if number % 4 == 0 else ""
+        for message in calls_and_results(number, [500, 600, 400, 300], words):
+            made.append(message)
+            if made.should_compress():
+                made.compact()
+        assert made.decide().prompt_tokens <= 12_000
+    assert check(made.messages) == []
+
+
+def test_what_cannot_be_helped_is_tried_once_and_then_waits() -> None:
+    """Also beyond the window: a host that asks again and again comes to an end."""
+    made = Compressor(context_length=8_000)
+    made.append({"role": "user", "content": "word " * 9_000})
+    runs = 0
+    while made.should_compress():
+        made.compact()
+        runs += 1
+    assert runs <= 2
+    assert made.decide().reason in ("cannot", "ineffective")
+
+
 def test_an_interrupted_call_does_not_switch_compaction_off() -> None:
     """What the host's list already breaks is not held against the result."""
     made = engine()
@@ -350,6 +429,23 @@ def test_reports_on_messages_that_were_not_seen_yet_do_not_spoil_the_calibration
     made.on_session_reset()
     made.append(*ITEMS)
     assert made.decide().prompt_tokens == pytest.approx(true, rel=0.05)
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", b"{}", b'{"state": 3}', b"\xff\xfe"])
+def test_what_is_no_snapshot_is_refused_and_nothing_changes(data: bytes) -> None:
+    """One sentence and our own error; the session goes on as it was."""
+    made = engine()
+    made.compact(force=True)
+    before = made.snapshot()
+    with pytest.raises(NotReadable, match="snapshot"):
+        made.restore(data)
+    assert made.snapshot() == before
+
+
+def test_a_run_that_would_keep_no_exchange_is_refused() -> None:
+    """As in a single run."""
+    with pytest.raises(InvalidSetting, match="keep_last"):
+        engine().compact(keep_last=0, force=True)
 
 
 def test_a_window_that_cannot_be_is_refused_and_nothing_changes() -> None:

@@ -88,3 +88,33 @@ def test_a_reducer_of_the_host_takes_its_place() -> None:
     engine.append(*talk())
     report = engine.lighten(lambda messages: messages)
     assert (report.status, report.reason) == ("unchanged", "nothing to compact")
+
+
+def test_pictures_go_also_beside_results_that_are_shown_otherwise_since_their_arrival() -> None:
+    """JSON keeps its short form and markers are shown whole; an undo shows all as on arrival."""
+    rows = "[" + ", ".join(f'{{"id": {n}, "price": {n}.10}}' for n in range(1, 40)) + "]"
+    source = {"type": "base64", "media_type": "image/png", "data": PIXELS}
+    image = {"type": "image", "source": source}
+    given: list[Any] = [{"role": "user", "content": "look it up"}]
+    for number in range(3):
+        contents: dict[str, Any] = {"lookup": rows, "browser": [image]}
+        calls: list[Any] = []
+        results: list[Any] = []
+        for name, content in contents.items():
+            call_id = f"{name}{number}"
+            calls.append({"type": "tool_use", "id": call_id, "name": name, "input": {}})
+            results.append({"type": "tool_result", "tool_use_id": call_id, "content": content})
+        given += [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    engine = Compressor(context_length=200_000, provider="anthropic")
+    engine.append(*given)
+    on_arrival = engine.messages
+    report = engine.lighten()
+    after = [json.dumps(message) for message in engine.messages]
+    assert [PIXELS in message for message in after] == [False] * 6 + [True]
+    assert rows.replace(" ", "") in engine.messages[2]["content"][0]["content"]
+    assert "duplicate" not in after[4]
+    assert report.tokens_after == engine.decide().prompt_tokens
+    assert [engine.recall(row.ref) for row in report.references] == [[given[2]], [given[4]]]
+    assert check(engine.messages, provider="anthropic") == []
+    assert engine.undo()
+    assert engine.messages == on_arrival

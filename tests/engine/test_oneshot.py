@@ -337,3 +337,20 @@ def test_a_list_without_a_system_message_still_starts_with_a_user(provider: str)
     made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
     assert made.report.status == "compacted"
     assert made.messages[0]["role"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("wish", "name"),
+    [
+        ({"above": 999}, "above"), ({"above": -1}, "above"),
+        ({"above": 0, "keep_last": 1}, "above"), ({"keep_last": 0}, "keep_last"),
+        ({"pinned": [3, 999]}, "pinned"),
+        ({"pinned": [-1]}, "pinned"), ({"output_tokens": -1}, "output_tokens"),
+        ({"on_failure": "shrug"}, "on_failure"),
+    ],
+)  # fmt: skip
+def test_a_wish_that_cannot_be_granted_is_refused(wish: dict[str, Any], name: str) -> None:
+    """It is named, also where there is nothing to fold: a slip is not taken for another wish."""
+    for items in (written("openai-chat", WORK), [{"role": "user", "content": "hi"}]):
+        with pytest.raises(InvalidSetting, match=name):
+            compress(items, **wish)

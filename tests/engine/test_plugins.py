@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from holdfast import reduce
+from holdfast.cli import run
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.plugins import GROUP, engine_named, reducer_named
+from holdfast.engine.plugins import GROUP, REDUCERS_GROUP, engine_named, reducer_named
 from holdfast.errors import UnknownName
 
 ENGINE = """
@@ -27,6 +29,15 @@ class Quiet(ContextEngine):
     def compress(self, messages, current_tokens=None, focus_topic=None, *, force=False):
         return list(messages)
 """
+
+
+def install(folder: Path, name: str, source: str, entry_points: str) -> None:
+    """Put a package into a folder, as an installer would."""
+    (folder / f"{name}.py").write_text(source)
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
 
 
 def test_our_own_engine_takes_its_settings() -> None:
@@ -47,11 +58,7 @@ def test_an_engine_of_another_package_is_found(
 ) -> None:
     """Registered under the entry-point group, chosen by name, made with the settings; what the
     contract gives for free works."""
-    (tmp_path / "quiet_engine.py").write_text(ENGINE)
-    info = tmp_path / "quiet_engine-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quiet-engine\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{GROUP}]\nquiet = quiet_engine:Quiet\n")
+    install(tmp_path, "quiet_engine", ENGINE, f"[{GROUP}]\nquiet = quiet_engine:Quiet\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     made: Any = engine_named("quiet", colour="red")
     assert made.name == "quiet"
@@ -68,3 +75,27 @@ def test_an_unknown_reducer_is_refused() -> None:
     """No reducer comes with Holdfast under this group."""
     with pytest.raises(UnknownName, match="no-such-reducer"):
         reducer_named("no-such-reducer")
+
+
+def test_a_reducer_of_another_package_stands_in_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python and on the command line; one that breaks a law is passed over."""
+    source = (
+        "def first(text, kind, tokens): return text[:20]\ndef all(text, kind, tokens): return text"
+    )
+    install(
+        tmp_path, "learned_reducer", source,
+        f"[{REDUCERS_GROUP}]\nlearned = learned_reducer:first\nlazy = learned_reducer:all\n",
+    )  # fmt: skip
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = "a line of some words\n" * 500
+    assert reduce(text, budget_tokens=50, reducer="learned").text == text[:20]
+    assert reduce(text, budget_tokens=50, reducer="lazy").tokens_after <= 50
+    (tmp_path / "long.log").write_text(text)
+    out = tmp_path / "short.log"
+    asked = [str(tmp_path / "long.log"), "-o", str(out), "--tokens", "50"]
+    assert run(["reduce", *asked, "--reducer", "learned"]) == 0
+    assert out.read_text() == text[:20]
+    assert run(["reduce", *asked, "--reducer", "nobody"]) == 2
+    sys.modules.pop("learned_reducer", None)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import load
+from holdfast import Compressor, load
+from holdfast.engine.inspection import shares_of
 from holdfast.engine.oneshot import compress
 from holdfast.pipeline.breakdown import fixed_categories
 from holdfast.pipeline.measure import Estimator
@@ -47,6 +48,36 @@ def test_what_stands_outside_the_messages_is_told_apart() -> None:
     }  # fmt: skip
     found = {one.name for one in fixed_categories(load(body), Estimator())}
     assert found == {"system prompt", "tools", "MCP tools", "subagents", "skills"}
+
+
+SYSTEM = "You are exact. " * 20 + "\n# CLAUDE.md\nUse tabs.\n## Skills\n- pdf\n<memory>\nlikes tea"
+
+
+def test_a_system_prompt_in_the_list_is_told_by_its_sections_too() -> None:
+    """Rules files, skills and memory stand apart, wherever the dialect has its system prompt."""
+    items = [
+        {"role": "system", "content": SYSTEM},
+        *written("openai-chat", [Exchange(2, 1, 900)] * 5),
+    ]
+    report = compress(items, target_tokens=1_500).report
+    found = {one.name: one for one in report.categories}
+    assert {"system prompt", "rules files", "skills", "memory"} <= set(found)
+    assert found["rules files"].tokens_before == found["rules files"].tokens_after > 0
+    assert sum(one.tokens_after for one in report.categories) == report.tokens_after
+    assert sum(one.tokens_before for one in report.categories) == report.tokens_before
+    shares = {share.name: share.tokens for share in shares_of(load(items), Estimator())}
+    assert shares["skills"] == found["skills"].tokens_before
+
+
+def test_the_tools_of_a_long_lived_session_are_a_category() -> None:
+    """The parts are the whole there too."""
+    tools = [{"type": "function", "function": {"name": "look", "description": "word " * 50}}]
+    engine = Compressor(context_length=8_000, tools=tools)
+    engine.append(*written("openai-chat", [Exchange(2, 1, 900)] * 20))
+    report = engine.compact(force=True)
+    assert report.status == "compacted"
+    assert "tools" in {one.name for one in report.categories}
+    assert sum(one.tokens_after for one in report.categories) == report.tokens_after
 
 
 def test_a_report_holds_no_content() -> None:

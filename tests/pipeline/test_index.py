@@ -82,6 +82,21 @@ def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
     assert len(log) == 41
 
 
+def test_of_many_messages_of_a_tail_only_the_newest_lines_are_read() -> None:
+    """What the others did and what went wrong is told; a single long one is read."""
+    log = long_log()
+    found = index_of(log).facts_at(range(len(log)))
+    lines = {fact.text for fact in found if fact.kind == "line"}
+    assert "line_19 = 1900" in lines
+    assert "line_0 = 000" not in lines
+    assert [fact.text for fact in found if fact.kind == "command"] == [
+        f"`run_{n}` -> exit 1" for n in range(20)
+    ]
+    assert "constraint" in {fact.kind for fact in found}
+    one = talk(user("Go."), assistant(call("bash", command="x")), result("value_1 = 2\n" * 14_000))
+    assert "line" in {fact.kind for fact in index_of(one.messages).facts_at((2,))}
+
+
 def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
     """What is asked for may have room for more than the newest part tells."""
     log = long_log()

@@ -26,6 +26,8 @@ def moment(tokens: int, **facts: Any) -> Moment:
     (120_000, {"floor_tokens": 110_000}, Policy(), "soft", "cannot", False),
     (180_000, {"floor_tokens": 170_000}, Policy(), "hard", "cannot", False),
     (180_000, {"floor_tokens": 110_000}, Policy(), "hard", "", True),
+    (210_000, {"floor_tokens": 205_000}, Policy(), "hard", "", True),
+    (210_000, {"floor_tokens": 205_000, "ineffective": 1}, Policy(), "hard", "cannot", False),
     (120_000, {"unconfirmed": True}, Policy(), "soft", "deferred", False),
     (120_000, {"unconfirmed": True, "source": "measured"}, Policy(), "soft", "", True),
     (180_000, {"unconfirmed": True}, Policy(), "hard", "", True),

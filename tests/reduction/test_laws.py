@@ -154,6 +154,30 @@ def test_every_reducer_uses_its_budget(kind: Kind) -> None:
     assert reduce(SAMPLES[kind], kind, 150).tokens_after > 75
 
 
+LONG_LINES = {
+    "words": "words of a text and no full stop " * 400,
+    "an error": "ERROR the disk is full " + "y " * 4_000,
+    "a word": "x" * 9_000,
+    "base64": "QUJD" * 3_000,
+    "minified": "function a(b){return b+1};" * 900,
+    "emoji": "🎉🔥" * 3_000,
+    "wide": "这是一个很长的句子没有标点" * 500,
+}
+
+
+@pytest.mark.parametrize("kind", [None, *(kind for kind in KINDS if kind not in ("json", "jsonl"))])
+@pytest.mark.parametrize("name", LONG_LINES)
+def test_something_is_left_of_a_line_that_is_longer_than_the_budget(
+    name: str, kind: Kind | None
+) -> None:
+    """Its start or its end, beside what was left out; never our own words alone."""
+    text = LONG_LINES[name]
+    for budget in (30, 60, 100):
+        done = reduce(text, kind, budget)
+        assert text[:3] in done.text or text[-3:] in done.text
+        assert budget < 60 or "[left out: " in done.text
+
+
 HOSTILE = {
     "one word": "a" * 1_000_000,
     "blanks": " " * 1_000_000,

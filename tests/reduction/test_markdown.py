@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -106,6 +107,19 @@ def test_nested_values_are_bounded_bullets() -> None:
     assert lines[1] == "- status: `ok`"
     assert "    - b: 1 field" in lines
     assert "  - [… 42 items]" in lines
+
+
+def test_a_long_value_shows_its_own_end_and_how_much_is_missing() -> None:
+    """The count is of the whole value, however long it is."""
+    value = "start" + "x" * 9_000 + "the end"
+    rendered = [
+        render_result("mcp__a__b", {}, json.dumps({"note": value})),
+        render_result("Bash", {"command": value}, ""),
+    ]
+    for text in rendered:
+        shown, missing = re.findall(r"`(start.*?)\[… ([\d,]+) characters …\]x*the end`", text)[0]
+        assert len(value) > int(missing.replace(",", "")) > len(value) - 160
+        assert shown
 
 
 def test_secrets_under_known_names_are_not_shown() -> None:

@@ -10,6 +10,8 @@ from holdfast.tokens.exact import exact_counter
 
 
 class WordEncoding:
+    name = "words"
+
     def encode_ordinary(self, text: str) -> list[int]:
         return [len(word) for word in text.split()]
 
@@ -35,7 +37,12 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("model", "remedy"), [("offline", "TIKTOKEN_CACHE_DIR"), ("claude", "estimate_text")]
+    ("model", "remedy"),
+    [
+        ("offline", "TIKTOKEN_CACHE_DIR"),
+        ("claude", "leave exact counting off"),
+        ("", "no model is named"),
+    ],
 )
 def test_without_a_vocabulary_the_error_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, model: str, remedy: str

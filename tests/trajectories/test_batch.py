@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, NotWritable
+from holdfast.errors import HoldfastError, MissingExtra, NotWritable
 from holdfast.testing.deadly import MARK, deadly_shard
 from holdfast.trajectories.batch import Outcome, compress_batch, read_report
 from holdfast.trajectories.claim import claimed
@@ -191,6 +192,22 @@ def test_stripped_records_hold_no_generated_text(source: Path, tmp_path: Path):
         path.read_bytes() for path in (tmp_path / "out").glob("part-*")
     )
     assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
+
+
+def test_without_the_package_for_parquet_an_earlier_run_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What is missing is said before anything is removed, for what is read and what is written."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    source, table, out = tmp_path / "in.jsonl", tmp_path / "in.parquet", tmp_path / "out"
+    source.write_bytes(_lines([_record(1)]))
+    table.write_bytes(b"PAR1")
+    _run(source, out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for given, form in ((source, "parquet"), (table, "jsonl")):
+        with pytest.raises(MissingExtra, match="Parquet"):
+            _run(given, out, _job(format=form), resume=False)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path):

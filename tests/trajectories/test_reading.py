@@ -86,6 +86,20 @@ def test_a_folder_gives_its_files_in_order_and_by_their_path(tmp_path: Path):
     ]  # fmt: skip
 
 
+def test_of_the_folder_of_a_batch_only_the_records_are_read(tmp_path: Path):
+    """Its metrics, report and quarantine are JSON too; other files of these names are records."""
+    for name in ("x/manifest.json", "x/part-00000.jsonl", "x/metrics/part-00000.jsonl",
+                 "x/report.json", "x/quarantine.jsonl", "x/.holdfast/part-00000.json",
+                 "y/manifest.json", "y/metrics/a.jsonl"):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(RECORD)
+    assert [one.name for one in find_sources([str(tmp_path)])] == [
+        "x/part-00000.jsonl", "y/manifest.json", "y/metrics/a.jsonl",
+    ]  # fmt: skip
+    assert [one.name for one in find_sources([str(tmp_path / "x")])] == ["part-00000.jsonl"]
+
+
 def test_what_is_not_there_or_says_no_format_is_refused(tmp_path: Path):
     """One sentence with the place and the remedy."""
     (tmp_path / "a.csv").write_text("x")

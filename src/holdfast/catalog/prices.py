@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.minimum_sizes import minimum_for
 from holdfast.caching.prices import Prices, prices_from
-from holdfast.errors import MissingExtra
+from holdfast.catalog.models import models_called
 
 _FIELDS = {
     "input": "input_mtok",
@@ -24,29 +24,11 @@ _FIELDS = {
 def prices_of(model: str) -> Prices | None:
     """Return the prices of `model` today, None where they are not known.
 
-    A name may carry its provider, as in `anthropic/claude-sonnet-4-5`. Nothing is fetched: the
-    data is the one that the package ships. Raises `MissingExtra` where it is not installed; it
-    is imported only here, because it brings a validation library and an HTTP client.
+    Names and `MissingExtra` are as `models_called` has them.
     """
-    if not model:
-        return None
-    try:
-        from genai_prices.data_snapshot import get_snapshot
-    except ImportError:
-        raise MissingExtra("prices", "the price of a model") from None
-    first, _, rest = model.partition("/")
     name = model.rpartition("/")[2]
-    snapshot = get_snapshot()
-    for reference, provider_id in (
-        (rest or model, first if rest else None),
-        (model, None),
-        (name, None),
-    ):
-        try:
-            seller, found = snapshot.find_provider_model(reference, None, provider_id, None)
-        except LookupError:
-            continue
-        made = _prices(found.get_prices(datetime.now(tz=UTC)), name, f"genai-prices: {seller.id}")
+    for seller, found in models_called(model, "the price of a model"):
+        made = _prices(found.get_prices(datetime.now(tz=UTC)), name, f"genai-prices: {seller}")
         if made is not None:
             return made
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from holdfast.catalog.models import models_called
 from holdfast.errors import MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH
 
@@ -22,23 +23,7 @@ def window_of(model: str, given: int | None) -> tuple[int, Literal["given", "mod
 def context_window(model: str) -> int | None:
     """Return the context length of `model` in tokens, None where it is not known.
 
-    A name may carry its provider, as in `anthropic/claude-sonnet-4-5`. Nothing is fetched: the
-    data is the one that the package ships. Raises `MissingExtra` where it is not installed; it
-    is imported only here, because it brings a validation library and an HTTP client.
+    Names and `MissingExtra` are as `models_called` has them.
     """
-    if not model:
-        return None
-    try:
-        from genai_prices.data_snapshot import get_snapshot
-    except ImportError:
-        raise MissingExtra("prices", "the context length of a model") from None
-    provider, _, name = model.rpartition("/")
-    snapshot = get_snapshot()
-    for reference, provider_id in ((name, provider or None), (model, None), (name, None)):
-        try:
-            _, found = snapshot.find_provider_model(reference, None, provider_id, None)
-        except LookupError:
-            continue
-        if found.context_window:
-            return found.context_window
-    return None
+    found = models_called(model, "the context length of a model")
+    return next((one.context_window for _, one in found if one.context_window), None)

@@ -276,7 +276,7 @@ def _said(asked: _Asked, window: Window) -> Iterator[str]:
 
 def _position(above: str, transcript: Transcript, given: Input, number: int) -> int:
     """Return where a message stands in the list as it is compressed, that is after its repair."""
-    at = next((m.position for m in transcript.messages if m.id == above), -1)
+    at = next((m.position for m in transcript.messages if above and m.id == above), -1)
     digits = above.removeprefix("m")
     if at < 0 and digits.isdecimal() and int(digits) < len(transcript.messages):
         at = int(digits)

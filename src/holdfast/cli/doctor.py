@@ -17,7 +17,8 @@ from holdfast.cli.settings import settings_from, window_of
 from holdfast.cli.store import is_missing, place_of, store_options
 from holdfast.config import Settings, agent_places, external_memory, home_folder, open_store
 from holdfast.dialects.jsontext import dump
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.engine.plugins import engine_names
+from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.stores.values import Health
 
@@ -113,6 +114,10 @@ def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
         known = window_of(settings, settings.model)
         note = known.note if settings.model else ""
         window = Window(known.model, known.tokens, known.source, note)
+        if settings.engine not in engine_names():
+            problems.append(
+                f"[engine] name: {UnknownName('engine', settings.engine, engine_names())}"
+            )
         store = _store(options, settings, problems, hints, deep=deep)
         memory = _memory(options, settings, problems)
     return Diagnosis(

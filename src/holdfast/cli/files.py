@@ -9,6 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
+from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 
 STANDARD = "-"
@@ -107,21 +108,7 @@ def _replace(target: Path, data: bytes, *, private: bool) -> None:
         new.unlink(missing_ok=True)
         raise
     if private:
-        _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk, where the system lets a folder be opened."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        sync_folder(target.parent)
 
 
 def remove(name: str) -> None:

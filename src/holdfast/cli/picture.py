@@ -73,8 +73,9 @@ def headline(reports: Sequence[Report], to: str) -> str:
 
 
 def saving(before: int, after: int) -> str:
-    """Return the change of a size in per cent, with its sign."""
+    """Return the change of a size in per cent, with its sign; all of it only where none is left."""
     change = round(100 * (after / before - 1)) if before else 0
+    change = max(change, -99) if after else change
     return f"{'−' if change < 0 else '+' if change else ''}{abs(change)} %"
 
 

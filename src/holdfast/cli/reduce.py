@@ -27,9 +27,14 @@ DEFAULT_TOKENS = 2_000
     "--tokens", type=click.IntRange(min=1), default=DEFAULT_TOKENS, show_default=True, metavar="N",
     help="How many tokens the result may have.",
 )  # fmt: skip
+@click.option(
+    "--reducer", metavar="NAME", help="A reducer that another package registers; it goes first."
+)
 @output_option
 @json_option
-def reduce(file: str, kind: str | None, tokens: int, output: str, as_json: bool) -> int:
+def reduce(
+    file: str, kind: str | None, tokens: int, reducer: str | None, output: str, as_json: bool
+) -> int:
     """Make one text smaller by what it is.
 
     FILE is any text, such as the output of a tool, - being standard input, gzip too. Errors,
@@ -45,8 +50,9 @@ def reduce(file: str, kind: str | None, tokens: int, output: str, as_json: bool)
     data = _unpacked(file)
     text = data.decode("utf-8", "surrogateescape")
     done = reduce_text(
-        text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file
-    )
+        text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
+        reducer=reducer,
+    )  # fmt: skip
     write_bytes(output, packed(output, done.text.encode("utf-8", "surrogateescape")))
     _tell(file, output, done, as_json=as_json)
     return 0

@@ -47,6 +47,9 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
         now = read_document(read_bytes(out)).source
     except NotReadable as error:
         return say(f"{label(out)}: {error}")
+    if originals is None and not os.path.exists(held):
+        return say(f"{label(out)}: there is nothing to undo; no {label(held)} is beside it, name "
+                   f"its originals with --originals")  # fmt: skip
     try:
         undone = undo_newest(load_originals(held), now)
     except CannotUndo as error:

@@ -17,12 +17,11 @@ from holdfast.engine.conversation import (
     Conversation,
     Settings,
     Step,
-    first_int,
-    prompt_tokens_of,
 )
 from holdfast.engine.lighten import lighten
 from holdfast.engine.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
+from holdfast.engine.usage import answer_tokens_of, figures_of, prompt_tokens_of
 from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
 from holdfast.engine.writing import window_note
 from holdfast.pipeline.arrival import Arriving
@@ -297,17 +296,18 @@ class Compressor(ContextEngine):
 
     # The contract of engines
 
-    def update_from_response(self, usage: Mapping[str, Any]) -> None:
-        """Take the provider's count: it corrects the estimates from now on."""
-        prompt = prompt_tokens_of(usage)
+    def update_from_response(self, usage: object) -> None:
+        """Take the provider's count, a mapping or the object of its client: it corrects the
+        estimates from now on.
+        """
+        figures = figures_of(usage)
+        prompt = prompt_tokens_of(figures)
         if prompt <= 0:
             return
         self._here.report_usage(prompt)
         self._author.used()
         self.last_prompt_tokens = prompt
-        self.last_completion_tokens = first_int(
-            usage, "completion_tokens", "output_tokens", "candidatesTokenCount"
-        )
+        self.last_completion_tokens = answer_tokens_of(figures)
         self.last_total_tokens = prompt + self.last_completion_tokens
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
@@ -401,6 +401,7 @@ class Compressor(ContextEngine):
             **super().get_status(),
             "prompt_tokens": decision.prompt_tokens,
             "prompt_tokens_source": decision.source,
+            "usage": decision.prompt_tokens / self.context_length,
             "pressure": decision.pressure,
             "urgency": decision.urgency,
             "reason": decision.reason,

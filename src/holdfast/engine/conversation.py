@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +17,7 @@ from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.live_log import LiveLog, Standing
 from holdfast.engine.recall import look_for, recall
 from holdfast.engine.reporting import report_of
-from holdfast.errors import UnknownReference
+from holdfast.errors import NotReadable, UnknownReference
 from holdfast.pipeline.arrival import Arriving, arriving_by
 from holdfast.pipeline.compact import Outcome, Unchanged
 from holdfast.pipeline.index import Readings
@@ -30,7 +30,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report
 from holdfast.tokens.calibrate import Calibration
-from holdfast.transcript import Message, Payload, Rewritten, Transcript, View, render
+from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
 
 _MILLION = 1_000_000
 _CARRIED_CHARS = 40_000.0
@@ -114,6 +114,7 @@ class Conversation:
         """What the model should see now, in the dialect that was given."""
         self.last: Report | None = None
         self._undone: list[tuple[Standing, CompactionState]] = []
+        self._tried: Report | None = None
         self._tried_at = 0
 
     def reset(self) -> None:
@@ -222,7 +223,7 @@ class Conversation:
         settings = self.settings
         tokens, source = self.prompt_tokens(prompt_tokens)
         moment = Moment(
-            prompt_tokens=tokens, source=source, ineffective=self._strikes(),
+            prompt_tokens=tokens, source=source, ineffective=self._strikes(tokens),
             floor_tokens=self._floor(),
             is_dense=self._is_dense(), unconfirmed=self._is_unconfirmed(),
         )  # fmt: skip
@@ -271,18 +272,18 @@ class Conversation:
         added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
         self._show(seen, state, done.tokens_after + added)
         self._undone.append(before)
-        self._tried_at = self.estimate()
+        self._tried, self._tried_at = report, self.estimate()
 
     def _with_arrivals(self, state: CompactionState) -> CompactionState:
         """Return the state with the references that were given out since."""
         new = self.log.arrivals.references(state.references)
         return replace(state, references=(*state.references, *new)) if new else state
 
-    def was_in_vain(self, *, counts: bool) -> None:
+    def was_in_vain(self, report: Report, *, counts: bool) -> None:
         """Note a compaction that changed nothing; `counts` where it was due and could have."""
         if counts:
             self.state = replace(self.state, ineffective=self.state.ineffective + 1)
-        self._tried_at = self.estimate()
+        self._tried, self._tried_at = report, self.estimate()
 
     def reported(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
         """Return the report of a run, and keep it as the last one."""
@@ -292,8 +293,9 @@ class Conversation:
     def report_on(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
         """Return the report of a run."""
         budget = self.settings.budget
+        frame = Frame(body={"tools": list(self.settings.tools)})
         return replace(
-            report_of(work, done, Transcript(self.log.dialect, ())),
+            report_of(work, done, Transcript(self.log.dialect, (), frame)),
             context_length=budget.context_length,
             effective_window=budget.effective_window,
             threshold_tokens=budget.threshold_tokens,
@@ -374,7 +376,7 @@ class Conversation:
         Nothing is lost on the way: every reference resolves, and what the model sees is the same
         bytes. Messages that came after the view was made stand after it.
         """
-        found = msgspec.json.decode(snapshot, type=Snapshot) if snapshot else None
+        found = _unpacked(snapshot) if snapshot else None
         state = CompactionState() if found is None else found.state
         name = self.settings.dialect or load(list(messages)).dialect
         self.arriving = arriving or arriving_by(self.settings.policy)
@@ -391,8 +393,9 @@ class Conversation:
         """Take a snapshot; the transcript itself is appended by the host.
 
         The log begins anew then, so what the ledger knows is carried over as a summary of its own.
+        Raises `NotReadable` for what is no snapshot, and changes nothing.
         """
-        found = msgspec.json.decode(data, type=Snapshot)
+        found = _unpacked(data)
         state = found.state
         carried = state.carried
         if not state.ledger.is_empty:
@@ -438,10 +441,13 @@ class Conversation:
         log, least = self._log, self.settings.policy.min_tail
         return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
 
-    def _strikes(self) -> int:
-        """Return how often compaction was in vain; new material is a reason to try again."""
-        grown = self.estimate() - self._tried_at
-        return self.state.ineffective if grown < self.settings.budget.tail_tokens else 0
+    def _strikes(self, prompt_tokens: int) -> int:
+        """Return how often compaction was in vain; new material is a reason to try again, and any
+        is where the prompt does not fit the window.
+        """
+        budget, grown = self.settings.budget, self.estimate() - self._tried_at
+        enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
+        return self.state.ineffective if grown < enough else 0
 
     def _is_unconfirmed(self) -> bool:
         """Return whether only our own estimate says what the last compaction left."""
@@ -449,7 +455,7 @@ class Conversation:
         return not self._usage.confirmed and grown < 0.1 * self.settings.budget.threshold_tokens
 
     def _is_dense(self) -> bool:
-        report = self.last
+        report = self._tried  # the last one may be of a run that was not begun
         if report is None or not report.tokens_before:
             return False
         return report.floor_tokens + report.summary_tokens > 0.7 * report.tokens_before
@@ -461,20 +467,9 @@ def _told_dialect(messages: Sequence[Any]) -> str | None:
     return found.name if found.likeness(messages, {}) > 1 else None
 
 
-def prompt_tokens_of(usage: Mapping[str, Any]) -> int:
-    """Return the whole prompt of a usage report: Anthropic counts cached tokens apart."""
-    if first_int(usage, "prompt_tokens"):
-        return first_int(usage, "prompt_tokens")
-    cached = first_int(usage, "cache_read_input_tokens") + first_int(
-        usage, "cache_creation_input_tokens"
-    )
-    return first_int(usage, "input_tokens", "promptTokenCount") + cached
-
-
-def first_int(usage: Mapping[str, Any], *names: str) -> int:
-    """Return the first of these figures that is there and above zero, 0 where none is."""
-    for name in names:
-        found = usage.get(name)
-        if isinstance(found, int) and not isinstance(found, bool) and found > 0:
-            return found
-    return 0
+def _unpacked(data: bytes) -> Snapshot:
+    try:
+        return msgspec.json.decode(data, type=Snapshot)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        remedy = "give the bytes that snapshot() returned"
+        raise NotReadable(f"is no snapshot ({error})", remedy=remedy) from None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from holdfast.pipeline.breakdown import by_category, fixed_categories
+from holdfast.pipeline.breakdown import by_category, compared, fixed_categories, with_sections
 from holdfast.pipeline.frame import recognise
 from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.prune import answered_calls
@@ -107,10 +107,11 @@ def _shares(
     transcript: Transcript, log: Sequence[Message], tokens: Sequence[int], counter: TokenCounter
 ) -> tuple[Share, ...]:
     costs = Costs(log, counter, tokens)
-    found = by_category(whole(len(log)), log, costs, {}, counter)
-    for one in fixed_categories(transcript, counter):
-        found[one.name] = found.get(one.name, 0) + one.tokens_before
-    return tuple(Share(name, found[name]) for name in sorted(found, key=lambda n: -found[n]))
+    shown = by_category(whole(len(log)), log, costs, {}, counter)
+    fixed = fixed_categories(transcript, counter)
+    found = with_sections((*fixed, *compared(shown, shown)), log, counter)
+    shares = [Share(one.name, one.tokens_before) for one in found]
+    return tuple(sorted(shares, key=lambda share: -share.tokens))
 
 
 def _longest(

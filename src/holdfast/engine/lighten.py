@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from holdfast.engine.conversation import Conversation
+from holdfast.engine.live_log import LiveLog
 from holdfast.pipeline.breakdown import category, compared
 from holdfast.pipeline.compact import Outcome, Unchanged
+from holdfast.pipeline.frame import carried_summary
 from holdfast.pipeline.measure import message_tokens
 from holdfast.pipeline.prune import strip_thinking
 from holdfast.pipeline.references import reference_of
@@ -21,15 +23,17 @@ from holdfast.transcript import Message, render, rewrite
 def lighten(here: Conversation, reducer: MediaReducer) -> Report:
     """Show what the reducer makes of what the model sees, as a step that an undo takes back.
 
-    Only messages of the log are taken from it, and each keeps its reference. Nothing changes
-    where nothing becomes lighter, or where a rule of the provider would break.
+    Only messages that no step has changed are taken from it, and each keeps its reference. Nothing
+    changes where nothing becomes lighter, or where a rule of the provider would break.
     """
     log, work, decision = here.log, here.work(Wish()), here.decide()
     shown = log.render()
+    bases = [_base(log, message) for message in shown]
+    seen = [was if base is None else base for was, base in zip(shown, bases, strict=True)]
     lighter = {
         was.position: now
-        for was, now in zip(shown, reducer(shown), strict=True)
-        if now is not was and was.position >= 0 and log.messages[was.position] is was
+        for was, base, now in zip(seen, bases, reducer(seen), strict=True)
+        if now is not was and base is not None
     }
     if lighter and work.rules.strips_thinking:
         lighter.update(_unbound(log.messages, shown, lighter))
@@ -39,6 +43,21 @@ def lighten(here: Conversation, reducer: MediaReducer) -> Report:
         here.adopt(done, report)
     here.last = report
     return report
+
+
+def _base(log: LiveLog, message: Message) -> Message | None:
+    """Return what a message may become lighter from; None where a step wrote it.
+
+    A result that is shown otherwise since its arrival counts without its marker: nothing would set
+    that anew where the copy above it goes.
+    """
+    at = message.position
+    if at >= 0 and log.messages[at] is message:
+        return message
+    if message.origin != "arrival" or carried_summary(message) is not None:
+        return None
+    form = log.arrived(at)
+    return log.messages[at] if form is None else replace(form.message, origin="real")
 
 
 def _unbound(
@@ -75,9 +94,11 @@ def _lightened(
         return Unchanged("cannot", f"it would break {broken[0].rule!r}", before)
     shown = log.shown()
     after = dict(shown)
-    for at, message in lighter.items():
-        name = category(log.messages[at])
-        after[name] = after[name] - log.tokens[at] + message_tokens(message, work.counter)
+    for was in log.render():
+        if was.position in lighter:
+            now = lighter[was.position]
+            saved = message_tokens(was, work.counter) - message_tokens(now, work.counter)
+            after[category(was)] -= saved
     tokens_after = before - sum(shown.values()) + sum(after.values())
     if tokens_after >= before:
         return Unchanged("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)

@@ -91,14 +91,17 @@ def compress(
     prose, checked against the log; `on_failure` says what follows where it cannot. `native` is the
     leave to have the provider of the conversation compact it first.
     """
-    if keep_last is not None and keep_last < 1:
-        raise InvalidSetting("keep_last", keep_last, "at least 1")
+    writers = writers_of(
+        summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
+    )
     given = load(messages, dialect=dialect_for(provider, dialect))
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(given, profile.without("call-pending"))
     window, source = window_of(model, context_length)
     settings = policy or Policy()
     log = _log(transcript.messages)
+    pins = frozenset(pinned)
+    _check_places(above, pins, len(log))
     view = _view(transcript.messages, log)
     counts = counter or Estimator()
     hide = redact or Redactor(RedactionPolicy(personal=False))
@@ -118,7 +121,7 @@ def compress(
         outside_tokens=_outside(transcript, counts),
         wish=Wish(
             keep_last=keep_last, above=above, focus=focus, references=references,
-            pinned=frozenset(pinned),
+            pinned=pins,
         ),
     )  # fmt: skip
     todo = plan(work)
@@ -126,9 +129,6 @@ def compress(
     if isinstance(todo, Unchanged):
         done = todo
     else:
-        writers = writers_of(
-            summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
-        )
         broker = Broker(native=_leave(native, given), writers=writers)
         prefix = _prefix(given) if writers is not None and writers.rides_prefix else None
         written = write_through(todo, broker, _moment(todo, force, prefix))
@@ -139,6 +139,14 @@ def compress(
         repaired=tuple(action.what for action in actions),
     )
     return _compressed(messages, given, transcript, done, report)
+
+
+def _check_places(above: int | None, pinned: frozenset[int], length: int) -> None:
+    if above is not None and not 0 <= above <= length:
+        raise InvalidSetting("above", above, f"a position from 0 to {length}")
+    beyond = [at for at in sorted(pinned) if not 0 <= at < length]
+    if beyond:
+        raise InvalidSetting("pinned", beyond, f"positions from 0 to {length - 1}")
 
 
 def _prefix(given: Transcript) -> CachedPrefix:

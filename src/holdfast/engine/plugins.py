@@ -20,8 +20,13 @@ def engine_named(name: str, **settings: Any) -> ContextEngine:
         return Compressor(**settings)
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:
-        raise UnknownName("engine", name, ("compressor", *sorted(found)))
+        raise UnknownName("engine", name, engine_names())
     return found[name].load()(**settings)
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names of the engines there are, ours first; none is loaded."""
+    return ("compressor", *sorted(entry.name for entry in entry_points(group=GROUP)))
 
 
 def reducer_named(name: str) -> TextReducer:

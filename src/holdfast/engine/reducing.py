@@ -16,7 +16,7 @@ def reduce(
     *,
     hint: str = "",
     counter: TokenCounter | None = None,
-    reducer: TextReducer | None = None,
+    reducer: TextReducer | str | None = None,
 ) -> Reduced:
     """Return a text in at most `budget_tokens`; as it is where it fits.
 
@@ -24,10 +24,13 @@ def reduce(
     decides what stays: errors, failing tests, changed files, counts, status before everything
     else. The result says what it left out and names the `reference`, by which the caller can give
     the original back. It never has more tokens or characters than the text, reducing it again
-    changes nothing, and JSON stays valid JSON. A `reducer` from elsewhere, such as one that
-    `holdfast.engine.plugins.reducer_named` gives, goes first. Raises `InvalidSetting` and
-    `UnknownName`.
+    changes nothing, and JSON stays valid JSON. A `reducer` from elsewhere, or the name under which
+    another package registered one, goes first. Raises `InvalidSetting` and `UnknownName`.
     """
+    if isinstance(reducer, str):
+        from holdfast.engine.plugins import reducer_named
+
+        reducer = reducer_named(reducer)
     counts = counter or Estimator()
     return reduce_text(
         text, kind, budget_tokens, reference, counter=counts, hint=hint, reducer=reducer

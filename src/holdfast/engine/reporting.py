@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from holdfast.pipeline.breakdown import fixed_categories
+from holdfast.pipeline.breakdown import fixed_categories, with_sections
 from holdfast.pipeline.compact import Outcome, Unchanged
 from holdfast.pipeline.work import Work
 from holdfast.report import Report, SummaryNote
@@ -69,7 +69,9 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         summary_source=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
         summary_tokens=done.summary_tokens,
         notes=tuple(notes),
-        categories=(*fixed_categories(transcript, work.counter), *done.categories),
+        categories=with_sections(
+            (*fixed_categories(transcript, work.counter), *done.categories), work.log, work.counter
+        ),
     )
 
 

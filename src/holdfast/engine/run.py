@@ -39,8 +39,9 @@ def begin(here: Conversation, wish: Wish, *, force: bool, frozen: bool = False) 
         return here.reported(work, stays, decision)
     todo = plan(work)
     if isinstance(todo, Unchanged):
-        here.was_in_vain(counts=decision.due and todo.reason != "cannot")
-        return here.reported(work, todo, decision)
+        report = here.reported(work, todo, decision)
+        here.was_in_vain(report, counts=decision.due)
+        return report
     return Run(todo, decision, here.log, here.state)
 
 
@@ -89,6 +90,6 @@ def end(here: Conversation, run: Run, made: Made) -> Report:
     elif written is not None and written.stops:
         here.state = _paused(here.state, written)
     else:
-        here.was_in_vain(counts=decision.due and made.done.reason != "cannot")
+        here.was_in_vain(report, counts=decision.due)
     here.last = report
     return report

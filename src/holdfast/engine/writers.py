@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -61,6 +61,8 @@ def writers_of(
         return summarizer
     main = _found(summarizer, url, window)
     other = _found(fallback, url if _kind(fallback) == _kind(summarizer) else "")
+    if on_failure not in get_args(OnFailure):
+        raise InvalidSetting("on_failure", on_failure, f"one of {', '.join(get_args(OnFailure))}")
     if not timeout > 0:
         raise InvalidSetting("summarizer_timeout", timeout, "above 0")
     if main is None:

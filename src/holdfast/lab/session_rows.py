@@ -18,7 +18,7 @@ from holdfast.lab.providers import rules_broken, violations, violations_of
 from holdfast.lab.rows import Part, Row
 from holdfast.lab.scoring.needed import Elsewhere, Prepared, prepare
 from holdfast.lab.scoring.render import is_system
-from holdfast.lab.scoring.score import Case, case_at, cases_of, score
+from holdfast.lab.scoring.score import CUTS, Case, case_at, cases_of, score
 from holdfast.lab.scoring.session import Session
 from holdfast.lab.scoring.shown import Shown
 from holdfast.lab.ways.registry import OURS
@@ -40,13 +40,15 @@ class Terms(Struct, frozen=True):
     """Names of the ways that are held to 1, 2, 4 and 8 compactions."""
     prices: Prices = DEFAULT_PRICES
     with_missed: bool = False
+    cuts: tuple[float, ...] = CUTS
+    """At which shares of a session's text it is cut."""
 
 
 def session_rows(session: Session, elsewhere: Elsewhere, terms: Terms) -> list[Row]:
     """Return all rows of one session."""
     prepared = prepare(session)
     with Archive() as archive:
-        cases = list(cases_of(prepared, elsewhere))
+        cases = list(cases_of(prepared, elsewhere, terms.cuts))
         rows: list[Row] = []
         for case in cases:
             archive.grow(case.messages)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from holdfast.pipeline.measure import Costs, message_tokens, tools_tokens
 from holdfast.ports import TokenCounter
@@ -20,6 +21,7 @@ from holdfast.transcript import (
     texts,
 )
 
+_SYSTEM = "system prompt"
 _SECTIONS = {"rules": "rules files", "skills": "skills", "memory": "memory", "agents": "subagents"}
 _SECTION = re.compile(
     r"^(?:(?P<rules>.{0,80}(?:CLAUDE|AGENTS|GEMINI|\.cursorrules|RULES)\.?(?:md)?\b.{0,80}:?$)"
@@ -71,6 +73,26 @@ def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Cat
     return tuple(Category(name, tokens, tokens) for name, tokens in found.items() if tokens)
 
 
+def with_sections(
+    categories: Iterable[Category], log: Sequence[Message], counter: TokenCounter
+) -> tuple[Category, ...]:
+    """Return the categories, each once, with the sections of system prompts apart that are the
+    first messages of the list; those are never folded.
+    """
+    before: dict[str, int] = {}
+    after: dict[str, int] = {}
+    for one in categories:
+        before[one.name] = before.get(one.name, 0) + one.tokens_before
+        after[one.name] = after.get(one.name, 0) + one.tokens_after
+    for message in takewhile(lambda message: category(message) == _SYSTEM, log):
+        shares = system_shares("\n".join(texts(message)), message_tokens(message, counter))
+        for name, tokens in shares.items():
+            for found in (before, after):
+                found[_SYSTEM] -= tokens
+                found[name] = found.get(name, 0) + tokens
+    return compared(before, after)
+
+
 def _fixed(transcript: Transcript, counter: TokenCounter) -> dict[str, int]:
     found: dict[str, int] = {}
     if transcript.system is not None:
@@ -90,12 +112,12 @@ def system_shares(text: str, tokens: int) -> dict[str, int]:
     """
     marks = [(match.start(), _SECTIONS[str(match.lastgroup)]) for match in _SECTION.finditer(text)]
     if not marks:
-        return {"system prompt": tokens}
-    chars: dict[str, int] = {"system prompt": marks[0][0]}
+        return {_SYSTEM: tokens}
+    chars: dict[str, int] = {_SYSTEM: marks[0][0]}
     for (start, name), (stop, _) in zip(marks, [*marks[1:], (len(text), "")], strict=True):
         chars[name] = chars.get(name, 0) + stop - start
     shares = {name: tokens * count // max(len(text), 1) for name, count in chars.items()}
-    shares["system prompt"] += tokens - sum(shares.values())
+    shares[_SYSTEM] += tokens - sum(shares.values())
     return shares
 
 
@@ -126,8 +148,8 @@ def category(message: Message) -> str:
 
 
 _BY_ROLE = {
-    "system": "system prompt",
-    "developer": "system prompt",
+    "system": _SYSTEM,
+    "developer": _SYSTEM,
     "tool": "tool results",
     "assistant": "agent",
     "user": "user",

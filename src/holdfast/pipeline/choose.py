@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.pipeline.cuts import allowed_cuts
+from holdfast.pipeline.digests.line import plural
 from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.partition import (
     Partition,
@@ -21,10 +22,10 @@ from holdfast.pipeline.pruner import Pruner
 from holdfast.pipeline.still_shown import shown_again
 from holdfast.pipeline.work import Work
 from holdfast.report import Reason
-from holdfast.transcript import Groups, Message, Rewritten
+from holdfast.transcript import Folded, Groups, Message
 
 _FRAME_MARGIN_TOKENS = 24
-_LEAST_SUMMARY_TOKENS = 80
+_LEAST_SUMMARY_TOKENS = 120
 """A summary that says less than this is not worth its frame."""
 _SUMMARY_SHARE = 0.6
 """How much of a size that was asked for the summary takes at most, before the tail has its part."""
@@ -87,17 +88,18 @@ def choose(work: Work) -> Choice:
             None, {}, {}, {}, 0, ground.before, floor, shown, False, "nothing to compact", detail
         )
     partition, summary_tokens = _partition(ground)
-    pruner = ground.pruner
-    left = pruner.squeeze(partition.tail_start, _excess(work, partition, summary_tokens))
+    pruner, stay = ground.pruner, _unfolded(work, partition)
+    left = pruner.squeeze(stay, _excess(ground, partition, summary_tokens))
     if target is not None:
         room = int((summary_tokens - left) * _SURELY)
         summary_tokens = max(room, min(summary_tokens, _least_summary(work)))
     rewritten = {
-        index: message
-        for index, message in pruner.pruned.items()
-        if index >= partition.tail_start and message is not work.log[index]
+        index: pruner.pruned[index]
+        for index in stay
+        if pruner.pruned.get(index, work.log[index]) is not work.log[index]
     }
-    is_new = _folds_anything(work, partition) or _prunes(work, rewritten)
+    prunes = any(not pruner.is_as_before(index) for index in rewritten)
+    is_new = prunes or _folds_anything(work, partition)
     if not is_new and not (work.budget.target_tokens and partition.folds()):
         reason, detail = _why_nothing(work, ground.before, floor)
         return Choice(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
@@ -137,13 +139,14 @@ def _head(work: Work, cuts: Sequence[int]) -> int:
 def _partition(ground: _Ground) -> tuple[Partition, int]:
     """Return head, folds, islands and tail, and the room for the summary.
 
-    Anchors that fall outside the tail take their share of a size that was asked for; then the
-    tail is chosen anew.
+    Anchors that fall outside the tail take their share of a size that was asked for, or of a
+    window that is too small for both; then the tail is chosen anew.
     """
     work = ground.work
     fixed = work.outside_tokens + work.costs.span(0, ground.head)
     found, summary_tokens, between = _tried(ground, fixed)
-    if work.budget.target_tokens is not None and between:
+    has_target = work.budget.target_tokens is not None
+    if between and (has_target or _excess(ground, found, summary_tokens) > 0):
         found, summary_tokens, _ = _tried(ground, fixed + between)
     return found, summary_tokens
 
@@ -156,9 +159,8 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
     if start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
     kept = islands(ground.anchored, ground.parts, least=ground.head, before=start)
-    between = sum(work.costs.span(first, stop) for first, stop in kept)
     found = Partition(ground.head, max(start, ground.head), kept, tail)
-    return found, summary_tokens, between
+    return found, summary_tokens, ground.pruner.stand(found.between())
 
 
 def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:
@@ -179,22 +181,32 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
     return (start, tokens) if start > ground.least else walk(budget_tokens)
 
 
-def _excess(work: Work, partition: Partition, summary_tokens: int) -> int:
-    """Return by how many tokens the result would miss the window, or the size asked for."""
-    budget = work.budget
-    limit = budget.target_tokens or budget.effective_window
+def _unfolded(work: Work, partition: Partition) -> list[int]:
+    """Return the positions of the islands and of the tail, in order."""
+    return [*partition.between(), *range(partition.tail_start, len(work.log))]
+
+
+def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:
+    """Return by how many tokens the result would miss the size asked for, or what leaves room for
+    the next turns where it would miss the window.
+    """
+    work, budget = ground.work, ground.work.budget
     kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
-    kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
+    kept += ground.pruner.stand(partition.between())
     summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
-    return work.outside_tokens + kept + summary - limit
+    total = work.outside_tokens + kept + summary
+    if budget.target_tokens is not None:
+        return total - budget.target_tokens
+    return total - budget.pressure_tokens if total > budget.effective_window else 0
 
 
 def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     """Return the tokens for the tail, its ceiling, and the summary."""
     budget = work.budget
     if budget.target_tokens is None:
-        content = before - fixed - budget.tail_tokens
-        return budget.tail_tokens, budget.ceiling_tokens, _summary_tokens(work, content)
+        summary = _summary_tokens(work, before - fixed - budget.tail_tokens)
+        room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
+        return min(budget.tail_tokens, room), min(budget.ceiling_tokens, room), summary
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
     most = int(room * _SUMMARY_SHARE)
     summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
@@ -236,32 +248,29 @@ def _after_old_summary(work: Work) -> int:
 
 
 def _floor(ground: _Ground) -> int:
-    """Return the tokens that no compaction can remove."""
+    """Return the tokens that no fold can remove."""
     work, length = ground.work, len(ground.work.log)
     tail = snapped_back(ground.cuts, max(length - work.policy.min_tail, 0))
     stop = min(system_stop(work.log), tail)
     kept = islands(ground.anchored, ground.parts, least=stop, before=tail)
-    between = sum(work.costs.span(start, end) for start, end in kept)
-    return work.outside_tokens + work.costs.span(0, stop) + between + work.costs.span(tail, length)
+    newest = sum(map(ground.pruner.standing, range(tail, length)))
+    between = sum(ground.pruner.standing(at) for first, end in kept for at in range(first, end))
+    return work.outside_tokens + work.costs.span(0, stop) + between + newest
 
 
 def _folds_anything(work: Work, partition: Partition) -> bool:
-    """Return whether the folds hold more than what an earlier compaction wrote."""
+    """Return whether the folds hold anything that is shown and that no compaction wrote.
+
+    That may be what an earlier one had to leave between its folds.
+    """
+    folds = partition.folds()
     return any(
         work.log[index].origin != "summary"
-        for start, stop in partition.folds()
-        for index in range(start, stop)
-        if index >= work.state.folded_to
-    )
-
-
-def _prunes(work: Work, rewritten: dict[int, Message]) -> bool:
-    was = {
-        item.start
         for item in work.view.items
-        if isinstance(item, Rewritten) and item.message.origin != "arrival"
-    }
-    return any(index not in was for index in rewritten)
+        if not isinstance(item, Folded)
+        for start, stop in folds
+        for index in range(max(start, item.start), min(stop, item.stop))
+    )
 
 
 def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
@@ -271,6 +280,6 @@ def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
             f"folded, and the window holds {work.budget.effective_window:,}"
         )
     return "nothing to compact", (
-        f"head and tail already cover all {len(work.log):,} messages "
-        f"({before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
+        f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
+        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
     )

@@ -13,6 +13,7 @@ from holdfast.pipeline.arrival import Arrived
 from holdfast.pipeline.breakdown import by_category
 from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
 from holdfast.pipeline.ledger import (
+    KEPT_ASKS,
     KEPT_RULES,
     Fact,
     Ledger,
@@ -204,51 +205,72 @@ class ScannedIndex:
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
-        lines_from = self._lines_from(start, stop)
-        if stop - lines_from > 1:
-            self._look_through(range(lines_from, stop))
-        newer = [fact for at in range(lines_from, stop) for fact in self._read(at)]
-        if lines_from == start:
-            return newer
-        return [*self._older(start, lines_from, newer), *newer]
+        stretch = range(start, stop)
+        lines_from = self._lines_from(stretch, self._lines_of)
+        newer = self._read_all(stretch[lines_from:])
+        return [*self._older(start, start + lines_from, newer), *newer] if lines_from else newer
 
     def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order; of a very long one without its lines."""
-        self._look_through(positions)
-        return [fact for at in positions for fact in self.facts(at, at + 1)]
+        """Return the facts of some messages of the tail, in order; lines only of the newest."""
+        newest = text_length(self._log[positions[-1]]) if positions else 0
+        most = max(self._lines_of // 2, min(newest, self._lines_of))
+        lines_from = self._lines_from(positions, most)
+        newer = self._read_all(positions[lines_from:])
+        return [*self._deeds(positions[:lines_from], rules=True), *newer] if lines_from else newer
+
+    def _read_all(self, positions: Sequence[int]) -> list[Fact]:
+        if len(positions) > 1:
+            self._look_through(positions)
+        return [fact for at in positions for fact in self._read(at)]
 
     def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
         """Return the facts of a stretch beside its lines, and of the rules in it the newest.
 
-        It is read from its end: what a ledger lets go for newer rules, and what a command printed
-        that ran again, is not looked for.
+        It is read from its end: what a ledger lets go for newer rules and requests, and what a
+        command printed that ran again, is not looked for.
         """
         log, calls, redact = self._log, self._calls, self._readings.redact
         ran = {fact.key for fact in newer if fact.kind == "command"}
         rules: set[str] = set()
+        asked = 0
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
             stretch: list[Sequence[Fact]] = []
             for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
                 given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
-                if facts := facts_of(log[at], given, lines=False, rules=more, ran_again=ran):
+                words = asked < KEPT_ASKS
+                if facts := facts_of(
+                    log[at], given, lines=False, rules=more, asks=words, ran_again=ran
+                ):
                     stretch.append(facts)
                     for fact in facts:
                         if fact.kind == "command":
                             ran.add(fact.key)
                         elif fact.kind == "constraint":
                             rules.add(fact.text)
+                        elif fact.kind == "ask":
+                            asked += 1
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
-        return [fact for facts in reversed(found) for fact in facts]
+        older = [fact for facts in reversed(found) for fact in facts]
+        return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+
+    def _with_first_ask(self, facts: list[Fact]) -> list[Fact]:
+        """Return facts with the words of the first request, which a ledger always keeps."""
+        number = next(number for number, fact in enumerate(facts) if fact.kind == "ask")
+        asked = [fact for fact in self.deeds((facts[number].at,)) if fact.kind == "ask"]
+        return [*facts[:number], *asked, *facts[number + 1 :]]
 
     def deeds(self, positions: Sequence[int]) -> list[Fact]:
         """Return the facts of some messages, in order, without their lines and rules."""
+        return self._deeds(positions, rules=False)
+
+    def _deeds(self, positions: Sequence[int], *, rules: bool) -> list[Fact]:
         log, calls = self._log, self._calls
         found = [
             fact
             for at in positions
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=False)
+            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
         ]
         return list(without_secrets(found, self._readings.redact))
 
@@ -294,14 +316,14 @@ class ScannedIndex:
             found = self._facts[at] = read(message, calls)
         return found
 
-    def _lines_from(self, start: int, stop: int) -> int:
-        """Return from where on every line is read."""
+    def _lines_from(self, positions: Sequence[int], most: int) -> int:
+        """Return from which of the messages on every line is read: `most` characters of them."""
         read = 0
-        for at in range(stop - 1, start - 1, -1):
-            read += text_length(self._log[at])
-            if read > self._lines_of:
-                return at + 1
-        return start
+        for number in range(len(positions) - 1, -1, -1):
+            read += text_length(self._log[positions[number]])
+            if read > most:
+                return number + 1
+        return 0
 
     def prepared(self, at: int) -> dict[str, Prepared]:
         """Return what pruning needs of the results of one message, by call id."""

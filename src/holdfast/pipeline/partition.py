@@ -34,6 +34,10 @@ class Partition(Struct, frozen=True):
             found.append((at, self.tail_start))
         return found
 
+    def between(self) -> list[int]:
+        """Return the positions of the islands, in order."""
+        return [index for start, stop in self.islands for index in range(start, stop)]
+
     def kept(self, length: int) -> list[tuple[int, int]]:
         """Return the ranges of a log that are not folded, in order."""
         return [(0, self.head_stop), *self.islands, (self.tail_start, length)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.pipeline.frame import carried_summary
 from holdfast.pipeline.measure import message_tokens
@@ -83,24 +83,43 @@ class Pruner:
             return after
         return tokens
 
-    def squeeze(self, start: int, excess: int) -> int:
-        """Cut the largest results from `start` on until `excess` tokens are gone, if they can.
+    def standing(self, index: int) -> int:
+        """Return the tokens of a message as it is, or as an earlier compaction left it."""
+        was = self._was.get(index)
+        return self.work.costs[index] if was is None else message_tokens(was, self.work.counter)
+
+    def stand(self, positions: Iterable[int]) -> int:
+        """Have messages stay so, whatever their age; return their tokens."""
+        tokens = 0
+        for index in positions:
+            self.pruned.pop(index, None)
+            if index in self._was:
+                self.pruned[index] = self._was[index]
+            self._costs[index] = self.standing(index)
+            tokens += self._costs[index]
+        return tokens
+
+    def is_as_before(self, index: int) -> bool:
+        """Return whether a message is shown as an earlier compaction left it."""
+        return index in self._was and self.pruned.get(index) is self._was[index]
+
+    def squeeze(self, positions: Sequence[int], excess: int) -> int:
+        """Cut the largest results among `positions` until `excess` tokens are gone, if they can.
 
         Returns what is still too much.
         """
         for _ in range(_SQUEEZES):
             if excess <= 0:
                 break
-            left = self._squeezed_once(start, excess)
+            left = self._squeezed_once(positions, excess)
             if left == excess:
                 break
             excess = left
         return excess
 
-    def _squeezed_once(self, start: int, excess: int) -> int:
+    def _squeezed_once(self, positions: Sequence[int], excess: int) -> int:
         work = self.work
-        tail = range(start, len(work.log))
-        for index in sorted(tail, key=self.cost, reverse=True):
+        for index in sorted(positions, key=self.cost, reverse=True):
             cost, original = self.cost(index), work.log[index]
             if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
                 break

@@ -65,11 +65,16 @@ def _objection(
     if not policy.enabled:
         return "disabled", "automatic compaction is switched off (compression.enabled)"
     foldable = tokens - moment.floor_tokens
-    if moment.floor_tokens >= threshold and foldable < policy.ineffective_saving * tokens:
+    is_last_resort = tokens > budget.effective_window and not moment.ineffective
+    if (
+        moment.floor_tokens >= threshold
+        and foldable < policy.ineffective_saving * tokens
+        and not is_last_resort
+    ):
         return "cannot", (
-            f"{moment.floor_tokens:,} tokens cannot be folded (system prompt, tools, pins, the "
-            f"newest messages) and the threshold is {threshold:,}; use a larger window, fewer "
-            f"tools or a higher threshold"
+            f"{min(moment.floor_tokens, tokens):,} tokens cannot be folded (system prompt, tools, "
+            f"pins, the newest messages) and the threshold is {threshold:,}; use a larger window, "
+            f"fewer tools or a higher threshold"
         )
     if moment.unconfirmed and moment.source == "estimated" and urgency != "hard":
         return "deferred", "the size after the last compaction is only an estimate yet"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from holdfast.errors import InvalidSetting
 from holdfast.pipeline.index import LogIndex
 from holdfast.pipeline.measure import Costs
 from holdfast.pipeline.state import CompactionState
@@ -17,7 +18,9 @@ _BRIEF_TOKENS = 4_000
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What the caller asks of one run beyond the policy."""
+    """What the caller asks of one run beyond the policy; raises `InvalidSetting` where that is no
+    wish that can be granted.
+    """
 
     keep_last: int | None = None
     """Keep this many exchanges; the tail starts at a user message."""
@@ -33,6 +36,13 @@ class Wish(Struct, frozen=True, kw_only=True):
     """Whether the first compaction keeps the messages after the system prompt."""
     references: bool = True
     """Whether originals are kept, so that references may be written."""
+
+    def __post_init__(self) -> None:
+        """Check what a wish can say."""
+        if self.keep_last is not None and self.keep_last < 1:
+            raise InvalidSetting("keep_last", self.keep_last, "at least 1")
+        if self.keep_last is not None and self.above is not None:
+            raise InvalidSetting("above", self.above, "given without keep_last")
 
 
 class Work(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from holdfast.errors import InvalidSetting, UnknownName
 from holdfast.ports import TokenCounter
 from holdfast.reduction.kinds import body_start, detect_kind, is_json
-from holdfast.reduction.marks import closing, plural
+from holdfast.reduction.marks import closing, is_only_marks, plural
 from holdfast.reduction.reduced import (
     KINDS,
     Ask,
@@ -146,11 +146,12 @@ def _own(
     if opening:
         render = _after(opening, render)
     draft = _fitted(render, ask.room_chars, len(text), budget_tokens, counter)
-    if draft is not None:
-        return kind, draft
     if kind in _VALID:
-        return kind, _empty_json(text)
-    return kind, _ends(text, budget_tokens, reference, counter)
+        return kind, draft or _empty_json(text)
+    is_bare = draft is not None and is_only_marks(draft.text) and not text.isspace()
+    if draft is None or is_bare:  # each line is longer than the whole budget
+        draft = _ends(text, budget_tokens, reference, counter)
+    return kind, draft
 
 
 _VALID = ("json", "jsonl")
@@ -187,18 +188,24 @@ def _fitted(
 
 
 def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) -> Draft:
-    """Return the start and the end of a text; where even that is too much, less and less."""
-    keep = min(len(text) * 3 // 4, 8 * budget_tokens)
+    """Return the start and the end of a text; where there is no room for a mark between them, the
+    start alone; where even that is too much, less and less.
+    """
+    mark = closing((plural(len(text), "character"),), reference)
+    has_room = budget_tokens >= 2 * counter.count(mark)
+    keep = min(len(text) * 3 // 4, 8 * budget_tokens) if has_room else 0
     while keep > 0:
         head, tail = keep * 2 // 3, keep - keep * 2 // 3
         left_out = (plural(len(text) - keep, "character"),)
         made = f"{text[:head]}\n{closing(left_out, reference)}\n{text[len(text) - tail :]}"
         if len(made) < len(text) and counter.count(made) <= budget_tokens:
             return Draft(made, left_out, {"characters": len(text) - keep})
-        if keep <= 4 * budget_tokens and counter.count(text[:keep]) <= budget_tokens:
-            return Draft(text[:keep], left_out, {"characters": len(text) - keep})
+        keep = keep * 5 // 6
+    keep = min(len(text) * 3 // 4, 4 * budget_tokens)
+    while keep > 0 and counter.count(text[:keep]) > budget_tokens:
         keep = keep * 2 // 3
-    return Draft("", (plural(len(text), "character"),), {"characters": len(text)})
+    missing = len(text) - keep
+    return Draft(text[:keep], (plural(missing, "character"),), {"characters": missing})
 
 
 def _empty_json(text: str) -> Draft:

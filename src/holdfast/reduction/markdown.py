@@ -114,7 +114,7 @@ def _entries(
 def _process(title: str, command: str, output: str, most_chars: int) -> str:
     code_ = exit_status(output)
     ended = "" if code_ is None else f": exit {code_}"
-    parts = [f"{title} {code(shortened(_flat(command), _INLINE_CHARS))}{ended}"]
+    parts = [f"{title} {code(_flat(shortened(command, _INLINE_CHARS)))}{ended}"]
     counts = test_counts(output)
     if counts is not None:
         parts.append(f"- {counts.passed:,} passed, {counts.failed:,} failed")
@@ -215,7 +215,7 @@ def _fields(value: object) -> dict[str, object]:
 def _asked(arguments: Mapping[str, object]) -> str:
     """Return the short arguments of a call."""
     shown = [
-        f"{_flat(name)}={shortened(_flat(str(value)), 40)}"
+        f"{_flat(name)}={_flat(shortened(str(value), 40))}"
         for name, value in arguments.items()
         if isinstance(value, (str, int, float, bool)) and not _SECRET.search(name)
     ][:3]
@@ -235,11 +235,11 @@ def _first(arguments: Mapping[str, object], names: Sequence[str]) -> str:
 def _inline(value: object) -> str:
     match value:
         case str():
-            return code(shortened(_flat(value), _VALUE_CHARS)) if value else "(empty)"
+            return code(_flat(shortened(value, _VALUE_CHARS))) if value else "(empty)"
         case None | bool() | int() | float():
             return msgspec.json.encode(value).decode()
         case _:
-            return code(shortened(_flat(str(value)), _VALUE_CHARS))
+            return code(_flat(shortened(str(value), _VALUE_CHARS)))
 
 
 def _flat(text: str) -> str:

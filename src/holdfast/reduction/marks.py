@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["LEAST_CUT_CHARS", "closing", "gap", "plural", "shortened"]
+__all__ = ["LEAST_CUT_CHARS", "closing", "gap", "is_only_marks", "plural", "shortened"]
 
 LEAST_CUT_CHARS: Final = 40
 """Less than this is not worth cutting out of a line: the mark is nearly as long."""
@@ -31,6 +31,12 @@ def closing(left_out: Sequence[str], reference: str | None) -> str:
     """Return the last line of a reduction: what is not in it, and where it is."""
     where = f"; original: {reference}" if reference else ""
     return f"[left out: {', '.join(left_out)}{where}]"
+
+
+def is_only_marks(text: str) -> bool:
+    """Return whether nothing is left of a text but our own words."""
+    lines = text.splitlines()
+    return all(line.startswith(("[… ", "[left out: ")) or not line.strip() for line in lines)
 
 
 def shortened(line: str, most: int) -> str:

@@ -120,12 +120,12 @@ class Chat:
         """Do what `send` does, for hosts that await."""
         return await self.session.asend(lambda messages: call(self._with_memory(messages)))
 
-    def reply(self, message: Any, usage: Mapping[str, Any] | None = None) -> Report:
+    def reply(self, message: Any, usage: object = None) -> Report:
         """Take the agent's answer; remember the turn, and compact where that is due."""
         self._finish(message, usage)
         return self.session.compact()
 
-    async def areply(self, message: Any, usage: Mapping[str, Any] | None = None) -> Report:
+    async def areply(self, message: Any, usage: object = None) -> Report:
         """Do what `reply` does, for hosts that await a summariser."""
         self._finish(message, usage)
         return await self.session.acompact()
@@ -161,7 +161,7 @@ class Chat:
         self.memory.turn_started(self._asked)
         self.session.append(given)
 
-    def _finish(self, message: Any, usage: Mapping[str, Any] | None) -> None:
+    def _finish(self, message: Any, usage: object) -> None:
         given = _message("assistant", message, self._dialect)
         self.session.append(given)
         if usage is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
@@ -14,6 +14,7 @@ from holdfast.dialects.load import load
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.conversation import Step
 from holdfast.engine.saved import pack_view, unpack_view
+from holdfast.engine.usage import figures_of
 from holdfast.errors import Conflict, LeaseLost
 from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.media import without_older_media
@@ -199,12 +200,15 @@ class Session:
             self._info = self._store.change(self.id, frame=frame)
             self._has_noted = True
 
-    def used(self, usage: Mapping[str, Any], *, cost: float | None = None) -> None:
-        """Take what the provider reported for the last request; it corrects the estimates."""
+    def used(self, usage: object, *, cost: float | None = None) -> None:
+        """Take what the provider reported for the last request, a mapping or the object of its
+        client; it corrects the estimates.
+        """
         self._fresh()
-        self._engine.update_from_response(usage)
+        figures = figures_of(usage)
+        self._engine.update_from_response(figures)
         row = turn_usage(
-            usage, position=self._engine.length, model=self._info.model, cost=cost,
+            figures, position=self._engine.length, model=self._info.model, cost=cost,
             view=self._info.view,
         )  # fmt: skip
         self._store.add_usage(self.id, row)

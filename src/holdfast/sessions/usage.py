@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from holdfast.dialects.jsontext import parse
-from holdfast.engine.conversation import first_int, prompt_tokens_of
+from holdfast.engine.usage import answer_tokens_of, first_int, prompt_tokens_of
 from holdfast.stores.values import StoredMessage, TurnUsage
 
 
@@ -14,9 +14,7 @@ def turn_usage(usage: Mapping[str, Any], **facts: Any) -> TurnUsage:
     """Return a usage report with the `facts` that are not in it: position, model, view, …"""
     return TurnUsage(
         input_tokens=prompt_tokens_of(usage),
-        output_tokens=first_int(
-            usage, "completion_tokens", "output_tokens", "candidatesTokenCount"
-        ),
+        output_tokens=answer_tokens_of(usage),
         cache_read_tokens=_cached(usage),
         cache_write_tokens=first_int(usage, "cache_creation_input_tokens"),
         **facts,
@@ -48,7 +46,8 @@ def usage_in(rows: Sequence[StoredMessage]) -> tuple[TurnUsage, ...]:
 
 def _cached(usage: Mapping[str, Any]) -> int:
     """Return how many tokens of a prompt the provider had in its cache."""
-    found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount")
+    found = first_int(usage, "cache_read_input_tokens", "cachedContentTokenCount",
+                      "cached_content_token_count")  # fmt: skip
     for name in ("prompt_tokens_details", "input_tokens_details"):
         inner = usage.get(name)
         if isinstance(inner, Mapping):

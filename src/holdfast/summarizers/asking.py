@@ -12,14 +12,12 @@ from typing import Any, TypeAlias
 
 from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.summarizers.failures import failure, rejected_option
-from holdfast.summarizers.threads import in_own_loop, in_thread
+from holdfast.summarizers.deadline import in_time, waited_for
+from holdfast.summarizers.failures import rejected_option
+from holdfast.summarizers.threads import in_thread
 
 Ask: TypeAlias = Callable[[SummaryRequest, float, frozenset[str]], Awaitable[SummaryAnswer]]
 """Puts the question once: the request, the seconds left for it, the options to do without."""
-
-GRACE_SECONDS = 5.0
-"""How long past the deadline a waiting caller stays for work that hears no cancellation."""
 
 
 class Asked:
@@ -69,29 +67,13 @@ class Asked:
 
     def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; works also inside a running event loop."""
-        try:
-            return in_own_loop(lambda: self._alone(request, timeout), timeout + GRACE_SECONDS)
-        except TimeoutError:
-            pass
-        raise self._timed_out(timeout)
+        return waited_for(lambda: self._alone(request, timeout), timeout, self._name)
 
     async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
-        deadline = asyncio.timeout(timeout)
-        try:
-            async with deadline:
-                answer = await self._ask_without(request, timeout)
-            return self._checked(answer)
-        except HoldfastError:
-            raise
-        except Exception as error:  # noqa: BLE001  a guest: whatever it raises has a kind
-            failed = (
-                self._timed_out(timeout)
-                if deadline.expired()
-                else failure(error, self._name, key=self._key)
-            )
-        # raised out here, so that no traceback shows what the provider said
-        raise failed
+        ask = self._ask_without
+        answer = await in_time(lambda: ask(request, timeout), timeout, self._name, key=self._key)
+        return self._checked(answer)
 
     async def _alone(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         try:
@@ -125,9 +107,6 @@ class Asked:
             return answer
         said = {"length": "cut off before its first word", "refusal": "the model declined"}
         raise SummarizerFailed("empty answer", self._name, said.get(answer.stopped, ""))
-
-    def _timed_out(self, timeout: float) -> SummarizerFailed:
-        return SummarizerFailed("timed out", self._name, f"no answer within {timeout:g} s")
 
 
 def demand(package: str, purpose: str) -> None:

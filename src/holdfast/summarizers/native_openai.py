@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from holdfast.errors import HoldfastError, SummarizerFailed
+from holdfast.errors import SummarizerFailed
 from holdfast.ports import NativeAnswer, NativeRequest
-from holdfast.summarizers.asking import GRACE_SECONDS, checked_url, demand
+from holdfast.summarizers.asking import checked_url, demand
+from holdfast.summarizers.deadline import in_time, waited_for
 from holdfast.summarizers.draft import mapping, number, objects, string
-from holdfast.summarizers.failures import Interrupted, Reported, failure
+from holdfast.summarizers.failures import Interrupted, Reported
 from holdfast.summarizers.openai_chat import KEY, openai_client
-from holdfast.summarizers.threads import in_own_loop
 
 AskNatively: TypeAlias = Callable[[NativeRequest, float], Awaitable[NativeAnswer]]
 """Puts the request once, within so many seconds."""
@@ -62,31 +61,12 @@ class NativeAsked:
 
     def compact(self, request: NativeRequest, timeout: float) -> NativeAnswer:
         """Return the answer within `timeout` seconds; works also inside a running event loop."""
-        try:
-            return in_own_loop(lambda: self.acompact(request, timeout), timeout + GRACE_SECONDS)
-        except TimeoutError:
-            pass
-        raise self._timed_out(timeout)
+        return waited_for(lambda: self.acompact(request, timeout), timeout, self._name)
 
     async def acompact(self, request: NativeRequest, timeout: float) -> NativeAnswer:
         """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
-        deadline = asyncio.timeout(timeout)
-        try:
-            async with deadline:
-                return await self._ask(request, timeout)
-        except HoldfastError:
-            raise
-        except Exception as error:  # noqa: BLE001  a guest: whatever it raises has a kind
-            failed = (
-                self._timed_out(timeout)
-                if deadline.expired()
-                else failure(error, self._name, key=self._key)
-            )
-        # raised out here, so that no traceback shows what the provider said
-        raise failed
-
-    def _timed_out(self, timeout: float) -> SummarizerFailed:
-        return SummarizerFailed("timed out", self._name, f"no answer within {timeout:g} s")
+        ask = self._ask
+        return await in_time(lambda: ask(request, timeout), timeout, self._name, key=self._key)
 
 
 async def json_of(response: Any, name: str) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ class ExactCounter:
     def __init__(self, name: str, encoding: _Encoding) -> None:
         """Take a vocabulary."""
         self.name = name
+        self.vocabulary = encoding.name
         self._encoding = encoding
 
     def count(self, text: str) -> int:
@@ -31,11 +32,13 @@ def exact_counter(model: str) -> ExactCounter:
     `tiktoken` is imported here and downloads a vocabulary on its first use. Raises
     `ExactCountingUnavailable`, with the remedy, where package, model or vocabulary is missing.
     """
+    if not model:
+        raise ExactCountingUnavailable(model, "no model is named", "name one that tiktoken knows")
     tiktoken = _load_tiktoken(model)
     try:
         encoding = tiktoken.encoding_for_model(model)
     except KeyError as error:
-        remedy = "use estimate_text with a Calibration"
+        remedy = "leave exact counting off; estimates are there for every model"
         raise ExactCountingUnavailable(
             model, "tiktoken knows no vocabulary for it", remedy
         ) from error
@@ -48,6 +51,9 @@ def exact_counter(model: str) -> ExactCounter:
 
 
 class _Encoding(Protocol):
+    @property
+    def name(self) -> str: ...
+
     def encode_ordinary(self, text: str) -> list[int]: ...
 
 

@@ -25,12 +25,13 @@ from holdfast.errors import NotReadable
 from holdfast.trajectories.before import BEFORE
 from holdfast.trajectories.claim import claimed
 from holdfast.trajectories.counters import counter_for
-from holdfast.trajectories.desk import Spent
+from holdfast.trajectories.desk import Desk, Spent
 from holdfast.trajectories.files import write_synced
 from holdfast.trajectories.histogram import draw_ratios
 from holdfast.trajectories.job import Job, desk_for
 from holdfast.trajectories.on_ray import Marks, do_on_ray, require_ray
 from holdfast.trajectories.pace import UNLIMITED, Limits
+from holdfast.trajectories.parquet import require_parquet
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.shards import Shard, cut
@@ -103,56 +104,78 @@ def compress_batch(
     """
     if ray is not None:
         require_ray(ray, job)
+    if job.format == "parquet" or any(source.form == "parquet" for source in sources):
+        require_parquet()
     counter = counter_for(job.tokenizer)
     desk = desk_for(job, folder / STATE / ANSWERS, limits)
     with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
-        began, run = time.monotonic(), _Run(folder, job, sum(source.size for source in sources))
-
-        def entries_read(size: int) -> None:
-            run.bytes_read = size
-
-        def told(begun: int = 0) -> None:
-            tell(run.progress(begun, time.monotonic() - began))
-
+        run = _Run(_Asked(sources, folder, job), tell)
         if ray is None:
-            entries = read_entries(sources, entries_read)
-            shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
-            working = do_shards(
-                run.waiting(shards), job, folder, workers=workers or os.cpu_count() or 1,
-                work=do_shard, tell=told, desk=desk, at_once=limits.requests,
-            )  # fmt: skip
-            with closing(working):
-                for done in working:
-                    run.take(done)
-                    told()
+            _do_by_processes(run, workers or os.cpu_count() or 1, desk, limits)
         else:
-            before = Marks(folder / STATE).done()
-
-            def seen(size: int, done: Mapping[int, Done]) -> None:
-                run.see(size, done, before)
-                told()
-
-            run.shards = do_on_ray(sources, job, folder, workers=workers, address=ray, tell=seen)
-            done = Marks(folder / STATE).done()
-            run.see(run.bytes_total, {number: done[number] for number in range(run.shards)}, before)
-        told()
+            _do_by_ray(run, workers, ray)
+        run.told()
         report = Report(
             job=job, counter=counter.name, estimated=counter.is_estimate, shards=run.shards,
             total=run.total,
         )  # fmt: skip
         _finish(folder, report)
         drawn = draw_ratios(run.total, folder / RATIOS)
-        seconds = time.monotonic() - began
-        return Outcome(report, run.resumed, seconds, drawn, desk.spent if desk else None)
+        return Outcome(report, run.resumed, run.seconds, drawn, desk.spent if desk else None)
+
+
+def _do_by_processes(run: _Run, workers: int, desk: Desk | None, limits: Limits) -> None:
+    """Do the shards that are not done yet on this machine."""
+    asked, job = run.asked, run.asked.job
+    entries = read_entries(asked.sources, run.have_read)
+    shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
+    working = do_shards(
+        run.waiting(shards), job, asked.folder, workers=workers, work=do_shard, tell=run.told,
+        desk=desk, at_once=limits.requests,
+    )  # fmt: skip
+    with closing(working):
+        for done in working:
+            run.take(done)
+            run.told()
+
+
+def _do_by_ray(run: _Run, workers: int | None, address: str) -> None:
+    """Do them on a cluster, of which only the marks on the disk are seen."""
+    asked = run.asked
+    marks = Marks(asked.folder / STATE)
+    before = marks.done()
+
+    def seen(size: int, done: Mapping[int, Done]) -> None:
+        run.see(size, done, before)
+        run.told()
+
+    run.shards = do_on_ray(
+        asked.sources, asked.job, asked.folder, workers=workers, address=address, tell=seen
+    )
+    done = marks.done()
+    run.see(asked.bytes_total, {number: done[number] for number in range(run.shards)}, before)
+
+
+class _Asked(Struct, frozen=True):
+    """What is done with what, and where it goes."""
+
+    sources: Sequence[Source]
+    folder: Path
+    job: Job
+
+    @property
+    def bytes_total(self) -> int:
+        return sum(source.size for source in self.sources)
 
 
 class _Run:
     """The sums of a batch while it runs."""
 
-    def __init__(self, folder: Path, job: Job, bytes_total: int) -> None:
-        self._folder, self._keeper = folder, Keeper(folder, job.format)
-        self.bytes_total = bytes_total
-        self.bytes_read = 0
+    def __init__(self, asked: _Asked, tell: Tell) -> None:
+        self.asked = asked
+        self._keeper, self._tell = Keeper(asked.folder, asked.job.format), tell
+        self._began = time.monotonic()
+        self._bytes_read = 0
         self.shards = 0
         self.resumed = 0
         self._new = 0
@@ -162,7 +185,7 @@ class _Run:
         """Yield the shards that are not done yet."""
         for shard in shards:
             self.shards += 1
-            done = finished(self._folder, shard)
+            done = finished(self.asked.folder, shard)
             if done is None:
                 self._keeper.make_room(shard)
                 yield shard
@@ -177,7 +200,7 @@ class _Run:
 
     def see(self, bytes_read: int, done: Mapping[int, Done], before: Mapping[int, Done]) -> None:
         """Count what is done by now; what was as it is before this run was taken over."""
-        self.bytes_read = bytes_read
+        self._bytes_read = bytes_read
         self.total, self._new, self.resumed = Tally(), 0, 0
         for number, one in done.items():
             self.total = added(self.total, one.tally)
@@ -185,13 +208,21 @@ class _Run:
             self._new += 0 if is_old else one.tally.records
             self.resumed += is_old
 
-    def progress(self, begun: int, seconds: float) -> Progress:
-        """Return how far the batch is."""
-        records = self.total.records + begun
-        return Progress(
-            records, self._new + begun, self.total.quarantined, self.bytes_read,
-            self.bytes_total, seconds,
-        )  # fmt: skip
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self._began
+
+    def have_read(self, size: int) -> None:
+        """Note how many bytes of the sources are read."""
+        self._bytes_read = size
+
+    def told(self, begun: int = 0) -> None:
+        """Tell how far the batch is, with so many records that are begun."""
+        self._tell(Progress(
+            self.total.records + begun, self._new + begun, self.total.quarantined,
+            self._bytes_read, self.asked.bytes_total, self.seconds,
+        ))  # fmt: skip
 
 
 def _finish(folder: Path, report: Report) -> None:

@@ -12,16 +12,15 @@ from msgspec import Struct
 
 from holdfast.errors import NotWritable
 from holdfast.trajectories.before import BEFORE
-from holdfast.trajectories.files import DRAFT, write_synced
+from holdfast.trajectories.files import DRAFT, MANIFEST, METRICS, STATE, write_synced
 from holdfast.trajectories.job import Job
-from holdfast.trajectories.work import ANSWERS, METRICS, STATE
+from holdfast.trajectories.work import ANSWERS
 
 try:
     import fcntl
 except ImportError:  # not on Windows: there nothing keeps two runs apart
     fcntl = None
 
-MANIFEST = "manifest.json"
 _LOCK = "lock"
 _OURS = ("part-*", "quarantine.jsonl", "report.json", "ratios.png", f"{METRICS}/part-*.jsonl",
          f"{STATE}/part-*", f"{STATE}/{BEFORE}/*", f".*{DRAFT}", f"{METRICS}/.*{DRAFT}",

@@ -6,10 +6,12 @@ import contextlib
 import os
 from pathlib import Path
 
+from holdfast.disk import sync_folder
 from holdfast.errors import NotWritable
 
 STATE, METRICS = ".holdfast", "metrics"
 """Folders in the folder of a batch."""
+MANIFEST = "manifest.json"
 DRAFT = ".tmp"
 GO_ON = "what is finished stays; run the same command again to go on"
 
@@ -26,19 +28,9 @@ def write_synced(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         what = f"cannot be written ({error.strerror or error})"
         raise NotWritable(str(path), what, remedy=GO_ON) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk, where the system lets a folder be opened."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

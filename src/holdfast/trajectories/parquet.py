@@ -14,6 +14,11 @@ from holdfast.errors import MissingExtra, NotReadable, NotWritable
 _ROWS_AT_ONCE = 256
 
 
+def require_parquet() -> None:
+    """Raise `MissingExtra` where Parquet cannot be read or written."""
+    _modules()
+
+
 def read_rows(path: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file as objects, a few hundred in memory at a time."""
     pyarrow, parquet = _modules()

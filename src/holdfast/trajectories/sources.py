@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from holdfast.errors import NotReadable
+from holdfast.trajectories.files import MANIFEST, STATE
 
 Form: TypeAlias = Literal["lines", "value", "parquet"]
 """A record a line; one JSON value; a table."""
@@ -32,8 +33,9 @@ class Source(Struct, frozen=True):
 def find_sources(names: Sequence[str]) -> list[Source]:
     """Return the files that are named and those in the folders that are, by path in each.
 
-    Hidden files are passed over. Raises `NotReadable` for what does not exist, holds no such
-    file, or has a name that says nothing.
+    Hidden files are passed over, and what stands beside the records in the folder of a batch.
+    Raises `NotReadable` for what does not exist, holds no such file, or has a name that says
+    nothing.
     """
     found: list[Source] = []
     for name in names:
@@ -57,6 +59,8 @@ def _file(path: Path) -> Source:
 
 def _inside(folder: Path) -> Iterator[Source]:
     for where, folders, files in os.walk(folder):
+        if STATE in folders and MANIFEST in files:
+            folders[:], files = [], [name for name in files if name.startswith("part-")]
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         for name in sorted(files):
             form = None if name.startswith(".") else _form_of(name)

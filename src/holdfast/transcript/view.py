@@ -110,10 +110,10 @@ def _keep(items: list[Item], start: int, stop: int) -> None:
 
 
 def rewrite(view: View, position: int, message: Message, reference: str = "") -> View:
-    """Return the view with a kept position shown as `message` instead."""
+    """Return the view with a position that is not folded shown as `message` instead."""
     items: list[Item] = []
     for item in view.items:
-        if not (isinstance(item, Kept) and item.start <= position < item.stop):
+        if isinstance(item, Folded) or not item.start <= position < item.stop:
             items.append(item)
             continue
         if item.start < position:

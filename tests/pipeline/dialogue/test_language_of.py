@@ -18,6 +18,7 @@ from holdfast.pipeline.dialogue import Language, language_of
         ("Por favor, arregla la prueba que falla en el parser", "es"),
         ("Por favor, corrija o teste que está falhando no parser", "pt"),
         ("Peux-tu corriger le test qui échoue dans le parser", "fr"),
+        ("Corrige l'erreur de connexion dans le serveur, s'il te plaît", "fr"),
         ("Bitte repariere den Test, der im Parser nicht läuft", "de"),
     ],
 )
@@ -33,6 +34,25 @@ def test_what_is_unsure_is_english() -> None:
         "لا تستخدم هذا", "die no me as do", "```\nпривет это код\n```\nfix this please",
     ):  # fmt: skip
         assert language_of(text) == "en", text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Los de fout bij het inloggen op de server op. Gebruik nooit npm.",
+        "Kun je de tests draaien en het resultaat laten zien?",
+        "Maak een nieuwe branch aan en voeg de bestanden toe.",
+        "Popraw błąd logowania na serwerze. Nigdy nie używaj npm.",
+        "Popraw błąd logowania na serwerze",
+        "Dodaj nowy plik do projektu i zrób commit na gałęzi.",
+        "Oprav chybu přihlášení na serveru a nikdy se nedívej do databáze.",
+        "Arregla l'error amb la sessió del servidor. No facis servir mai npm.",
+        "Repară eroarea de autentificare pe server. Nu folosi niciodată npm.",
+    ],
+)
+def test_a_language_that_shares_small_words_with_ours_is_not_taken_for_it(text: str) -> None:
+    """Dutch is no Spanish and Polish no Portuguese: our own words are then English."""
+    assert language_of(text) == "en"
 
 
 def test_code_does_not_count() -> None:

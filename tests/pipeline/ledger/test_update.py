@@ -140,11 +140,18 @@ def test_the_lines_that_stay_hold_most_for_their_length(sizes: list[int], extra:
     """Of those that hold as much, the newest; all in the order in which they came."""
     rows = [
         Fact("line", f"line {n:05}", "m1", n // 3, terms=("term",) * sizes[n % len(sizes)])
-        for n in range(2_500 + extra)
+        for n in range(1_500 + extra)
     ]
     order = sorted(rows, key=lambda row: (len(row.terms), row.at, row.text), reverse=True)
-    best = {row.text for row in order[:2_500]}
+    best = {row.text for row in order[:1_500]}
     assert list(update(Ledger(), rows).lines) == [row.text for row in rows if row.text in best]
+
+
+def test_the_first_ask_stays_however_many_follow() -> None:
+    """It is what all of it is about."""
+    asks = update(Ledger(), [Fact("ask", f"Ask {n}.", f"m{n}", n) for n in range(5_000)]).asks
+    assert [ask.fact.text for ask in asks[:2]] == ["Ask 0.", f"Ask {5_001 - len(asks)}."]
+    assert asks[-1].fact.text == "Ask 4999."
 
 
 def test_one_failure_with_very_many_lines_is_bounded() -> None:

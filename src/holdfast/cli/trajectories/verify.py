@@ -16,10 +16,11 @@ WELL, FAULTY = 0, 1
 
 @click.command()
 @click.argument("folder", type=click.Path(), metavar="DST")
+@click.argument("more", nargs=-1, type=click.Path(), metavar="")
 @click.option("--against", multiple=True, type=click.Path(), metavar="SRC",
-              help="The input of the batch; may be repeated.")  # fmt: skip
+              help="The input of the batch; more of it may stand behind it.")  # fmt: skip
 @json_option
-def command(folder: str, against: tuple[str, ...], as_json: bool) -> int:
+def command(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json: bool) -> int:
     """Hold the output of a batch against what it says, and against its input.
 
     DST is the folder of `holdfast trajectories compress -o`. Every record is read and counted
@@ -30,7 +31,13 @@ def command(folder: str, against: tuple[str, ...], as_json: bool) -> int:
     \b
     holdfast trajectories verify fitted --against runs/
     """
-    sources = find_sources(against) if against else []
+    if more and len(against) != 1:
+        # behind several of them their order would be lost
+        raise click.UsageError(
+            f"{more[0]!r} is none of them; name all input behind one --against, in its order",
+            click.get_current_context(),
+        )
+    sources = find_sources([*against, *more]) if against else []
     found = 0
     for fault in verify(Path(folder), sources):
         found += 1

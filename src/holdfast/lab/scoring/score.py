@@ -84,9 +84,11 @@ class Score:
     missed: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
 
-def cases_of(prepared: Prepared, elsewhere: Elsewhere) -> Iterator[Case]:
+def cases_of(
+    prepared: Prepared, elsewhere: Elsewhere, shares: Sequence[float] = CUTS
+) -> Iterator[Case]:
     """Yield a session's cases; cuts that fall on one message are one case."""
-    cuts = {cut_at(prepared.messages, prepared.sizes, share) for share in CUTS}
+    cuts = {cut_at(prepared.messages, prepared.sizes, share) for share in shares}
     for cut in sorted(cut for cut in cuts if cut):
         yield case_at(prepared, cut, elsewhere)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.disk import sync_folder
 from holdfast.errors import MemoryRefused, NotWritable
 from holdfast.memory.files.disk import (
     Seen,
@@ -16,7 +17,6 @@ from holdfast.memory.files.disk import (
     is_unchanged,
     look,
     settled,
-    sync_folder,
     write_new,
 )
 from holdfast.memory.files.entries import entries_of

@@ -20,6 +20,18 @@ _STOPS: dict[str, frozenset[bytes]] = {
     for vocabulary in VOCABULARIES
     if vocabulary.stops and vocabulary.language != "ru"
 }
+_NEIGHBOURS = [
+    frozenset(words.encode().split())
+    for words in (
+        "de het een van op bij je ik niet dat voor met aan te zijn en er ook naar moet kun wat",
+        "nie na do się jest że w z i to jak po dla mi proszę czy lub ale przez od",
+        "na se je že v z a to jak po pro mi prosím nebo ale si do",
+        "el la els les de del al dels i en amb per que no un una és sense mai",
+        "de la pe și nu cu să în un o este din pentru că ca mai",
+    )
+]
+"""Small words of Dutch, Polish, Czech, Catalan and Romanian: languages that we do not write, and
+that share some with those that we do."""
 _FOREIGN = frozenset[bytes]().union(
     *(stops for language, stops in _STOPS.items() if language != "en")
 ) - frozenset(b"an as at come de die do in is it me no not of on or so son the to was will".split())
@@ -95,4 +107,6 @@ def latin_language(words: Iterable[bytes]) -> str:
         {language: sum(word in stops for word in seen) for language, stops in _STOPS.items()}
     ).most_common(2)
     (language, most), (_, second) = counts
-    return language if most > second else ""
+    if most <= second or any(sum(word in stops for word in seen) > most for stops in _NEIGHBOURS):
+        return ""
+    return language

@@ -13,8 +13,8 @@ from holdfast.pipeline.ledger.fact import (
 )
 from holdfast.pipeline.ledger.summarise import Around, summarise, tokens_per_char
 from holdfast.pipeline.ledger.take import facts_of
-from holdfast.pipeline.ledger.update import KEPT_RULES, update
+from holdfast.pipeline.ledger.update import KEPT_ASKS, KEPT_RULES, update
 
-__all__ = ["KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger", "facts_of",
-           "is_complex", "redacted", "summarise", "tokens_per_char", "update",
+__all__ = ["KEPT_ASKS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger",
+           "facts_of", "is_complex", "redacted", "summarise", "tokens_per_char", "update",
            "without_secrets"]  # fmt: skip

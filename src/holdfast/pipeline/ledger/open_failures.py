@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from holdfast.pipeline.ledger.fact import Fact, Ledger
 from holdfast.pipeline.ledger.lines import cut
 from holdfast.pipeline.summary import Entry, Piece, of_pieces
 
-_ERROR_FORMS = ((24, 70), (5, 70), (3, 70), (2, 40), (1, 24))
-"""How many lines of each open failure are shown, and how much of its name: the first that fits."""
-_ENTRY_CHARS = 16
+_NAME_CHARS = (70, 24)
+"""How much of the name of what failed is shown: the first that leaves room for every failure."""
+_ENTRY_CHARS = 18
+_LINE_CHARS = 3
+"""What stands around an entry, and before a further line of it."""
 _FIRST_LINE = 135.0
 """Before rules (130) and the asks between the first and the newest (128)."""
 _OTHER_LINES = 110.0
@@ -19,38 +21,67 @@ _OTHER_LINES = 110.0
 def open_failures(ledger: Ledger, room: float) -> list[Entry]:
     """Return the open failures: each with all its lines where there is room for that.
 
-    Otherwise every one has its first line before any has a second, and short names; in the end
-    those of one tool stand together.
+    Otherwise every one has its first line before any has a second, and short names; a line that
+    several tell stands once. Where not even the first lines fit, those of one tool stand together.
     """
-    rows, found = list(ledger.errors.items()), list[Entry]()
-    for most, name_chars in _ERROR_FORMS:
-        found = [_error(key, facts[:most], name_chars, room / 2) for key, facts in rows]
-        if _chars(found) <= room:
-            return found
-    return _by_tool(rows, room) if len(rows) > 1 else found
+    failures = _apart(ledger)
+    for name_chars in _NAME_CHARS:
+        names = [_name(key, lines[0].text, name_chars) for key, lines in failures]
+        left = room - sum(
+            len(name) + len(lines[0].text) + _ENTRY_CHARS
+            for name, (_, lines) in zip(names, failures, strict=True)
+        )
+        if left >= 0:
+            return _told(names, failures, left)
+    return _by_tool(failures, room) if len(failures) > 1 else _told([""], failures, 0)
 
 
-def _chars(entries: Iterable[Entry]) -> int:
-    return sum(len(entry.text) + _ENTRY_CHARS for entry in entries)
+def _told(
+    names: Sequence[str], failures: Sequence[tuple[str, tuple[Fact, ...]]], room: float
+) -> list[Entry]:
+    """Return every failure with its first line, and with further ones as far as the room goes."""
+    sizes = [[len(one.text) + _LINE_CHARS for one in lines] for _, lines in failures]
+    return [
+        _failure(name, [one.text for one in lines[:count]], lines[0].source)
+        for name, count, (_, lines) in zip(names, _in_turn(sizes, room), failures, strict=True)
+    ]
 
 
-def _error(key: str, facts: tuple[Fact, ...], name_chars: int, room: float) -> Entry:
-    """Return a failure with as many of its lines as fit; its first line goes last."""
-    lines = [facts[0].text]
-    room -= len(lines[0])
-    for fact in facts[1:]:
-        room -= len(fact.text)
-        if room < 0:
-            break
-        lines.append(fact.text)
-    name = f"`{cut(key, name_chars)}`" if key and not lines[0].startswith(key) else ""
-    return _failure(name, lines, facts[0].source)
+def _apart(ledger: Ledger) -> list[tuple[str, tuple[Fact, ...]]]:
+    """Return the failures, the newest last, without lines that a newer one tells too."""
+    told: set[str] = set()
+    found: list[tuple[str, tuple[Fact, ...]]] = []
+    for key, facts in reversed(ledger.errors.items()):
+        own = tuple([fact for fact in facts if fact.text not in told])
+        if own:
+            found.append((key, own))
+            told.update([fact.text for fact in own])
+    return found[::-1]
+
+
+def _name(key: str, first: str, most: int) -> str:
+    return f"`{cut(key, most)}`" if most and key and not first.startswith(key) else ""
+
+
+def _in_turn(sizes: Sequence[Sequence[int]], room: float) -> list[int]:
+    """Return how many lines each failure has: one each, then the newest has its second, and so on.
+
+    A line that does not fit ends its failure.
+    """
+    counts = [1] * len(sizes)
+    open_ones = list(range(len(sizes) - 1, -1, -1))
+    while open_ones and room > 0:
+        going = list[int]()
+        for at in open_ones:
+            if counts[at] < len(sizes[at]) and sizes[at][counts[at]] <= room:
+                room -= sizes[at][counts[at]]
+                counts[at] += 1
+                going.append(at)
+        open_ones = going
+    return counts
 
 
 def _failure(name: str, lines: Sequence[str], source: str, *, first_alone: bool = True) -> Entry:
-    text = "\n".join(lines)
-    if not name:
-        return Entry(text, source, _FIRST_LINE)
     pieces = [
         Piece(line, _FIRST_LINE if not number or not first_alone else _OTHER_LINES - number / 100)
         for number, line in enumerate(lines)

@@ -28,8 +28,8 @@ from holdfast.pipeline.summary import Entry, Piece, Section, Summary, of_pieces
 from holdfast.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
-_CONSTRAINTS_SHARE = 0.25
-_ERRORS_SHARE = 0.25
+_CONSTRAINTS_SHARE = 0.4
+_ERRORS_SHARE = 0.35
 _FILES_SHARE = 0.3
 _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
@@ -40,10 +40,11 @@ _WISHES_SHARE = 0.15
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
 _LEAST_CHARS = 400
-"""Rules and open errors have so much room at least."""
+"""Rules and open errors have so much room at least, each; where there is hardly any, half of it."""
 _ENTRY_CHARS = 16
 _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
+_FEWEST_ASK_CHARS = 80
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
 _RULE = _MUST + 30
@@ -131,6 +132,12 @@ class _Made:
         self.chars += len(entry.text) + len(entry.source) + 8
         self.words.append(entry.text)
 
+    def sure_words(self) -> str:
+        """Return the words of what is there in any case, or before the rules."""
+        return "\n".join(
+            [row.text for rows in self._sections.values() for row in rows if row.weight >= _RULE]
+        )
+
     def has(self, section: Section) -> bool:
         """Return whether a section holds something."""
         return section in self._sections
@@ -152,8 +159,7 @@ class _Made:
                 room -= cost
                 kept.append(index)
         for index in sorted(kept):
-            row = rows[index]
-            self.put(section, row.text, row.source, row.weight)
+            self.add(section, rows[index])
 
     def summary(self, ledger: Ledger, older: int) -> Summary:
         """Return the sections; `older` counts what was done before the ledger begins."""
@@ -167,7 +173,8 @@ class _Made:
 def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put the asks: the first as the goal, the last as the task, the others with their state.
 
-    The last and the first are always there; the others from the newest on while there is room.
+    The first is always there, and the last unless the user wrote again since; the others from the
+    newest on while there is room.
     """
     asks = [ask for ask in ledger.asks if ask.fact.source not in around.live_asks]
     if not asks:
@@ -176,11 +183,14 @@ def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
     order: list[Ask] = [asks[0], *asks[:0:-1]]
     ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
     shown: list[tuple[Ask, str, float]] = []
+    least = min(_LEAST_ASK_CHARS, max(int(room), _FEWEST_ASK_CHARS))
     for number, ask in enumerate(order):
-        text = _quoted(ask, room, always=number < 2)
+        # where the user wrote again since, what is newest stands after the summary
+        is_must = number == 0 or (number == 1 and not around.newer_asks)
+        text = _quoted(ask, room, least if is_must else 0)
         room -= len(text)
         if text:
-            weight = 2 * _MUST if number < 2 else _ASKED_BETWEEN
+            weight = 2 * _MUST if is_must else _ASKED_BETWEEN
             if ask.fact.source in ruling:
                 weight = max(weight, _RULE)
             shown.append((ask, text, weight - number / 100))
@@ -204,15 +214,16 @@ def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
     return f" ({phrases.open})" if is_newest else ""
 
 
-def _quoted(ask: Ask, room: float, *, always: bool) -> str:
-    """Return the words of an ask, cut at the end where there is no room for all of them."""
-    most = int(min(_ASK_CHARS * (2 if always else 1), max(room, 0)))
-    if always:
-        most = max(most, _LEAST_ASK_CHARS)
+def _quoted(ask: Ask, room: float, least: int) -> str:
+    """Return the words of an ask, cut at the end where there is no room for all of them.
+
+    So many characters at least where any are asked for, otherwise nothing but a fair part.
+    """
+    most = max(int(min(_ASK_CHARS * (2 if least else 1), max(room, 0))), least)
     text = ask.fact.text
     if len(text) <= most:
         return text
-    if most < _LEAST_ASK_CHARS:
+    if most < (least or _LEAST_ASK_CHARS):
         return ""
     return cut(text, most) if "\n" not in text else f"{whole_words(text[:most], most)} …"
 
@@ -220,7 +231,7 @@ def _quoted(ask: Ask, room: float, *, always: bool) -> str:
 def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     """Put what must be there, newest first, each kind within its share of the room."""
     room, phrases = around.room_chars, made.phrases
-    quoted = "\n".join(made.words)
+    quoted = made.sure_words()
     stated = [
         fact
         for fact in ledger.constraints.values()
@@ -231,7 +242,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     rules = [
         Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
     ]
-    for_errors = max(room * _ERRORS_SHARE, _LEAST_CHARS)
+    for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
     files = [
         Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
@@ -255,11 +266,12 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
 
 def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
     """Return the room for rules; wishes and lines of what was pasted take less of it."""
-    most = max(room * _CONSTRAINTS_SHARE, _LEAST_CHARS)
+    least = min(_LEAST_CHARS, room / 2)
+    most = max(room * _CONSTRAINTS_SHARE, least)
     sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= _SURE_RULE]
     if len(sure) == len(stated):
         return most
-    return min(most, max(sum(sure), room * _WISHES_SHARE, _LEAST_CHARS))
+    return min(most, max(sum(sure), room * _WISHES_SHARE, least))
 
 
 def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:

@@ -51,13 +51,15 @@ def facts_of(
     *,
     lines: bool = True,
     rules: bool = True,
+    asks: bool = True,
     ran_again: Set[str] | None = None,
 ) -> tuple[Fact, ...]:
     """Return the facts of one message. `calls` holds the calls that its results answer.
 
     Generated messages have none: what they report was recorded from the originals. Without
-    `lines` what is found by reading every line is left out, without `rules` the constraints;
-    with `ran_again`, as `facts_of_result` says, what later runs of a command made out of date.
+    `lines` what is found by reading every line is left out, without `rules` the constraints,
+    without `asks` the words of a request; with `ran_again`, as `facts_of_result` says, what
+    later runs of a command made out of date.
     """
     if message.origin != "real" or message.role in ("system", "developer"):
         return ()
@@ -71,7 +73,7 @@ def facts_of(
             if lines or not _only_looks(part, call):
                 found.extend(facts_of_result(message, part, call, lines=lines, ran_again=ran_again))
     if message.role == "user" and is_ask(message):
-        found.extend(_asked(message, lines=lines, rules=rules))
+        found.extend(_asked(message, lines=lines, rules=rules, asks=asks))
     if not found:
         return ()
     if len(found) >= _MANY and _is_encodable(message, calls):
@@ -116,7 +118,7 @@ def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     return not (isinstance(first, Text) and first.text.startswith(_REFUSALS))
 
 
-def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
+def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
     given = [text for text in texts(message) if _is_own(text)]
     for text in given:
@@ -131,7 +133,10 @@ def _asked(message: Message, *, lines: bool, rules: bool) -> Iterator[Fact]:
         return
     is_long = len(words) > _ASK_CHARS
     shown = whole_words(words[:_ASK_CHARS], _ASK_CHARS) if is_long else words
-    yield Fact("ask", shown, source, at, terms=terms_of(shown))
+    if asks:
+        yield Fact("ask", shown, source, at, terms=terms_of(shown))
+    else:
+        yield Fact("ask", "", source, at)
     is_short = len(words) <= _SHORT_ASK_CHARS
     least, less = (1, 0.0) if is_short else (2, _PASTED if is_long else _PASTED / 2)
     # the strongest last: where there is little room the newest facts stay

@@ -18,16 +18,17 @@ _KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "question
 _LINES = frozenset({"line", "field"})
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _ANSWER_CHARS = 200
-_KEPT_ASKS = 2_000
-_KEPT_LINES = 2_500
-_MOST_LINES = 4 * _KEPT_LINES
+KEPT_ASKS = 400
+"""Beside the first, the newest: a summary has room for fewer."""
+_KEPT_LINES = 1_500
+_MOST_LINES = 10_000
 """From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
-"""Errors, tests, slots and constraints: the newest keys."""
-KEPT_RULES = _KEPT_BY_KEY
+"""Errors, tests and slots: the newest keys."""
+KEPT_RULES = 200
 """Of so many different newer ones, older constraints make no difference to a ledger."""
 
 Value = TypeVar("Value")
@@ -88,7 +89,7 @@ class _Book:
             case "ask":
                 self._ask(fact)
             case "constraint":
-                _put(self.constraints, fact.text, fact)
+                _put(self.constraints, fact.text, fact, KEPT_RULES)
             case "question":
                 self.questions.append(Question(fact))
             case "decision":
@@ -231,7 +232,7 @@ class _Book:
     def closed(self) -> Ledger:
         """Return the ledger, cut to its bounds."""
         return Ledger(
-            asks=tuple(self.asks[-_KEPT_ASKS:]),
+            asks=tuple(_first_and_newest(self.asks)),
             constraints=self.constraints,
             questions=tuple(self.questions[-_KEPT["questions"] :]),
             decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
@@ -254,14 +255,19 @@ class _Book:
         )
 
 
-def _put(book: dict[str, Value], key: str, value: Value) -> None:
+def _first_and_newest(asks: list[Ask]) -> list[Ask]:
+    """Return the asks to keep: the first is what it is all about."""
+    return asks if len(asks) <= KEPT_ASKS + 1 else [asks[0], *asks[-KEPT_ASKS:]]
+
+
+def _put(book: dict[str, Value], key: str, value: Value, most: int = _KEPT_BY_KEY) -> None:
     """Set a key, make it the newest, and let the oldest go where there are too many.
 
     At once and not at the end of a round, so that rounds make no difference.
     """
     book.pop(key, None)
     book[key] = value
-    if len(book) > _KEPT_BY_KEY:
+    if len(book) > most:
         del book[next(iter(book))]
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 
-from holdfast.errors import StoreUnavailable
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import MessageRow, Row, Statements
+from holdfast.stores.draft import drafted
 from holdfast.stores.sqlite.database import SqliteDatabase, open_sqlite
 
 _AT_ONCE = 500
@@ -31,27 +28,12 @@ _COPIED = {
 
 def backup(tx: Statements, tenant: str, path: str) -> None:
     """Write a copy of one state to `path`, whole or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        number, copy = tempfile.mkstemp(dir=folder, prefix=".holdfast-", suffix=".db")
-    except OSError as error:
-        raise StoreUnavailable(
-            path,
-            f"the backup cannot be written ({error.strerror})",
-            remedy="name a folder that exists and can be written",
-        ) from error
-    os.close(number)
-    try:
+    with drafted(path, ".db") as copy:
         target = open_sqlite(copy)
         try:
             target.write(lambda into: _copy(tx, tenant, target, into))
         finally:
             target.close()
-        os.replace(copy, path)
-    finally:
-        for leftover in (copy, f"{copy}-wal", f"{copy}-shm"):
-            with suppress(FileNotFoundError):
-                os.unlink(leftover)
 
 
 def _copy(tx: Statements, tenant: str, target: SqliteDatabase, into: Statements) -> None:

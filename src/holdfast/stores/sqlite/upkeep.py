@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from contextlib import suppress
 from urllib.parse import quote
 
 import apsw
 
-from holdfast.errors import StoreUnavailable
+from holdfast.stores.draft import drafted
 from holdfast.stores.sqlite.connection import Connection, opened
 from holdfast.stores.sqlite.opening import persist
 
@@ -36,17 +34,7 @@ def reclaim(connection: Connection) -> None:
 
 def backup(connection: Connection, path: str) -> None:
     """Write a copy of one state to `path`, whole or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        number, copy = tempfile.mkstemp(dir=folder, prefix=".holdfast-", suffix=".backup")
-    except OSError as error:
-        raise StoreUnavailable(
-            path,
-            f"the backup cannot be written ({error.strerror})",
-            remedy="name a folder that exists and can be written",
-        ) from error
-    os.close(number)
-    try:
+    with drafted(path, ".backup") as copy:
         target = opened(f"file:{quote(copy)}", apsw.SQLITE_OPEN_READWRITE)
         try:
             with target.backup("main", connection, "main") as step:
@@ -54,7 +42,3 @@ def backup(connection: Connection, path: str) -> None:
                     persist(lambda step=step: step.step(_PAGES_AT_ONCE))
         finally:
             target.close()
-        os.replace(copy, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(copy)

@@ -53,7 +53,7 @@ PORTUGUESE = Vocabulary(
         "porque|já que|para que|para evitar|devido a|pois|uma vez que|portanto|então|caso contrário"
     ),
     stops=(
-        "o|os|as|de|que|e|em|um|uma|é|não|por|com|para|do|da|no|na|dos|das|se|como|mas|eu|você|"
+        "o|os|as|de|que|e|em|um|uma|é|não|por|com|para|do|da|no|dos|das|se|como|mas|eu|você|"
         "meu|minha|está|isso|este|esta|olá|obrigado|obrigada|são|ao|mais|muito|tem|fazer|quero|"
         "preciso|pode|nos|favor"
     ),
