@@ -43,7 +43,9 @@ ASIDE = 102
 PEERS = {
     "hermes": ("hermes", "hermes-agent==0.19.0"),
     "detect-secrets": ("scanners", "detect-secrets==1.5.0"),
+    "gitleaks' rules": ("gitleaks", "n0s1==1.2.7", "google-re2"),
 }
+"""Folder and requirements. gitleaks is no package, but n0s1 carries a copy of its rules."""
 EVERYTHING = Redactor(RedactionPolicy(key="bench"))
 PERSONAL = frozenset(rule.kind for rule in RULES if rule.family == "personal")
 AUDIT: dict[str, str] = json.loads((BENCH / "redact_audit.json").read_text(encoding="utf-8"))
@@ -594,9 +596,9 @@ HOLD_BYTES = 4_096
 def _peers() -> dict[str, str]:
     """Return the interpreters of the peers' venvs, made where they are missing."""
     found: dict[str, str] = {}
-    for name, (folder, wanted) in PEERS.items():
+    for name, (folder, *wanted) in PEERS.items():
         home = BENCH / ".peers" / folder
-        python = interpreter(home, (wanted,), partial(print, file=sys.stderr))
+        python = interpreter(home, tuple(wanted), partial(print, file=sys.stderr))
         if isinstance(python, Failure):
             print(python.error, file=sys.stderr)
         else:

@@ -1,12 +1,17 @@
-"""Which formats of tokens the redactor knows that another scanner lists: drawn from its patterns.
+"""Secrets of two scanners that the labelled corpus does not draw on: a second look from outside.
 
     python bench/redact_formats.py [--missed]
 
-The rules of CredSweeper, a scanner that the labelled corpus does not draw on, are fetched by pip.
-The sample was laid down before a pattern was read: all rules of the sort "pattern", apart by the
-scanner's own confidence, without those that it calls mere information; from each of their patterns
-twenty texts are drawn, and each stands alone on a line. A value counts as hidden only if all of it
-is. What is drawn has the form of a token and not its check digits or its content.
+Both are fetched by pip, and both samples were laid down before a rule of theirs was read.
+
+examples  n0s1 has an example beside each of its rules. All of them in which its own pattern finds
+          something: that is the secret.
+formats   CredSweeper has patterns. All rules of the sort "pattern" that it does not call mere
+          information, apart by its own confidence; twenty texts are drawn from each pattern. They
+          have the form that the pattern allows, which is often wider than the tokens are, and
+          neither check digits nor content.
+
+A text stands alone on a line, and a secret counts as hidden only if all of it is.
 """
 
 from __future__ import annotations
@@ -18,9 +23,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,9 +34,12 @@ BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
 from holdfast.redaction import RedactionPolicy, Redactor  # noqa: E402
+from holdfast.redaction.matching import re2  # noqa: E402
 
-WANTED = "credsweeper==1.19.5"
-RULES_FILE = "credsweeper/rules/config.yaml"
+FORMATS = "credsweeper==1.19.5"
+FORMATS_FILE = "credsweeper/rules/config.yaml"
+EXAMPLES = "n0s1==1.2.7"
+EXAMPLES_FILE = "n0s1/config/regex.toml"
 EACH = 20
 TRIES = 200
 sre: Any = importlib.import_module("re._constants")
@@ -51,19 +60,54 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--missed", action="store_true", help="Name the rules that are missed.")
     options = parser.parse_args()
-    formats = fetched()
-    if isinstance(formats, str):
-        print(f"skipped: {formats}")
-        return 0
+    examples(show_missed=options.missed)
+    formats(show_missed=options.missed)
+    return 0
+
+
+def examples(*, show_missed: bool) -> None:
+    """Print how many secrets of the examples are hidden."""
+    wheel = fetched(EXAMPLES)
+    if wheel is None:
+        return
+    rules = tomllib.loads(wheel[EXAMPLES_FILE].decode("utf-8"))["rules"]
+    found = [(rule["id"], place) for rule in rules if (place := labelled(rule))]
+    missed = [name for name, place in found if not is_hidden(*place)]
+    print(f"## examples of {EXAMPLES}: {len(rules)} rules, {len(found)} examples with a secret\n")
+    print(f"hidden: {len(found) - len(missed)}, {1 - len(missed) / len(found):.1%}\n")
+    if show_missed:
+        print("    " + ", ".join(missed) + "\n")
+
+
+def labelled(rule: dict[str, Any]) -> tuple[str, int, int] | None:
+    """Return an example and where its rule finds the secret: its group, or all that matches."""
+    text = rule.get("example", "")
+    match = re2.search(rule["regex"], text) if text else None
+    if match is None:
+        return None
+    filled = (number for number, one in enumerate(match.groups(), 1) if one)
+    return text, *match.span(rule.get("secretGroup") or next(filled, 0))
+
+
+def formats(*, show_missed: bool) -> None:
+    """Print how many of the texts are hidden that are drawn from patterns."""
+    wheel = fetched(FORMATS)
+    if wheel is None:
+        return
+    try:
+        yaml = importlib.import_module("yaml")
+    except ImportError:
+        print("skipped: the formats need pyyaml")
+        return
     rng = random.Random(17)
     hidden: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     undrawn: list[str] = []
-    for one in formats:
+    for one in patterns_of(yaml.safe_load(wheel[FORMATS_FILE])):
         texts = [found for _ in range(EACH) if (found := drawn(one.pattern, rng))]
         undrawn += [one.rule] if not texts else []
         for text, start, end in texts:
             hidden[one.confidence][one.rule].append(is_hidden(text, start, end))
-    print(f"## formats of {WANTED}, {EACH} texts drawn from each pattern\n")
+    print(f"## formats of {FORMATS}, {EACH} texts drawn from each pattern\n")
     print("| confidence | rules | texts | hidden | rules hidden in 95 % of texts |")
     print("| --- | --- | --- | --- | --- |")
     for confidence, rules in sorted(hidden.items(), reverse=True):
@@ -73,35 +117,33 @@ def main() -> int:
             f"| {confidence} | {len(rules)} | {len(texts):,} | {sum(texts) / len(texts):.1%} "
             f"| {known} |"
         )
-        for rule, found in sorted(rules.items()) if options.missed else ():
+        for rule, found in sorted(rules.items()) if show_missed else ():
             if not all(found):
                 print(f"    {sum(found) / len(found):4.0%}  {rule}")
     print(f"\nnothing could be drawn from {len(undrawn)} patterns: {', '.join(undrawn) or '-'}")
-    return 0
 
 
-def fetched() -> list[Format] | str:
-    """Return the patterns, or why there are none."""
-    try:
-        yaml = importlib.import_module("yaml")
-    except ImportError:
-        return "needs pyyaml"
+def fetched(wanted: str) -> dict[str, bytes] | None:
+    """Return the files of a wheel; none, and a line that says so, where it cannot be had."""
     with tempfile.TemporaryDirectory() as folder:
-        line = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        line = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", wanted]
         done = subprocess.run(
-            [*line, "--only-binary", ":all:", "--dest", folder, WANTED],
+            [*line, "--only-binary", ":all:", "--dest", folder],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
-            return f"{WANTED} could not be fetched"
+            print(f"skipped: {wanted} could not be fetched")
+            return None
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
-            rules = yaml.safe_load(wheel.read(RULES_FILE))
-    return [
-        Format(rule["name"], rule["confidence"], re.compile(text))
-        for rule in rules
-        if rule["type"] == "pattern" and rule["severity"] != "info"
-        for text in rule["values"]
-    ]
+            return {name: wheel.read(name) for name in wheel.namelist()}
+
+
+def patterns_of(rules: Sequence[dict[str, Any]]) -> Iterator[Format]:
+    """Yield the patterns of the rules that are in the sample."""
+    for rule in rules:
+        if rule["type"] == "pattern" and rule["severity"] != "info":
+            for text in rule["values"]:
+                yield Format(rule["name"], rule["confidence"], re.compile(text))
 
 
 def is_hidden(text: str, start: int, end: int) -> bool:

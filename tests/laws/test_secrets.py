@@ -27,7 +27,8 @@ SECRETS = {
     f"Authorization: Bearer {BODY}{BODY}": BODY + BODY,
     PEM: "MIIEowIBAAKCAQEA" + BODY,
 }
-PLACES = ("ask", "reply", "said", "command", "argument", "output", "json", "error", "todo", "path")
+PLACES = ("ask", "reply", "said", "command", "argument", "output", "json", "error", "todo", "path",
+          "thought", "part", "key", "system", "image")  # fmt: skip
 
 
 def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
@@ -37,6 +38,7 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
         "command": f"run step {number}{here['command']} > out_{number}.txt",
         "note": f"a longer argument of the call{here['argument']}" * 3,
         "path": f"src/step_{number}{here['path']}.py",
+        f"flag{here['key']}": True,
     }
     todo = {"todos": [{"content": f"Do {number}{here['todo']}", "status": "in_progress"}]}
     output = "\n".join(f"line {n} of step_{number}: value_{n} = {n * 7}" for n in range(30))
@@ -52,12 +54,22 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
             {"role": "tool", "tool_call_id": call_id, "content": result},
         ]
 
+    ask = f"Always do step {number}, never skip it.{here['ask']}"
+    more: list[dict[str, Any]] = []
+    if here["part"]:
+        more.append({"type": "text", "text": here["part"]})
+    if here["image"]:
+        more.append({"type": "image_url", "image_url": {"url": f"https://host/{here['image']}"}})
+    ran = step("bash", {"command": f"make step_{number}"}, "", failed)
+    if here["thought"]:
+        ran[0]["reasoning_content"] = f"I think of{here['thought']}."
     return [
-        {"role": "user", "content": f"Always do step {number}, never skip it.{here['ask']}"},
+        *([{"role": "system", "content": f"Be it.{here['system']}"}] if here["system"] else []),
+        {"role": "user", "content": [{"type": "text", "text": ask}, *more] if more else ask},
         *step("bash", arguments, f"I will use step_{number}, because it works.{here['said']}",
               f"{output}{here['output']}\n{output}"),
         *step("lookup", {"q": f"id_{number}"}, "", data),
-        *step("bash", {"command": f"make step_{number}"}, "", failed),
+        *ran,
         *step("TodoWrite", todo, "", "ok"),
         {"role": "assistant", "content": f"The port is now {8000 + number}.{here['reply']}"},
     ]  # fmt: skip
@@ -87,6 +99,11 @@ def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataO
         for number in range(7)
         for message in turn(number, place if number == at else "", text)
     ]
+    hold_no_secret(items, secret)
+
+
+def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
+    """Hold both forms of a compaction against the law."""
     made = compress(items, target_tokens=1_800, policy=SMALL)
     assert made.report.status == "compacted"
     for shown in written_texts(made.messages):
@@ -97,6 +114,15 @@ def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataO
     for shown in written_texts(engine.messages):
         assert secret not in shown
     assert secret not in engine.snapshot().decode()
+
+
+def test_no_secret_stands_there_that_was_the_name_of_a_tool() -> None:
+    """A model may call a tool that is none; of the secrets only a token can be its name."""
+    items = [message for number in range(7) for message in turn(number, "", "")]
+    calls = [call for message in items for call in message.get("tool_calls", ())]
+    for call in calls[:3]:
+        call["function"]["name"] = f"ghp_{BODY}"
+    hold_no_secret(items, f"ghp_{BODY}")
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])

@@ -232,7 +232,7 @@ def test_only_the_calls_that_a_message_answers_are_cleaned() -> None:
     calls = {f"c{n}": ToolCall(f"c{n}", "bash", f'{{"command": "run {n}"}}') for n in range(500)}
     message = Message("tool", (ToolResult("c7", (Text("ok"),)),), 9)
     Readings(Estimator(), Policy(), redact).facts(message, calls)
-    assert sorted("\n\n".join(asked).split("\n\n")) == ["ok", '{"command": "run 7"}']
+    assert sorted("\n\n".join(asked).split("\n\n")) == ["bash", "ok", '{"command": "run 7"}']
 
 
 @given(log=logs())

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction import RedactionPolicy, Redactor, Vault
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvAIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
@@ -78,3 +78,14 @@ def test_a_key_in_python_and_a_stream_of_keys() -> None:
     out = b"".join(stream.feed(data[at : at + 4_099]) for at in range(0, len(data), 4_099))
     lines = (out + stream.finish()).decode().splitlines()
     assert lines == [json.dumps(HIDDEN)] * 300
+
+
+def test_a_vault_gives_the_object_back() -> None:
+    """What it restores is the text that was, beside a key that stood alone."""
+    vault = Vault()
+    keeper = Redactor(RedactionPolicy(key="test"), vault=vault)
+    for text in (json.dumps(WEB_KEY), json.dumps({"a": json.dumps(ACCOUNT, indent=1)}), PEM):
+        assert keeper(text) != text
+        assert vault.restore(keeper(text)) == text
+    two = json.dumps([WEB_KEY, {**WEB_KEY, "d": WEB_KEY["d"][::-1]}])
+    assert vault.restore(keeper(two)) == keeper(two)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.redaction import Redactor
 from holdfast.redaction.finder import Finder
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rules import vendors
@@ -102,3 +103,13 @@ def test_the_kinds_of_vendors_are_many() -> None:
     assert formats >= 400
     assert len({rule.kind for rule in vendors.RULES}) >= 200
     assert len(SERVICES) == len(set(SERVICES))
+
+
+def test_a_kind_that_is_kept_is_kept_by_its_prefix_too() -> None:
+    """A token that only its prefix gives away belongs to the kind of that prefix."""
+    token = "ghp_" + alnum(44)
+    text = f"one {token} and pplx-{alnum(44)}"
+    kept = Redactor(RedactionPolicy(key="test", keep=frozenset({"github-token"})))(text)
+    assert token in kept
+    assert "pplx-" not in kept
+    assert "ghp_" not in Redactor(RedactionPolicy(key="test"))(text)

@@ -25,13 +25,14 @@ def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
 
 
 def words_of(message: Message, calls: Mapping[str, ToolCall]) -> list[str]:
-    """Return all that `cleaned` looks at of a message, but not its calls, and the arguments of
-    the calls that it answers.
+    """Return all that `cleaned` looks at of a message, but not its calls, and the names and
+    arguments of the calls that it answers.
     """
     found: list[str] = []
     for part in message.parts:
         if type(part) is ToolResult and part.call_id in calls:
-            found.append(calls[part.call_id].arguments)
+            call = calls[part.call_id]
+            found += (call.name, call.arguments)
         if type(part) is not ToolCall:
             found.extend(_words(part))
     return found
@@ -51,9 +52,11 @@ def _words(part: Part) -> Iterator[str]:
 
 
 def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:
-    """Return the call with the secrets in its arguments hidden."""
-    arguments = redact(call.arguments)
-    return call if arguments == call.arguments else replace(call, arguments=arguments)
+    """Return the call with the secrets in its name and its arguments hidden."""
+    name, arguments = redact(call.name), redact(call.arguments)
+    if name == call.name and arguments == call.arguments:
+        return call
+    return replace(call, name=name, arguments=arguments)
 
 
 def _part(part: Part, redact: Redact) -> Part:

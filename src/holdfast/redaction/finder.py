@@ -25,6 +25,7 @@ from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
@@ -53,7 +54,7 @@ class Finder:
 
     def __init__(self, policy: RedactionPolicy, rules: Sequence[Rule] = RULES) -> None:
         off = policy.families_off()
-        used = [r for r in rules if r.family not in off and r.kind not in policy.keep]
+        used = [rule for rule in without(rules, policy.keep) if rule.family not in off]
         self._code = policy.code
         self._keep = policy.keep
         self._anchored: dict[bytes, list[Try]] = defaultdict(list)

@@ -26,7 +26,7 @@ def key_object(data: bytes, at: int, covered: int) -> Key:
     if opened is None:
         return Key(None)
     private = _WEB_KEY if _TYPED.match(data, at) else _SERVICE
-    is_whole = private.search(inner) and _CLOSES[re.escape(opened[1])].search(inner)
+    is_whole = private.search(inner) and _CLOSES[opened[1]].search(inner)
     return Key((start, end) if is_whole else None, len(inner) // TIMES)
 
 
@@ -35,19 +35,10 @@ _BLANKS = rb"(?:\s|\\{1,3}[nrt])"
 _OPENS = re.compile(_BLANKS + rb"""*+((?:\\|\\\\\\)?["'])\w{1,40}+\1""" + _BLANKS + rb"{0,8}:")
 _CLOSES = {
     quote: re.compile(
-        rb":"
-        + _BLANKS
-        + rb"{0,8}(?:"
-        + quote
-        + rb"""(?:[^"'\\{}]|\\{1,6}[nrtu/])*+"""
-        + quote
-        + rb"|[0-9.]{1,20}|true|false|null)"
-        + _BLANKS
-        + rb"*\Z"
+        rb""":%b{0,8}(?:%b(?:[^"'\\{}]|\\{1,6}[nrtu/])*+%b|[0-9.]{1,20}|true|false|null)%b*\Z"""
+        % (_BLANKS, re.escape(quote), re.escape(quote), _BLANKS)
     )
-    for quote in (
-        re.escape(depth + mark) for depth in (b"", b"\\", b"\\\\\\") for mark in (b'"', b"'")
-    )
+    for quote in (b'"', b"'", b'\\"', b"\\'", b'\\\\\\"', b"\\\\\\'")
 }
 """How such an object starts and ends, so that neither brace is one within a string."""
 _SERVICE = re.compile(rb"private_key" + _Q + rb"[ \t]{0,4}:[ \t]{0,4}" + _Q + rb"-{4,5} ?BEGIN ")

@@ -117,9 +117,11 @@ class Redactor:
                 pieces.append(dressing.hidden_lines(start, end))
                 continue
             mask = placeholder(kind, data[start:end], self.policy.key)
+            dressed = dressing.dressed(mask, start, end)
             if self._vault is not None:
-                self._vault.put(decoded(mask), decoded(data[start:end]))
-            pieces.append(dressing.dressed(mask, start, end))
+                whole = decoded(dressed) if b": " in dressed else ""  # a name and its value
+                self._vault.put(decoded(mask), decoded(data[start:end]), whole)
+            pieces.append(dressed)
         return b"".join((*pieces, data[last:]))
 
     def stream(self) -> Stream:

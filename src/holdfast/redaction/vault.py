@@ -13,9 +13,13 @@ class Vault:
 
     def __init__(self) -> None:
         self._secrets: dict[str, str | None] = {}
+        self._longer: dict[str, list[str]] = {}
 
-    def put(self, mask: str, secret: str) -> None:
-        """Remember what `mask` stands for."""
+    def put(self, mask: str, secret: str, dressed: str = "") -> None:
+        """Remember what `mask` stands for, or all of `dressed`, which has the mask in it."""
+        if dressed and dressed not in self._secrets:
+            self._longer.setdefault(mask, []).append(dressed)
+        mask = dressed or mask
         if self._secrets.setdefault(mask, secret) != secret:
             self._secrets[mask] = None
 
@@ -25,7 +29,13 @@ class Vault:
         pieces: list[bytes] = []
         last = 0
         for ((start, end),) in PLACEHOLDER.all(data):
-            secret = self._secrets.get(data[start:end].decode())
+            mask = data[start:end].decode()
+            for dressed in self._longer.get(mask, ()):
+                first = start - dressed.index(mask)
+                if first >= last and data.startswith(dressed.encode(), first):
+                    mask, start, end = dressed, first, first + len(dressed.encode())
+                    break
+            secret = self._secrets.get(mask)
             if secret is not None:
                 pieces += (data[last:start], secret.encode("utf-8", "surrogatepass"))
                 last = end

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.vendor_form import alnum, url_safe
+
+KIND = "vendor-token"
+
+
+def without(rules: Sequence[Rule], kinds: Collection[str]) -> list[Rule]:
+    """Return the rules of other kinds; what is left alone by its kind is so by its prefix too."""
+    left = [rule for rule in rules if rule.kind not in kinds]
+    if len(left) == len(rules):
+        return left
+    known = [rule for rule in left if rule.kind != KIND]
+    return [one for rule in left for one in (loose(known) if rule.kind == KIND else (rule,))]
 
 
 def loose(rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -20,7 +31,7 @@ def loose(rules: Sequence[Rule]) -> tuple[Rule, ...]:
     })  # fmt: skip
     return (
         Rule(
-            kind="vendor-token",
+            kind=KIND,
             family="vendor",
             anchors=tuple(prefixes),
             pattern=rf"(?P<value>(?:{'|'.join(map(re.escape, prefixes))})[\w-]{{26,300}}={{0,2}})",
