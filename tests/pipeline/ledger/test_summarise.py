@@ -457,6 +457,21 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
     assert shown.count("`update_trip`") == 1
 
 
+def test_changed_files_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> None:
+    """Where little fits, what became of the files is told before what the user wrote meanwhile."""
+    rows: list[Message | ToolResult] = [user("Please tidy up the parser.")]
+    for number in range(6):
+        rows += [
+            assistant("", call("Write", file_path=f"src/part_{number}.py", content="x = 1\n")),
+            result("ok"),
+            user(f"Then the one after it, in whichever folder that may be, number {number}."),
+            assistant("One moment."),
+        ]
+    summary = summarise(ledger_of(*rows, user("And now?")), Around(room_chars=900, brief=True))
+    shown = render_summary(summary, COUNTER, 190)
+    assert [n for n in range(6) if f"src/part_{n}.py" in shown] == list(range(6))
+
+
 def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf) -> None:
     """Of very many failures of one tool the newest are told, and those of the others too."""
     rows: list[Message | ToolResult] = [user("Go.")]

@@ -49,6 +49,8 @@ _FEWEST_ASK_CHARS = 80
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
 _RULE = _MUST + 30
+_FILE = _MUST + 29
+"""What was changed stands before what was wished: it is limited by its share."""
 _ASKED_BETWEEN = _MUST + 28
 _WISH = _MUST + 26
 """Where little fits, the first line of every open failure and the rules stand before the asks
@@ -258,7 +260,7 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
     files = [
-        Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
+        Entry(_file_line(path, state, phrases), state.last, _FILE)
         for path, state in ledger.files.items()
         if state.is_touched
     ]
