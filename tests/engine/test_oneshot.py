@@ -354,3 +354,20 @@ def test_a_wish_that_cannot_be_granted_is_refused(wish: dict[str, Any], name: st
     for items in (written("openai-chat", WORK), [{"role": "user", "content": "hi"}]):
         with pytest.raises(InvalidSetting, match=name):
             compress(items, **wish)
+
+
+def test_a_summary_beside_a_floor_that_is_too_large_is_in_proportion_to_it() -> None:
+    """Where the live request alone misses the size that was asked for, a fifth of it is told."""
+    words = " ".join(f"clause {n} says what part_{n} must do," for n in range(400))
+    rows: list[Any] = [user(f"Do all of this: {words}")]
+    for n in range(60):
+        made = call("bash", command=f"run part_{n}")
+        rows += [
+            assistant(made),
+            result(f"part_{n} at /srv/{n * 7}/out.txt took {n * 13} ms\n" * 3),
+        ]
+    items = talk(*rows).as_openai_chat()
+    report = compress(items, target_tokens=600).report
+    assert report.floor_tokens > 3_000
+    assert 500 < report.summary_tokens < 0.2 * report.floor_tokens + 100
+    assert report.tokens_after < report.tokens_before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.pipeline.cuts import allowed_cuts
 from holdfast.pipeline.digests.line import plural
@@ -32,6 +33,10 @@ _SUMMARY_SHARE = 0.7
 _LEAST_SUMMARY_SHARE = 0.6
 _ENOUGH_TOKENS = 380
 """So much of what is free, and not more, it has also where nothing is left for it."""
+_SHARE_OF_FLOOR = 0.2
+_MOST_BESIDE_TOKENS = 1_000
+"""What it has of that where what is never folded is larger than the size asked for, which is
+missed then in any case."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
 HEAD_SHARE = 0.15
@@ -74,13 +79,15 @@ class _Ground(Struct, frozen=True):
     """No tail starts before: the head and old summaries end here."""
     before: int
     pruner: Pruner
+    floor: int = 0
+    """The tokens that no fold can remove."""
 
 
 def choose(work: Work) -> Choice:
     """Return what to fold and what to prune; reads the log from its end as far as it must."""
     shown = work.index.shown()
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
-    floor = _floor(ground)
+    floor = ground.floor
     target = work.budget.target_tokens
     if target is not None and ground.before <= target:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
@@ -92,7 +99,7 @@ def choose(work: Work) -> Choice:
     left = pruner.squeeze(stay, _excess(ground, partition, summary_tokens))
     if target is not None:
         room = int((summary_tokens - left) * _SURELY)
-        summary_tokens = max(room, min(summary_tokens, _least_summary(work)))
+        summary_tokens = max(room, min(summary_tokens, _least_summary(ground)))
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
@@ -118,7 +125,8 @@ def _ground(work: Work, before: int) -> _Ground:
     head = _head(work, cuts)
     least = max(head, _after_old_summary(work))
     anchored = work.index.anchors.positions(work.wish.pinned, len(work.log))
-    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
+    found = _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
+    return replace(found, floor=_floor(found))
 
 
 def _head(work: Work, cuts: Sequence[int]) -> int:
@@ -153,8 +161,7 @@ def _partition(ground: _Ground) -> tuple[Partition, int]:
 
 def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
     """Return a partition, the room for its summary, and what its islands cost."""
-    work = ground.work
-    tail_budget, ceiling, summary_tokens = _budgets(work, ground.before, fixed)
+    tail_budget, ceiling, summary_tokens = _budgets(ground, fixed)
     start, tail = _tail(ground, tail_budget, ceiling)
     if start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
@@ -200,9 +207,9 @@ def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:
     return total - budget.pressure_tokens if total > budget.effective_window else 0
 
 
-def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
+def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
     """Return the tokens for the tail, its ceiling, and the summary."""
-    budget = work.budget
+    work, before, budget = ground.work, ground.before, ground.work.budget
     if budget.target_tokens is None:
         summary = _summary_tokens(work, before - fixed - budget.tail_tokens)
         room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
@@ -210,7 +217,7 @@ def _budgets(work: Work, before: int, fixed: int) -> tuple[int, int, int]:
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
     most = int(room * _SUMMARY_SHARE)
     summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
-    summary = max(summary, _least_summary(work))
+    summary = max(summary, _least_summary(ground))
     tail = max(room - summary, 1)
     return tail, tail, summary
 
@@ -225,11 +232,16 @@ def _summary_tokens(work: Work, content: int) -> int:
     return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
 
 
-def _least_summary(work: Work) -> int:
-    """Return what the summary has also where messages that are never folded leave no room."""
-    target = work.budget.target_tokens or 0
+def _least_summary(ground: _Ground) -> int:
+    """Return what the summary has also where messages that are never folded leave no room.
+
+    Where they miss the size by themselves it is in proportion to them.
+    """
+    work, target = ground.work, ground.work.budget.target_tokens or 0
     free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
-    return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+    least = min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+    beside = int((ground.floor - work.outside_tokens) * _SHARE_OF_FLOOR)
+    return max(least, min(beside, _MOST_BESIDE_TOKENS)) if ground.floor > target else least
 
 
 def _frame_tokens(work: Work) -> int:
