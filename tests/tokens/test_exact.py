@@ -10,8 +10,6 @@ from holdfast.tokens.exact import exact_counter
 
 
 class WordEncoding:
-    name = "words"
-
     def encode_ordinary(self, text: str) -> list[int]:
         return [len(word) for word in text.split()]
 

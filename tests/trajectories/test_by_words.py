@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.trajectories.by_words import WORDS, ByWords
-from holdfast.trajectories.splits import SPLITS, Split
+from holdfast.trajectories.splits import GPT2, SPLITS, Split
 
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
 
@@ -76,40 +77,8 @@ def test_every_character_of_ascii_between_others(split: Split):
             assert split.pieces.findall(text) == _pieces(split, text)
 
 
-_TIKTOKEN = {
-    "r50k_base": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
-    "cl100k_base": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-    "o200k_base": list(SPLITS)[-1],
-}
-"""The patterns of tiktoken 0.14."""
-
-
-@pytest.mark.parametrize("name", _TIKTOKEN)
-@given(text=TEXTS)
-def test_texts_cost_their_words_with_the_patterns_of_tiktoken(name: str, text: str):
-    """With a vocabulary in which any two and three bytes of a piece are one token, so that a piece
-    cut elsewhere would cost something else."""
-    counted = _greedy(name)
-    assert ByWords(name, counted).count(text) == counted(text)
-
-
-def _greedy(name: str) -> Callable[[str], int]:
-    tiktoken: Any = pytest.importorskip("tiktoken", reason="needs holdfast[exact]")
-    if name not in _VOCABULARIES:
-        letters = [bytes([one]) for one in b"asSt9 \n\r'\"-/.{\xc3\xa9"]
-        pairs = [b"".join(two) for two in itertools.product(letters, repeat=2)]
-        threes = [b"".join(three) for three in itertools.product(letters, repeat=3)]
-        entries = [*(bytes([one]) for one in range(256)), *pairs, *threes]
-        ranks = {entry: rank for rank, entry in enumerate(entries)}
-        _VOCABULARIES[name] = tiktoken.Encoding(
-            name, pat_str=_TIKTOKEN[name], mergeable_ranks=ranks, special_tokens={}
-        )
-    encode = _VOCABULARIES[name].encode_ordinary
-    return lambda text: len(encode(text))
-
-
-_VOCABULARIES: dict[str, Any] = {}
+WHOLE = Split("", re.compile("(?s).+"))
+"""A word is one piece."""
 
 
 class Letters:
@@ -127,7 +96,7 @@ class Letters:
 @given(st.lists(st.text(st.sampled_from("ab1 -é"), max_size=200), max_size=30))
 def test_counts_are_right_whatever_was_forgotten(texts: list[str]):
     """With room for a few words."""
-    counter = ByWords("letters", len, split=next(iter(SPLITS.values())), most_bytes=900)
+    counter = ByWords("letters", len, len, GPT2, most_bytes=900)
     for text in texts:
         assert counter.count(text) == len(text)
 
@@ -136,7 +105,7 @@ def test_what_was_not_asked_for_lately_is_forgotten():
     """Room for 100 words of some 160 bytes: of 1,000 others the first one is pushed out, but not
     where it comes again every now and then."""
     letters = Letters()
-    counter = ByWords("letters", letters.count, most_bytes=17_000)
+    counter = ByWords("letters", letters.count, letters.count, WHOLE, most_bytes=17_000)
     for number in range(1_000):
         counter.count(f"again w{number}")
     assert letters.asked.count("again") == 1
@@ -148,8 +117,7 @@ def test_what_was_not_asked_for_lately_is_forgotten():
 def test_a_word_is_asked_once_and_its_pieces_are_not_asked_again():
     """`(foo` and `foo` share a piece."""
     letters = Letters()
-    split = next(iter(SPLITS.values()))
-    counter = ByWords("letters", letters.count, split=split, count_piece=letters.count)
+    counter = ByWords("letters", letters.count, letters.count, GPT2)
     assert counter.count("foo (foo (foo") == 13
     assert sorted(letters.asked) == [" (", "foo"]
     letters.asked.clear()
@@ -162,13 +130,13 @@ def test_long_texts_are_looked_at_in_blocks(times: int, text: str):
     """Wherever a block ends, no word is cut; a word that is longer than a block is one word."""
     letters = Letters()
     long = (text + "word " * 20) * (700 * times) + "-" * 70_000 * times + text
-    assert ByWords("letters", letters.count).count(long) == len(long)
+    assert ByWords("letters", letters.count, letters.count, WHOLE).count(long) == len(long)
     assert set(letters.asked) == set(WORDS.findall(long))
 
 
 def test_threads_may_count_at_the_same_time():
     """Records that wait for a model are worked on side by side."""
-    counter = ByWords("letters", len, most_bytes=5_000)
+    counter = ByWords("letters", len, len, GPT2, most_bytes=5_000)
     texts = [" ".join(f"w{number % (at + 7)}" for number in range(300)) for at in range(200)]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(counter.count, texts)) == list(map(len, texts))

@@ -81,6 +81,9 @@ _ODD: dict[str, dict[str, Any]] = {
     "tokens in text of another form": {"normalizer": {"type": "NFC"}, "added_tokens": [{
         "id": 420, "content": "KK", "single_word": False, "lstrip": False, "rstrip": False,
         "normalized": True, "special": False}]},
+    "a token that half a surrogate pair could be part of": {"added_tokens": [{
+        "id": 420, "content": "<?>", "single_word": False, "lstrip": False, "rstrip": False,
+        "normalized": False, "special": False}]},
 }  # fmt: skip
 
 

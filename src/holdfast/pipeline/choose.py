@@ -27,10 +27,10 @@ from holdfast.transcript import Folded, Groups, Message
 _FRAME_MARGIN_TOKENS = 24
 _LEAST_SUMMARY_TOKENS = 120
 """A summary that says less than this is not worth its frame."""
-_SUMMARY_SHARE = 0.6
+_SUMMARY_SHARE = 0.7
 """How much of a size that was asked for the summary takes at most, before the tail has its part."""
-_LEAST_SUMMARY_SHARE = 0.45
-_ENOUGH_TOKENS = 320
+_LEAST_SUMMARY_SHARE = 0.6
+_ENOUGH_TOKENS = 380
 """So much of what is free, and not more, it has also where nothing is left for it."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""

@@ -18,7 +18,6 @@ class ExactCounter:
     def __init__(self, name: str, encoding: _Encoding) -> None:
         """Take a vocabulary."""
         self.name = name
-        self.vocabulary = encoding.name
         self._encoding = encoding
 
     def count(self, text: str) -> int:
@@ -51,9 +50,6 @@ def exact_counter(model: str) -> ExactCounter:
 
 
 class _Encoding(Protocol):
-    @property
-    def name(self) -> str: ...
-
     def encode_ordinary(self, text: str) -> list[int]: ...
 
 

@@ -31,24 +31,23 @@ _Count: TypeAlias = Callable[[str], int]
 class ByWords:
     """A counter that asks another one for words that it does not know yet.
 
-    `count` gives the tokens of any text; `count_piece`, where there is one, the same for a piece
-    of ASCII as `split` parts a word, in less time. What is remembered is bounded, and several
-    threads may count.
+    `count` gives the tokens of any text, `count_piece` those of one piece of ASCII as `split` parts
+    a word, in less time. What is remembered is bounded, and several threads may count.
     """
 
     def __init__(
         self,
         name: str,
         count: _Count,
+        count_piece: _Count,
+        split: Split,
         *,
-        split: Split | None = None,
-        count_piece: _Count | None = None,
         most_bytes: int = _MOST_BYTES,
     ) -> None:
         """Take who counts what is new."""
         self.name = name
-        self._count, self._count_piece = count, count_piece or count
-        self._pieces_of = split.pieces.findall if split else None
+        self._count, self._count_piece = count, count_piece
+        self._pieces_of = split.pieces.findall
         self._most = self._room = most_bytes
         self._known: dict[str, int] = {}
         """Words and pieces. It only grows, and then makes way for a new one: whoever counts
@@ -80,7 +79,7 @@ class ByWords:
 
     def _count_pieces(self, word: str) -> int:
         """Return the tokens of a new word; its pieces are mostly known."""
-        if self._pieces_of is None or not word.isascii() or len(word) > _BLOCK_CHARS:
+        if not word.isascii() or len(word) > _BLOCK_CHARS:
             return self._count(word)
         pieces, known = self._pieces_of(word), self._known
         try:

@@ -12,9 +12,7 @@ from typing import Any, Protocol
 from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
 from holdfast.pipeline.measure import Estimator
 from holdfast.ports import TokenCounter
-from holdfast.tokens import ExactCounter, exact_counter
-from holdfast.trajectories.by_words import ByWords
-from holdfast.trajectories.splits import OPENAI
+from holdfast.tokens import exact_counter
 from holdfast.trajectories.tokenizer_file import counter_of
 
 _REMEMBERED_CHARS = 4_000_000
@@ -90,18 +88,13 @@ def _from_file(path: str) -> _Exact:
 
 def _by_name(name: str) -> _Exact:
     try:
-        found = exact_counter(name)
+        return exact_counter(name)
     except ExactCountingUnavailable as error:
         if "knows no vocabulary" not in error.reason:
             raise
-        found = _vocabulary(name)
-    return ByWords(found.name, found.count) if found.vocabulary in OPENAI else found
-
-
-def _vocabulary(name: str) -> ExactCounter:
     tiktoken: Any = import_module("tiktoken")
     try:
-        return ExactCounter(f"tiktoken, {name}", tiktoken.get_encoding(name))
+        return _Encoding(f"tiktoken, {name}", tiktoken.get_encoding(name))
     except ValueError:
         known = ", ".join(tiktoken.list_encoding_names())
         raise ExactCountingUnavailable(
@@ -113,3 +106,12 @@ def _vocabulary(name: str) -> ExactCounter:
             name, f"its vocabulary could not be loaded ({type(error).__name__})",
             "go online once, or point TIKTOKEN_CACHE_DIR at a filled cache",
         ) from None  # fmt: skip
+
+
+class _Encoding:
+    def __init__(self, name: str, encoding: Any) -> None:
+        self.name = name
+        self._encode = encoding.encode_ordinary
+
+    def count(self, text: str) -> int:
+        return len(self._encode(text))

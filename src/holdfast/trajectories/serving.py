@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -69,6 +70,7 @@ def serve(
     except HoldfastError as error:
         pipe.send(Failed(str(error)))
         return
+    gc.freeze()  # what is there for good is not looked through again: a tenth of the time
 
     def tell(number: int) -> None:
         at.value = number

@@ -46,8 +46,3 @@ SPLITS: dict[str, Split] = {
     split.regex: split for split in (GPT2, *map(_split, (_CL100K, _QWEN2, _O200K)))
 }
 """By their pattern. cl100k is Llama 3's too; o200k is that of gpt-oss."""
-
-OPENAI = frozenset(
-    {"gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"}
-)
-"""Vocabularies of tiktoken whose patterns end a piece where those of `SPLITS` do."""

@@ -48,9 +48,8 @@ def counter_of(name: str, tokenizer: Any) -> Tokenizer | WordTokenizer:
         return whole
     tokenize = tokenizer.model.tokenize
     words = ByWords(
-        name, whole.count, split=split,
-        count_piece=lambda piece: len(tokenize(piece.translate(_LETTERS))),
-    )  # fmt: skip
+        name, whole.count, lambda piece: len(tokenize(piece.translate(_LETTERS))), split
+    )
     return WordTokenizer(words, whole, file.added_tokens)
 
 
@@ -150,9 +149,12 @@ def _split_of(given: _ByteLevel | _Sequence) -> Split | None:
 
 
 def _are_found(file: _File) -> bool:
-    """Return whether the added tokens can be found in a text as it was given."""
+    """Return whether the added tokens can be found in a text as it was given; a question mark may
+    stand for half a surrogate pair.
+    """
     return all(
-        token.content and not (token.normalized and file.normalizer) for token in file.added_tokens
+        token.content and "?" not in token.content and not (token.normalized and file.normalizer)
+        for token in file.added_tokens
     )
 
 

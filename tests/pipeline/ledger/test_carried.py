@@ -93,6 +93,24 @@ def test_any_entry_can_be_carried(lines: list[str], section: str) -> None:
     assert all(word.rstrip(":") in told_again for word in text.split())
 
 
+def test_a_carried_rule_stands_before_carried_wishes(ledger_of: LedgerOf) -> None:
+    """What nobody insisted on goes first, however many of it there are; nothing stands twice."""
+    rows = "\n".join(f"- You can use /undo to revert commit c{n}ffee. [m{n}]" for n in range(30))
+    older = parse_summary(
+        f"## Constraints and preferences\n- Never touch db/schema.sql. [m1]\n{rows}\n"
+        "- Never touch db/schema.sql. [m1]"
+    )
+    around = Around(room_chars=500, carried=older, brief=True)
+    shown = render_summary(summarise(ledger_of(user("Go on.")), around), COUNTER, 130)
+    assert shown.count("Never touch db/schema.sql.") == 1
+
+
+def test_a_rule_that_is_carried_is_not_told_again(ledger_of: LedgerOf) -> None:
+    """What the user says once more in the log stands once."""
+    shown = told(user("Never touch db/schema.sql."), assistant("Yes."), ledger_of=ledger_of)
+    assert shown.partition("## Completed")[0].count("- Never touch db/schema.sql.") == 1
+
+
 def test_eight_compressions_of_their_own_output_keep_what_is_named_often() -> None:
     """From the transcript alone, without a state, a name of the first stretch survives them."""
     messages: list[dict[str, object]] = [{"role": "user", "content": "Port load_user_table."}]

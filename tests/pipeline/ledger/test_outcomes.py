@@ -325,3 +325,45 @@ def test_a_warning_that_comes_often_hides_no_error(ledger_of: LedgerOf) -> None:
     assert "src/app.go:12:3: undefined: parse" in told
     assert "TypeError: x" in told
     assert told[0].startswith("warning: Failed to save entry 0")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ran into [Errno 2] No such file or directory: '/w/a.py' while trying to write to /w/a.py",
+        "Could not find the exact text in /w/a.py.",
+        "Failed to write: the disk is full",
+    ],
+)
+def test_a_tool_that_complains_at_once_did_nothing(ledger_of: LedgerOf, said: str) -> None:
+    """An editor without a flag for failures tells them in its first words."""
+    ledger = ledger_of(
+        user("Write it."),
+        assistant(call("str_replace_editor", command="create", path="/w/a.py", file_text="x = 1")),
+        result(said),
+    )
+    assert not any(state.is_touched for state in ledger.files.values())
+    assert [rows[0].text for rows in ledger.errors.values()] == [said]
+
+
+def test_what_a_file_says_in_its_first_line_is_no_complaint(ledger_of: LedgerOf) -> None:
+    """A look that begins with words of failure found them."""
+    ledger = ledger_of(
+        user("Read it."),
+        assistant(call("read_file", path="notes.md")),
+        result("Could not reproduce the crash on 3.12, see below."),
+    )
+    assert ledger.errors == {}
+
+
+def test_an_edit_command_that_was_not_applied_changed_nothing(ledger_of: LedgerOf) -> None:
+    """Where the editor is a command and says so, the file is as it was."""
+    told = "Your proposed edit has introduced new syntax error(s). Please retry.\n\nERRORS:\n"
+    ledger = ledger_of(
+        user("Mend it."),
+        assistant(call("shell", command="open src/chall.py")),
+        result("[File: src/chall.py (2 lines total)]\n1:import string\n2:x = 1"),
+        assistant(call("shell", command="edit 2:2\n    y = 2\nend_of_edit")),
+        result(f"{told}- E999 IndentationError: unexpected indent"),
+    )
+    assert not any(state.is_touched for state in ledger.files.values())

@@ -426,6 +426,18 @@ def test_a_rule_and_a_failure_have_their_place_where_hardly_anything_has(
     assert "I need to change one of my upcoming flights" in shown
 
 
+def test_a_command_that_ran_often_stands_once_and_before_others(ledger_of: LedgerOf) -> None:
+    """What ran several times will run again; telling it twice tells nothing more."""
+    rows: list[Message | ToolResult] = [user("Go.")]
+    for number in range(6):
+        rows += [assistant(call("bash", command=f"./once.sh step-{number}")), result("done")]
+        rows += [assistant(call("bash", command="npm run build 2>&1 | tail -3")), result("ok")]
+    completed = summarise(ledger_of(*rows), Around(120)).sections["completed"]
+    told = [entry.text for entry in completed]
+    assert told.count("`npm run build 2>&1 | tail -3`") == 1
+    assert len(told) < 7
+
+
 def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> None:
     """Where little fits, the first line of every open failure and every rule goes before what the
     user wrote between the first request and the newest; failures of one tool stand together."""
@@ -443,6 +455,21 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
     assert [n for n in range(8) if f"Error: seat {n} is taken" in shown] == list(range(8))
     assert "Never pay more than $40." in shown
     assert shown.count("`update_trip`") == 1
+
+
+def test_changed_files_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> None:
+    """Where little fits, what became of the files is told before what the user wrote meanwhile."""
+    rows: list[Message | ToolResult] = [user("Please tidy up the parser.")]
+    for number in range(6):
+        rows += [
+            assistant("", call("Write", file_path=f"src/part_{number}.py", content="x = 1\n")),
+            result("ok"),
+            user(f"Then the one after it, in whichever folder that may be, number {number}."),
+            assistant("One moment."),
+        ]
+    summary = summarise(ledger_of(*rows, user("And now?")), Around(room_chars=900, brief=True))
+    shown = render_summary(summary, COUNTER, 190)
+    assert [n for n in range(6) if f"src/part_{n}.py" in shown] == list(range(6))
 
 
 def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf) -> None:

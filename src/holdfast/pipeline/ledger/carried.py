@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
+from msgspec.structs import replace
+
+from holdfast.pipeline.dialogue.constraints import weighed_constraints
 from holdfast.pipeline.dialogue.language import Language
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.ledger.fact import Fact, FactKind
@@ -20,6 +23,8 @@ _RANKED: dict[Section, FactKind] = {
 }  # fmt: skip
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
+_WISH = 125.0
+"""What a carried wish weighs: less than a rule (129) and a pending ask (127)."""
 
 
 def carried_facts(summary: Summary) -> tuple[Fact, ...]:
@@ -40,11 +45,17 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
 
 
 def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
-    """Yield the entries that stand before anything is ranked."""
+    """Yield the entries that stand before anything is ranked, each once; wishes behind rules."""
     for section in SECTIONS:
-        if section not in _RANKED:
-            for entry in summary.sections.get(section, ()):
-                yield section, entry
+        if section in _RANKED:
+            continue
+        for entry in {entry.text: entry for entry in summary.sections.get(section, ())}.values():
+            is_wish = section == "constraints" and not _states_rule(entry.text)
+            yield section, replace(entry, weight=_WISH) if is_wish else entry
+
+
+def _states_rule(text: str) -> bool:
+    return any(rule.strength > 1 for rule in weighed_constraints(text))
 
 
 def asked_in(summary: Summary) -> str:

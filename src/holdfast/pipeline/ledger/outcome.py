@@ -31,11 +31,23 @@ _REJECTIONS = (
     "execution denied", "request interrupted by user", "user rejected", "user declined",
     "aborted by user",
 )  # fmt: skip
+_UNDONE = (
+    "not been applied",
+    "no replacement was performed",
+    "introduced new syntax error",
+    "string to replace not found",
+)
+"""How editors say that a file is as it was."""
 _REFUSALS = (
-    "tool_use_error", "doesn't want to proceed", "not been applied", "no replacement was performed",
-    "introduced new syntax error", "string to replace not found", "verification failed",
-    "was rejected", "permission denied", "operation not permitted",
+    *_UNDONE, "tool_use_error", "doesn't want to proceed", "verification failed", "was rejected",
+    "permission denied", "operation not permitted",
 )  # fmt: skip
+_COMPLAINTS = (
+    "ran into", "could not", "couldn't", "cannot ", "can't ", "unable to", "failed to", "failed:",
+    "invalid ", "no such ", "file not found", "fatal:", "exception", "traceback (",
+)  # fmt: skip
+"""How tools that do something begin to say that they did not; what a look shows may begin so."""
+_MISSES = ("no such file or directory", "[errno ")
 _MISSING = re.compile(
     r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
     r"|^(?:fatal|error)\b|does not exist|<tool_use_error>|cannot access|ambiguous argument"
@@ -47,6 +59,7 @@ _RUNNING = re.compile(
 _FRAMES = ("Chunk ID:", "Wall time:")
 _OUTPUT = "\nOutput:\n"
 _RUNNERS = frozenset({"shell", "process", "notebook"})
+_DOING = frozenset({"write", "edit", "other"})
 _LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
@@ -65,6 +78,8 @@ class Outcome(Struct, frozen=True):
     """The lines that tell what went wrong."""
     mentioned: tuple[str, ...] = ()
     """Lines that look as if something went wrong, of a call that reports success."""
+    undone: bool = False
+    """An editor says that it left the file as it was."""
 
 
 def outcome_of(
@@ -79,8 +94,10 @@ def outcome_of(
     code = signals.exit_status(output)
     first = _first_line(output)
     start = first.lower()
-    refused = is_error or _is_refusal(start)
     looked = is_look(command) if command else family in _LOOKING
+    refused = is_error or _is_refusal(start)
+    if not refused and family in _DOING:
+        refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
     mentioned: tuple[str, ...] = ()
     if by_status:
         errors: tuple[str, ...] = ()
@@ -106,6 +123,7 @@ def outcome_of(
     return Outcome(
         code, failed, first if refused and _is_rejection(start) else "", looked,
         found[1] if found else "", errors, mentioned,
+        undone=refused and any(words in start for words in _UNDONE),
     )  # fmt: skip
 
 

@@ -211,7 +211,7 @@ class _Result:
         if kind == "file" and self._is_pieced(effect):
             return
         # which part of a command went wrong is not known: the others did what they say
-        failed = self.end.failed and not by_command
+        failed = self.end.undone or (self.end.failed and not by_command)
         is_start = effect.action == "start"
         known = self._started() if is_start else ""
         head = key if is_start else self._written(effect) if kind == "file" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -48,7 +49,10 @@ _FEWEST_ASK_CHARS = 80
 _MUST = 100.0
 """From this weight on an entry is there before anything that is ranked."""
 _RULE = _MUST + 30
+_FILE = _MUST + 29
+"""What was changed stands before what was wished: it is limited by its share."""
 _ASKED_BETWEEN = _MUST + 28
+_WISH = _MUST + 26
 """Where little fits, the first line of every open failure and the rules stand before the asks
 between the first and the newest."""
 _SURE_RULE = 2
@@ -60,6 +64,9 @@ _LINE = 0.05
 _DECISION = 3.0
 _COMMAND = 3.0
 """What a tool with no command line did: only what changed something is kept."""
+_RAN_AGAIN = 2.0
+_MOST_RUNS = 4
+"""What ran several times will run again."""
 _REPLY = 4.0
 _SAID = 1.5
 _RESOLVED = 0.5
@@ -135,7 +142,10 @@ class _Made:
     def sure_words(self) -> str:
         """Return the words of what is there in any case, or before the rules."""
         return "\n".join(
-            [row.text for rows in self._sections.values() for row in rows if row.weight >= _RULE]
+            row.text
+            for section, rows in self._sections.items()
+            for row in rows
+            if section == "constraints" or row.weight >= _RULE
         )
 
     def has(self, section: Section) -> bool:
@@ -240,12 +250,17 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     for_rules = _room_for_rules(stated, room)
     whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
     rules = [
-        Entry(fact.text if whole else fact.key or fact.text, fact.source, _RULE) for fact in stated
+        Entry(
+            fact.text if whole else fact.key or fact.text,
+            fact.source,
+            _RULE if fact.worth > 1 else _WISH,
+        )
+        for fact in stated
     ]
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
     files = [
-        Entry(_file_line(path, state, phrases), state.last, _MUST + 20)
+        Entry(_file_line(path, state, phrases), state.last, _FILE)
         for path, state in ledger.files.items()
         if state.is_touched
     ]
@@ -368,8 +383,10 @@ def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate
     yield from _recent(ledger.decisions, _DECISION)
     yield from _recent(ledger.replies, _REPLY)
     yield from _recent(ledger.said[-4:], _SAID)
-    for fact in ledger.commands:
-        yield Candidate(fact, fact.worth or _COMMAND)
+    runs = Counter([fact.text for fact in ledger.commands])
+    for fact in {fact.text: fact for fact in ledger.commands}.values():
+        again = min(runs[fact.text] - 1, _MOST_RUNS)
+        yield Candidate(fact, (fact.worth or _COMMAND) + _RAN_AGAIN * again)
     yield from _recent(ledger.resolved, _RESOLVED)
     for question in ledger.questions:
         if question.answered_by:
