@@ -5,9 +5,9 @@
     python bench/lab.py full        the whole test half, peers at 20 %
     python bench/lab.py tuning      the tuning half, as far as asked for
 
-Further options go to `holdfast lab run`. Results are in bench/.out/NAME; `sample` is what
-docs/benchmarks.md shows. `lab_sample.json` holds the ids; they were drawn once, evenly over the
-sizes of each family, before any score of this command was seen.
+Further options go to `holdfast lab run`; with `--strategies` no peers are run. Results are in
+bench/.out/NAME; `sample` is what docs/benchmarks.md shows. `lab_sample.json` holds the ids; they
+were drawn once, evenly over the sizes of each family, before any score of this command was seen.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> int:
         _write(source, data)
     only.write_text(json.dumps(sorted(one for rows in ids.values() for one in rows)))
     asked = ["--budgets", "20"] if options.what == "quick" else ["--peers"]
-    if options.what == "tuning":
+    if options.what == "tuning" or "--strategies" in rest:
         asked = []
     return run(
         ["lab", "run", str(source), "--only", str(only), "-o", str(OUT / options.what),
