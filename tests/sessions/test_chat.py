@@ -22,6 +22,9 @@ from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionInfo
 from holdfast.summarizers.callables import from_callable
 
+PATIENT = Limits(prefetch_seconds=30)
+"""What is tested is not how long a busy machine takes."""
+
 
 class Notes(MemoryProvider):
     """Keeps every turn, and recalls those that share a word."""
@@ -60,7 +63,7 @@ def test_a_day_with_memory(tmp_path: Path) -> None:
     """What the user said in one session is in a request of the next, and in no transcript."""
     notes = Notes()
     with open_store(tmp_path / "s.db") as store:
-        manager = MemoryManager(notes)
+        manager = MemoryManager(notes, limits=PATIENT)
         with Chat(store, manager, system="Be brief.") as chat:
             first = chat.ask("my favourite colour is teal")
             assert first[0]["content"] == "Be brief.\n\n0 turns are remembered."
@@ -94,7 +97,7 @@ def test_memory_is_asked_before_a_compaction_and_rendered_anew_after_it(tmp_path
     """The system prompt keeps its bytes until then; the request is valid throughout."""
     notes = Notes()
     with open_store(tmp_path / "s.db") as store:
-        manager = MemoryManager(notes)
+        manager = MemoryManager(notes, limits=PATIENT)
         with Chat(store, manager, system="Be brief.", engine=small) as chat:
             systems: list[str] = []
             compacted = 0
@@ -113,14 +116,14 @@ def test_a_session_is_taken_up_again(tmp_path: Path) -> None:
     """After a restart the conversation goes on, with memory."""
     notes = Notes()
     with open_store(tmp_path / "s.db") as store:
-        manager = MemoryManager(notes)
+        manager = MemoryManager(notes, limits=PATIENT)
         with Chat(store, manager, system="Be brief.") as chat:
             chat.ask("the port is 5433")
             chat.reply("Noted.")
             name = chat.session.id
         manager.close()
     with open_store(tmp_path / "s.db") as store:
-        manager = MemoryManager(notes)
+        manager = MemoryManager(notes, limits=PATIENT)
         with Chat(store, manager, system="Be brief.", resume=name) as chat:
             asked = chat.ask("which port is it?")
             assert [row["role"] for row in asked] == ["system", "user", "assistant", "user"]
@@ -149,7 +152,7 @@ def test_what_memory_says_before_a_compaction_reaches_the_model_that_writes(tmp_
         )
 
     with open_store(tmp_path / "s.db") as store:
-        manager = MemoryManager(Telling())
+        manager = MemoryManager(Telling(), limits=PATIENT)
         with Chat(store, manager, engine=engine) as chat:
             while not asked:
                 chat.ask("and some words to fill the window " * 20)
@@ -170,7 +173,7 @@ def words_of(message: Any) -> str:
 def test_a_turn_in_every_dialect(tmp_path: Path, dialect: str) -> None:
     """Texts become its messages; the system prompt stands where the dialect wants it."""
     notes = Notes()
-    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         with Chat(store, manager, system="Be brief.", dialect=dialect) as chat:
             chat.ask("the port is 5433")
             chat.reply("Noted.")
@@ -199,11 +202,11 @@ def test_a_turn_that_a_crash_cut_off_goes_on(tmp_path: Path) -> None:
     look = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     calls: Any = {"role": "assistant", "content": None, "tool_calls": [look]}
     with open_store(tmp_path / "s.db") as store:
-        chat = Chat(store, MemoryManager(notes), system="Be brief.")
+        chat = Chat(store, MemoryManager(notes, limits=PATIENT), system="Be brief.")
         before = chat.ask("which port is it?")
         chat.append(calls)
         name = chat.session.id
-    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         with Chat(store, manager, system="Be brief.", resume=name) as chat:
             assert chat.request()[: len(before)] == before
             chat.append({"role": "tool", "tool_call_id": "c", "content": "5433"})
@@ -217,7 +220,7 @@ def test_a_turn_that_a_crash_cut_off_goes_on(tmp_path: Path) -> None:
 def test_a_session_that_is_taken_up_has_the_prompt_and_the_memory_of_today(tmp_path: Path) -> None:
     """Whatever both were when it began."""
     notes = Notes()
-    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         with Chat(store, manager, system="Be brief.") as chat:
             chat.ask("x")
             chat.reply("y")
@@ -254,7 +257,7 @@ def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
     """`send` keeps the window, the block stays with the question, and the host's hooks hear."""
     notes, heard = Notes(), list[Compacted]()
     notes.turns.append(Turn(session_id="", number=1, user="the port is 5433", agent=""))
-    with open_store(tmp_path / "s.db") as store, MemoryManager(notes) as manager:
+    with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         hooks = Hooks(after_compaction=heard.append, before_compaction=lambda _: "mine")
         with Chat(store, manager, system="Be brief.", engine=small, hooks=hooks) as chat:
             chat.ask("which port is it?")
@@ -319,7 +322,7 @@ def test_what_providers_are_shown_of_a_session_is_not_their_own_text(tmp_path: P
 
     with (
         open_store(tmp_path / "s.db") as store,
-        MemoryManager(Told()) as manager,
+        MemoryManager(Told(), limits=PATIENT) as manager,
         Chat(store, manager, system="Be brief.") as chat,
     ):
         chat.ask("x")
@@ -338,7 +341,7 @@ def test_a_question_with_a_picture_is_a_message(tmp_path: Path) -> None:
     ]
     with (
         open_store(tmp_path / "s.db") as store,
-        MemoryManager(notes) as manager,
+        MemoryManager(notes, limits=PATIENT) as manager,
         Chat(store, manager) as chat,
     ):
         assert chat.ask({"role": "user", "content": parts})[-1]["content"] == parts
@@ -359,7 +362,13 @@ def test_a_goal_is_there_byte_for_byte_after_every_compaction(tmp_path: Path) ->
     """Whatever its lines look like; one that is set meanwhile, by whomever, takes its place."""
     goal = "Ship it.\n  - by Friday\n\n## with\ttabs \u2028 and\r\nodd ends  "
     with open_store(tmp_path / "s.db") as store:
-        chat = Chat(store, MemoryManager(Notes()), system="Be brief.", goal=goal, engine=small)
+        chat = Chat(
+            store,
+            MemoryManager(Notes(), limits=PATIENT),
+            system="Be brief.",
+            goal=goal,
+            engine=small,
+        )
         assert f"\n{goal}\n\n" in chat.system
         assert chat.ask("go on")[0]["content"] == chat.system
         chat.reply("yes")
