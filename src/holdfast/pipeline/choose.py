@@ -35,8 +35,7 @@ _ENOUGH_TOKENS = 380
 """So much of what is free, and not more, it has also where nothing is left for it."""
 _SHARE_OF_FLOOR = 0.2
 _MOST_BESIDE_TOKENS = 1_000
-"""What it has of that where what is never folded is larger than the size asked for, which is
-missed then in any case."""
+"""What it has of what is never folded where that misses the size in any case."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
 HEAD_SHARE = 0.15
@@ -96,10 +95,12 @@ def choose(work: Work) -> Choice:
         )
     partition, summary_tokens = _partition(ground)
     pruner, stay = ground.pruner, _unfolded(work, partition)
-    left = pruner.squeeze(stay, _excess(ground, partition, summary_tokens))
+    # for a size that was asked for the summary makes way, not what is kept between the folds
+    squeezed = stay if target is None else range(partition.tail_start, len(work.log))
+    left = pruner.squeeze(squeezed, _excess(ground, partition, summary_tokens))
     if target is not None:
-        room = int((summary_tokens - left) * _SURELY)
-        summary_tokens = max(room, min(summary_tokens, _least_summary(ground)))
+        room, least = int((summary_tokens - left) * _SURELY), _least_summary(work)
+        summary_tokens = room if room >= min(summary_tokens, least) else _beside(ground, least)
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
@@ -217,7 +218,7 @@ def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
     most = int(room * _SUMMARY_SHARE)
     summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
-    summary = max(summary, _least_summary(ground))
+    summary = max(summary, _least_summary(work))
     tail = max(room - summary, 1)
     return tail, tail, summary
 
@@ -232,16 +233,17 @@ def _summary_tokens(work: Work, content: int) -> int:
     return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
 
 
-def _least_summary(ground: _Ground) -> int:
-    """Return what the summary has also where messages that are never folded leave no room.
-
-    Where they miss the size by themselves it is in proportion to them.
-    """
-    work, target = ground.work, ground.work.budget.target_tokens or 0
+def _least_summary(work: Work) -> int:
+    """Return what the summary has also where messages that are never folded leave no room."""
+    target = work.budget.target_tokens or 0
     free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
-    least = min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
-    beside = int((ground.floor - work.outside_tokens) * _SHARE_OF_FLOOR)
-    return max(least, min(beside, _MOST_BESIDE_TOKENS)) if ground.floor > target else least
+    return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+
+
+def _beside(ground: _Ground, least: int) -> int:
+    """Return what it has where the size is missed in any case: in proportion to what must stay."""
+    share = int((ground.floor - ground.work.outside_tokens) * _SHARE_OF_FLOOR)
+    return max(least, min(share, _MOST_BESIDE_TOKENS))
 
 
 def _frame_tokens(work: Work) -> int:
