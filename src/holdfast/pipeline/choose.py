@@ -99,8 +99,10 @@ def choose(work: Work) -> Choice:
     squeezed = stay if target is None else range(partition.tail_start, len(work.log))
     left = pruner.squeeze(squeezed, _excess(ground, partition, summary_tokens))
     if target is not None:
-        room, least = int((summary_tokens - left) * _SURELY), _least_summary(work)
-        summary_tokens = room if room >= min(summary_tokens, least) else _beside(ground, least)
+        room = int((summary_tokens - left) * _SURELY)
+        least = min(summary_tokens, _least_summary(work))
+        is_missed = left > 0 and room < least
+        summary_tokens = _beside(ground, least) if is_missed else max(room, least)
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
