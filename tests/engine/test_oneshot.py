@@ -371,3 +371,20 @@ def test_a_summary_beside_a_floor_that_is_too_large_is_in_proportion_to_it() -> 
     assert report.floor_tokens > 3_000
     assert 500 < report.summary_tokens < 0.2 * report.floor_tokens + 100
     assert report.tokens_after < report.tokens_before
+
+
+@pytest.mark.parametrize("target", [700, 800, 1_000])
+def test_a_summary_does_not_grow_beside_what_was_cut(target: int) -> None:
+    """A fifth is of what stays: a long last result that is cut to fit does not count as whole."""
+    rows: list[Any] = [user("Do it.")]
+    for n in range(30):
+        made = call("bash", command=f"run part_{n}")
+        rows += [
+            assistant(made),
+            result(f"part_{n} at /srv/{n * 7}/out.txt took {n * 13} ms\n" * 3),
+        ]
+    log = "\n".join(f"line {n} of /var/log/x_{n}.log says {n * 17}" for n in range(300))
+    rows += [assistant(call("bash", command="cat big.log")), result(log)]
+    report = compress(talk(*rows).as_openai_chat(), target_tokens=target).report
+    assert report.floor_tokens > 4_000
+    assert report.tokens_after < 1.1 * target

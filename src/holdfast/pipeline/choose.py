@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from holdfast.pipeline.cuts import allowed_cuts
 from holdfast.pipeline.digests.line import plural
@@ -33,9 +32,9 @@ _SUMMARY_SHARE = 0.7
 _LEAST_SUMMARY_SHARE = 0.6
 _ENOUGH_TOKENS = 380
 """So much of what is free, and not more, it has also where nothing is left for it."""
-_SHARE_OF_FLOOR = 0.2
+_SHARE_OF_REST = 0.2
 _MOST_BESIDE_TOKENS = 1_000
-"""What it has of what is never folded where that misses the size in any case."""
+"""What it has of what stays beside it where that misses the size in any case."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
 HEAD_SHARE = 0.15
@@ -78,15 +77,13 @@ class _Ground(Struct, frozen=True):
     """No tail starts before: the head and old summaries end here."""
     before: int
     pruner: Pruner
-    floor: int = 0
-    """The tokens that no fold can remove."""
 
 
 def choose(work: Work) -> Choice:
     """Return what to fold and what to prune; reads the log from its end as far as it must."""
     shown = work.index.shown()
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
-    floor = ground.floor
+    floor = _floor(ground)
     target = work.budget.target_tokens
     if target is not None and ground.before <= target:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
@@ -101,8 +98,9 @@ def choose(work: Work) -> Choice:
     if target is not None:
         room = int((summary_tokens - left) * _SURELY)
         least = min(summary_tokens, _least_summary(work))
+        stays = target + left - summary_tokens - work.outside_tokens
         is_missed = left > 0 and room < least
-        summary_tokens = _beside(ground, least) if is_missed else max(room, least)
+        summary_tokens = _beside(stays, least) if is_missed else max(room, least)
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
@@ -128,8 +126,7 @@ def _ground(work: Work, before: int) -> _Ground:
     head = _head(work, cuts)
     least = max(head, _after_old_summary(work))
     anchored = work.index.anchors.positions(work.wish.pinned, len(work.log))
-    found = _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
-    return replace(found, floor=_floor(found))
+    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
 
 
 def _head(work: Work, cuts: Sequence[int]) -> int:
@@ -242,10 +239,9 @@ def _least_summary(work: Work) -> int:
     return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
 
 
-def _beside(ground: _Ground, least: int) -> int:
-    """Return what it has where the size is missed in any case: in proportion to what must stay."""
-    share = int((ground.floor - ground.work.outside_tokens) * _SHARE_OF_FLOOR)
-    return max(least, min(share, _MOST_BESIDE_TOKENS))
+def _beside(stays: int, least: int) -> int:
+    """Return what it has where the size is missed in any case: in proportion to what stays."""
+    return max(least, min(int(stays * _SHARE_OF_REST), _MOST_BESIDE_TOKENS))
 
 
 def _frame_tokens(work: Work) -> int:
