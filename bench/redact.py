@@ -62,7 +62,7 @@ def main() -> int:
         print("skipped: no labelled corpus; set HOLDFAST_DATA or put the data at ../shared/data")
         return 0
     rows = [row for row in labelled(path, aside=options.part == "aside") if row.label != "dummy"]
-    peers = {} if options.no_peer else _peers()
+    peers = {} if options.no_peer else installed_peers()
     parts: dict[str, Callable[[], Any]] = {
         "corpus": lambda: corpus(rows, peers),
         "shapes": shapes,
@@ -96,7 +96,7 @@ def corpus(rows: Sequence[Row], peers: dict[str, str]) -> dict[str, Any]:
     """Print the table by kind and by source; return its figures."""
     scores = {"holdfast": our_score(rows)}
     for name, python in peers.items():
-        outputs = _ask(name, python, [row.text for row in rows])["outputs"]
+        outputs = ask(name, python, [row.text for row in rows])["outputs"]
         scores[name] = peer_score(rows, outputs)
     families = sorted(scores["holdfast"].total)
     print(f"\n## labelled corpus, {len(rows):,} texts\n")
@@ -243,7 +243,7 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
     theirs: dict[str, list[float]] = {}
     for name, python in peers.items():
         sample = [text[: 200_000 if quick else 500_000] for text in texts.values()]
-        answer = _ask(name, python, sample)
+        answer = ask(name, python, sample)
         theirs[name] = [len(t) / 1e6 / s for t, s in zip(sample, answer["seconds"], strict=True)]
     print("| | holdfast | " + " | ".join(peers) + " | × hermes (aim 15) |")
     print("| --- | --- | " + " | ".join("---" for _ in peers) + " | --- |")
@@ -362,7 +362,7 @@ HOLD_BYTES = 4_096
 # --- peers ----------------------------------------------------------------------------------------
 
 
-def _peers() -> dict[str, str]:
+def installed_peers() -> dict[str, str]:
     """Return the interpreters of the peers' venvs, made where they are missing."""
     found: dict[str, str] = {}
     for name, (folder, *wanted) in PEERS.items():
@@ -375,7 +375,8 @@ def _peers() -> dict[str, str]:
     return found
 
 
-def _ask(peer: str, python: str, texts: Sequence[str]) -> dict[str, Any]:
+def ask(peer: str, python: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Return what a peer made of texts, and how long each took."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.json"
         path.write_text(json.dumps(list(texts)), encoding="utf-8")
