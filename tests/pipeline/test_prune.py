@@ -17,7 +17,7 @@ from holdfast.pipeline.prune import excerpt, shrink_leaves, strip_thinking
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, media, result, talk, think, user
 from holdfast.testing.long_lists import long_lists
-from holdfast.transcript import Text, Thinking, ToolResult
+from holdfast.transcript import Text, Thinking, ToolCall, ToolResult
 
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
@@ -189,6 +189,36 @@ def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
     assert "characters left out" in text.text
     assert "hf-0123456789" in text.text
     assert excerpt(made, 0.1, "hf-0123456789") is made
+
+
+def test_a_call_is_cut_in_proportion() -> None:
+    """Of a long argument as much stays as was asked for, and never less than 160 characters."""
+    words = " ".join(f"word_{n}" for n in range(400))
+    log = talk(user("Write."), assistant(call("write_file", path="a.txt", content=words)))
+
+    def shown(share: float) -> str:
+        [part] = excerpt(log.messages[1], share, "").parts
+        assert isinstance(part, ToolCall)
+        return json.loads(part.arguments)["content"]
+
+    assert 0.5 * len(words) <= len(shown(0.5)) < 0.6 * len(words)
+    assert 160 <= len(shown(0.01)) < 250
+
+
+def test_an_excerpt_leaves_out_first_what_a_harness_put_there() -> None:
+    """A reminder to the model is no part of the file that was read."""
+    note = f"<system-reminder>{'Mind this. ' * 90}</system-reminder>"
+    lines = "\n".join(f"line {n}" for n in range(100))
+    log = talk(user("Read."), assistant(call("read_file")), result(f"{lines}\n{note}"))
+    for share, last in ((0.2, "line 99"), (0.6, "line 99")):
+        [part] = excerpt(log.messages[2], share, "").parts
+        assert isinstance(part, ToolResult)
+        [text] = part.parts
+        assert isinstance(text, Text)
+        assert "reminder" not in text.text
+        assert "line 0\n" in text.text
+        assert text.text.rstrip().endswith(last)
+        assert ("left out" in text.text) == (share == 0.2)
 
 
 def test_an_excerpt_is_cut_between_words_and_of_data_between_fields() -> None:
