@@ -63,13 +63,15 @@ def email(value: bytes) -> bool:
 
 def jwt(value: bytes) -> bool:
     """Whether the first part decodes to the header of a token, or to an object with secrets."""
-    head = value.partition(b".")[0][:1024]
+    head = value.partition(b".")[0].partition(b":")[0][:1024]
     try:
         text = b64decode(head[: len(head) // 4 * 4], altchars=b"-_").lower()
     except ValueError:
         return False
     return text.startswith(b"{") and (
-        any(word in text for word in (b'"alg"', b'"typ"', b'"enc"', b'"kid"'))
+        value.count(b".") > 1
+        or b":" in value
+        or any(word in text for word in (b'"alg"', b'"typ"', b'"enc"', b'"kid"'))
         or any(word in text for word in _INNER)
     )
 
