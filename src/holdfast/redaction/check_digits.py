@@ -76,6 +76,18 @@ def jwt(value: bytes) -> bool:
     )
 
 
+def basic(value: bytes) -> bool:
+    """Whether base64 holds a user and a password with a colon between them."""
+    body = value.replace(b"%3D", b"=").replace(b"%3d", b"=")
+    if len(body) % 4:
+        return False
+    try:
+        user, colon, password = b64decode(body, altchars=b"-_").decode().partition(":")
+    except ValueError:
+        return False
+    return bool(colon and (user or password)) and (user + password).isprintable()
+
+
 def encoded_key(value: bytes) -> bool:
     """Whether the start of a value decodes to the first line of a private key."""
     try:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from holdfast.redaction.check_digits import (
+    basic,
     card,
     email,
     encoded_key,
@@ -211,4 +212,5 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "encoded-key": encoded_key,
     "seed": seed,
     "code": code,
+    "basic": basic,
 }

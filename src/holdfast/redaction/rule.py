@@ -14,7 +14,7 @@ Family: TypeAlias = Literal[
 
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "password", "bare", "header", "luhn", "card",
-    "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed", "code",
+    "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed", "code", "basic",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules import (
     afterwards,
+    calls,
     commands,
     comparisons,
     hashes,
@@ -23,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     *tokens.RULES,
     *hashes.RULES,
     *onetime.RULES,
+    *calls.RULES,
     *headers.RULES,
     *urls.RULES,
     *commands.RULES,
