@@ -94,7 +94,11 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     start, end, quoted = value
     look = data[start : min(end, start + LOOK)]
     judged = (link.name, link.strength, link.mode, link.compares)
-    if not (_is_secret(look, quoted, *judged) or _is_weak(data, at.start, link, look, value)):
+    if not (
+        _is_secret(look, quoted, *judged)
+        or _is_weak(data, at.start, link, look, value)
+        or _is_directive(data, at.start, link, look, value)
+    ):
         told = quoted or look.isdigit()  # a whole value; nothing is wrapped in it
         return Values([], end - start, link.end) if told else _wrapped(data, link, end - start)
     bare = not quoted and link.mode in ("assign", "prose", "cell")
@@ -187,7 +191,7 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
     if quoted:
         return value
     if link.mode == "prose":
-        end = start + (len(data[start:end].rstrip(b".,:;!?")) or end - start)
+        end = start + (len(data[start:end].rstrip(b".,:;")) or end - start)
     return None if data[start] in b"[{(" else (start, end, False)
 
 
@@ -213,6 +217,21 @@ def _is_weak(
         after=data[end : end + 1],
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
+
+
+def _is_directive(
+    data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
+) -> bool:
+    """Whether a line is the name of a password and the password: `requirepass …`."""
+    if link.mode != "space" or link.strength != "strong" or kind_of(link.name) != "password":
+        return False
+    first = name_start(data, name_at)
+    return (
+        data[value[1] : value[1] + 1] in _LINE_ENDS
+        and _LINE_START.search(data, max(0, first - 80), first) is not None
+        and mixed(look)
+        and bare_password(look)
+    )
 
 
 _LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- )?[\w.-]*$")

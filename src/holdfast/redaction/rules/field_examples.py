@@ -144,6 +144,14 @@ TRUE: tuple[tuple[str, ...], ...] = (
     ("New password: ", "mother-human-arrive-near", "\n"),
     ("API Key: ", "8p9tm1c0ejc70n8vpef7", "\n"),
     ("okta token - '", "00JIBRGk12UbkjQaaw4L7VYy", "'"),
+    ("I set the password to ", "s3cr3tpw27", " for now"),
+    ('password set to "', "s3cr3tpw27", '"'),
+    ("La password \u00e8 ", "s3cr3tpw27", ""),
+    ("Das Passwort lautet: ", "Reach!task99", ""),
+    ("A temporary password is generated for root@localhost: ", "i8zk/Q!fL;Ty", "\n"),
+    # a line of settings that is name and value
+    ("requirepass ", "r3disPw!", "\n"),
+    ("db.password\t", "s3cr3tpw27", "\n"),
     # lists, and colours in between
     ("token = '", "SSVmFDNCFfOHKXQAEckx", "' | '", "SSVmFDNCFfOHKXQAEckx", "'"),
     ("token = '", "af6dmku2agtwytrdfxxy", "' | '", "af6dmku2agtwytrdfxxy", "'"),
@@ -244,6 +252,13 @@ FALSE: tuple[str, ...] = (
     "PASSWORD=$(cat f)",
     "Update the caller to pass `repoRoot` instead",
     '{"command":"pwd","description":"Check"}',
+    'const token = req.headers.authorization?.split(" ")[1];',
+    "password: z.string().min(8).max(128),",
+    "password = Column(String(128), nullable=False)",
+    "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
+    "set the token to base64 or sha256",
+    "Das Passwort ist mindestens 8 Zeichen lang",
+    "password reset2fa now",
     # open keys
     'public_key: "9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit"',
     "Version=4.0.0.0, PublicKeyToken=b77a5c561934e089",
