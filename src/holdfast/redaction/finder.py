@@ -29,7 +29,8 @@ from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
-from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try, is_within_word
+from holdfast.redaction.tables import HEADINGS
+from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
 from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
 
 
@@ -68,6 +69,8 @@ class Finder:
                 self._anchored[anchor.encode()].append(KeyTry(block))
         for anchor in COOKIES:
             self._anchored[anchor.encode()].append(CookieTry())
+        for anchor in HEADINGS:
+            self._anchored[anchor.encode()].append(TableTry())
         self._shapes = Shapes(
             [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
@@ -145,10 +148,10 @@ class Finder:
                 tried = one(data, start, end, covered)
                 if tried is None:
                     continue
-                spans, read = tried
+                spans, read, covers = tried
                 found += spans
                 if spans:
-                    covered = max(covered, spans[-1].end)
+                    covered = max(covered, spans[-1].end) if covers else covered
                     over = budget.is_full(start, len(spans))
                 else:
                     over = budget.spent(start, read)
