@@ -14,7 +14,7 @@ _NAMES = (
     "access_token", "auth_token", "refresh_token", "secret_key", "private_key", "db_password",
     "user_password",
 )  # fmt: skip
-_BESIDE = (",{}", ',"{}', "{},", '{}",', ";{}", ';"{}', "| {}", "{} |", "\t{}")
+_BESIDE = (",{}", ',"{}', "{},", '{}",', "{};", ";{}", ';"{}', "| {}", "{} |", "\t{}", "{}\t")
 HEADINGS = tuple(beside.format(name) for name in _NAMES for beside in _BESIDE)
 """Where a column of secrets may begin: a name beside what parts two cells."""
 MAX_HEADING = 400
@@ -34,27 +34,32 @@ class Cell(NamedTuple):
 def cells_below(data: bytes, at: int) -> tuple[list[Cell], int]:
     """Return the secrets below the heading that has a name at `at`, and how many bytes were read.
 
-    A row has as many cells as the heading. One in which something is hidden already is left alone:
-    what was hidden may have parted its cells otherwise.
+    A row has as many cells as the heading, and one in which something is hidden ends the table:
+    so what is read of a table that was redacted was read, and left alone, before.
     """
     start = data.rfind(b"\n", max(0, at - MAX_HEADING), at) + 1
     end = data.find(b"\n", at, at + MAX_HEADING)
-    if end < 0 or at - start >= MAX_HEADING:
+    if end < 0 or at - start >= MAX_HEADING or b"\x00" in data[start:end]:
         return [], 0
     sign = _sign_at(data, at)
     names = data[start:end].split(sign)
-    column = data.count(sign, start, at + 1)
-    if len(names) < 2 or column >= len(names) or not _is_heading(names, column):
+    columns = _secret_columns(names)
+    # the first of them finds those of the others too
+    if not columns or columns[0] != data.count(sign, start, at + 1):
         return [], end - start
-    kind = kind_of(names[column].decode("latin-1"))
+    kinds = [kind_of(names[column].decode("latin-1")) for column in columns]
     found: list[Cell] = []
     last = end
     for first, last in _lines(data, end + 1, end + MAX_ROWS):
         row = data[first:last]
-        if sign not in row and not _RULER.match(row):
+        if b"\x00" in row or (sign not in row and not _RULER.match(row)):
             break
         cells = row.split(sign) if b'"' not in row else _QUOTED[sign].findall(row)
-        if len(cells) == len(names) and b"\x00" not in row:
+        if len(cells) != len(names):
+            continue
+        if _secret_columns(cells):
+            break
+        for column, kind in zip(columns, kinds, strict=True):
             value = cells[column].strip(_AROUND)
             if _is_secret(value):
                 begin = first + sum(map(len, cells[:column])) + column + cells[column].index(value)
@@ -64,18 +69,20 @@ def cells_below(data: bytes, at: int) -> tuple[list[Cell], int]:
 
 def _sign_at(data: bytes, at: int) -> bytes:
     """Return what parts the cells: it stands before the name, or after it."""
-    if data[at : at + 1] in _QUOTED:
-        return data[at : at + 1]
-    return b"|" if data.find(b"|", at, at + 24) >= 0 else b","
+    sign = _SIGN.search(data, at)
+    return b"," if sign is None else sign[0]
 
 
-def _is_heading(names: list[bytes], column: int) -> bool:
-    """Whether all cells are names, and that of the column is the name of a secret."""
+def _secret_columns(names: list[bytes]) -> list[int]:
+    """Return the columns that hold secrets, if all cells are names as those of a heading are."""
     framed = not names[0].strip() and not names[-1].strip()
-    return (
-        all(map(_NAME.match, names[1:-1] if framed else names))
-        and strength_of(names[column].strip(_AROUND).decode("latin-1")) == "strong"
-    )
+    if len(names) < 2 or not all(map(_NAME.match, names[1:-1] if framed else names)):
+        return []
+    return [
+        column
+        for column, name in enumerate(names)
+        if strength_of(name.strip(_AROUND).decode("latin-1")) == "strong"
+    ]
 
 
 def _lines(data: bytes, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -95,8 +102,12 @@ def _is_secret(value: bytes) -> bool:
     return (mixed(value) and password(value)) or unnamed(value)
 
 
+_SIGN = re.compile(rb"[,;|\t]")
 _AROUND = b" \t\r\"'`"
-_NAME = re.compile(rb'^[ \t]*+["`]?[A-Za-z][\w.-]{0,31}(?: [\w.-]{1,16}){0,3}["`]?[ \t\r]*+$')
+_NAME = re.compile(
+    rb"^(?!import |from |select |return )"
+    rb'[ \t]*+["`]?[A-Za-z][\w.-]{0,31}(?: [\w.-]{1,16}){0,3}["`]?[ \t\r]*+$'
+)
 _RULER = re.compile(rb"^[\s|+:=-]*+$")
 _QUOTED = {
     sign: re.compile(rb'(?:^|(?<=\%b))(?:[^\%b"]|"[^"]*")*+' % (sign, sign))

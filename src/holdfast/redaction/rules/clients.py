@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
-_ARGUMENT = r"[\s=\"',\\]{1,8}"
+_ARGUMENT = r"(?:[\s=]{1,4}|\\{0,6}[\"'],\s{0,4})(?:\\{0,6}[\"'])?"
 """Between a flag and its value, in a shell or in a list of arguments."""
 _VALUE = r"(?P<value>[^\s\"'\\\x00$<-][^\s\"'\\\x00]{3,255})"
 
@@ -53,14 +53,14 @@ RULES: tuple[Rule, ...] = (
         ),
         ignore_case=True,
         open_end=True,
-        pattern=r"(?:rabbitmqctl (?:add_user|change_password) \S{1,64}\s{1,4}"
+        pattern=r"(?:rabbitmqctl (?:add_user|change_password) [^\s\x00]{1,64}\s{1,4}"
         r"|wpa_passphrase [\"']?[^\s\"']{1,64}[\"']? "
         r"|ssh-keygen [^\r\n\x00]{0,200}?(?-i:-[NP]) ?"
         r"|nmcli [^\r\n\x00]{0,200}? (?:password|[\w.-]*psk) "
         r"|rclone config [^\r\n\x00]{0,200}? pass(?:word)?[ =]"
         r"|(?:smb|rpc)client [^\r\n\x00]{0,200}?-U ?[\"'][^\s%\"']{1,64}%"
         r"|(?-i:sudo -S) <<< ?"
-        r"|mc (?:alias set|config host add) \S{1,64} \S{1,200} \S{1,128} "
+        r"|mc (?:alias set|config host add) [^\s\x00]{1,64} [^\s\x00]{1,200} [^\s\x00]{1,128} "
         r"|convertto-securestring\s{1,4}(?:-(?:string|asplaintext|force) {1,4}){0,3})"
         rf"\\{{0,6}}[\"']?{_VALUE}",
         gate="password",
@@ -148,7 +148,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         ignore_case=True,
         # what a script answers to the prompt
-        pattern=r"pass(?:word|phrase)[^\r\n]{0,40}[\s;{]{1,16}(?:[a-z_.]{0,24}\.)?send"
+        pattern=r"pass(?:word|phrase)[^\r\n\x00]{0,40}[\s;{]{1,16}(?:[a-z_.]{0,24}\.)?send"
         r"(?:line\([\"']|(?: --)? \")(?P<value>[^\"'\r\n\\\x00$]{4,64})(?:\\[rn]|[\"']\))",
         gate="real",
         true=(
