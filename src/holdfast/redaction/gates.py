@@ -30,7 +30,7 @@ from holdfast.redaction.rule import Gate
 _CODE = re.compile(
     rb"""(?x)
     ^ (?: [A-Za-z_$][\w$]* (?: (?: \. | :: | -> | \?\. ) [A-Za-z_$][\w$]* )* [;,]? $   # a.b::c
-      | [A-Za-z_$][\w$.:]* \s* [(\[{]                                                   # f(, a[
+      | [A-Za-z_$] (?: [\w$.:] | [?!]\. )* \s* [(\[{]                                    # f(, a?.b[
       | [!&*~-]? [A-Za-z_][\w.:]* (?: \[ | \( | < | \{ )
       | (?: new | await | return | lambda | function | typeof | not | if | get | async )\b
       | [-+]? [\d._]+ $
@@ -92,7 +92,7 @@ def bare_password(value: bytes) -> bool:
     if _WORDS.match(value):
         return True
     if _CODE.match(value):
-        return (
+        return not _is_call(value) and (
             (looks_random(value) and not is_named(value))
             or _ends_in_digits(value) or any(map(is_unspeakable, value.translate(JOINTS).split()))
             or (len(value) >= 8 and value.isalnum() and sum(48 <= c < 58 for c in value) >= 3
@@ -103,6 +103,13 @@ def bare_password(value: bytes) -> bool:
     )  # fmt: skip
 
 
+def _is_call(value: bytes) -> bool:
+    """Whether a value starts with the name of something that is called: `Column(String(128`."""
+    called = _CALLED.match(value)
+    return called is not None and not is_unspeakable(called[1])
+
+
+_CALLED = re.compile(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
 _SUM = re.compile(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
 """Names that are joined: `"password=" + token`."""
 
