@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_DIGEST = "4e1243bd22c66e76c2ba9eddc1f91394"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-token",
@@ -24,6 +26,19 @@ RULES: tuple[Rule, ...] = (
             "https://oauth2accesstoken@gcr.io/a", "https://x-access-token@github.com/a",
             "https://token@git.mailhost.org/a", "https://password@host/a",
         ),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # where both are digests they are the two keys of one account
+        pattern=r"/\\?/(?P<value>[0-9a-f]{32}:[0-9a-f]{32})@[A-Za-z0-9]",
+        gate="real",
+        true=(("https://", f"{_DIGEST}:{_DIGEST[::-1]}", "@o1.host.io/1"),),
+        false=("http://4e1243bd22c66e76c2ba9eddc1f91394:8080/a@b",),
     ),
     Rule(
         kind="url-password",
@@ -196,6 +211,22 @@ RULES: tuple[Rule, ...] = (
         gate="userinfo",
         true=(("sqlplus -s scott/", "tiger", "@orcl @x.sql"), ("userid=hr/", "s3cr3t", "@xe")),
         false=("sqlplus /@orcl", "sqlplus scott/$PW@orcl", "sqlplus scott@orcl"),
+    ),
+    Rule(
+        kind="connection-password",
+        family="connection",
+        anchors=(";pwd={", ";password={"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # braces quote a value of ODBC and of SQL Server; a closing one in it is doubled
+        pattern=r";(?:pwd|password)=\{(?P<value>(?:[^{}\r\n\x00]|\}\}){4,128})\}(?:[;\"'\s]|$)",
+        gate="bare",
+        true=(
+            ("Server=x;UID=sa;PWD={", "br4ce;Pw", "};"),
+            ("user=sa;password={", "S@;Pw1}}", "};encrypt=true"),
+        ),
+        false=('f";password={password};"', 'f"a;pwd={pw1};x"', 'f"password={password!r}"'),
     ),
     Rule(
         kind="jdbc-password",
