@@ -273,10 +273,10 @@ def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
 def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:
     """A tuple, a list and a body are all read; messages that stay are the same objects."""
     items = written("openai-chat", WORK)
-    made = compress(items, target_tokens=3_000)
+    made = compress(items, target_tokens=4_000)
     same = [item for item in made.messages if any(item is was for was in items)]
     assert len(same) >= 3
-    assert compress(tuple(items), target_tokens=3_000).messages == made.messages
+    assert compress(tuple(items), target_tokens=4_000).messages == made.messages
     assert load(made.messages).dialect == "openai-chat"
 
 
@@ -388,3 +388,40 @@ def test_a_summary_does_not_grow_beside_what_was_cut(target: int) -> None:
     report = compress(talk(*rows).as_openai_chat(), target_tokens=target).report
     assert report.floor_tokens > 4_000
     assert report.tokens_after < 1.1 * target
+
+
+def _with_a_long_end(ask_clauses: int) -> list[Any]:
+    """Return a session with a long request and a long last result."""
+    words = " ".join(f"clause {n} says what part_{n} must do," for n in range(ask_clauses))
+    rows: list[Any] = [user(f"Do all of this: {words}")]
+    for n in range(30):
+        rows += [
+            assistant(call("bash", command=f"run part_{n}")),
+            result(f"part_{n} is done\n" * 9),
+        ]
+    names = [f"a_{n} b_{n}" if 20 < n < 280 else f"a_{n} b_{n} c_{n} d_{n}" for n in range(300)]
+    log = "\n".join(f"line of /var/log/x_{n}.log says {name}" for n, name in enumerate(names))
+    return talk(*rows, assistant(call("bash", command="cat big.log")), result(log)).as_openai_chat()
+
+
+def test_what_the_agent_has_not_answered_is_cut_less_where_the_size_is_missed_anyway() -> None:
+    """Where the live request alone is over the size that was asked for, the newest result keeps
+    about a third of what has to stay, and not its ends alone."""
+    made = compress(_with_a_long_end(400), target_tokens=1_000)
+    newest = str(made.messages[-1]["content"])
+    ask = len(str(made.messages[0]["content"]))
+    assert ask / 8 < len(newest) < ask / 2
+
+
+def test_what_an_excerpt_shows_is_not_told_again() -> None:
+    """The summary tells of a result that was cut what the cut result does not show."""
+    made = compress(_with_a_long_end(2), target_tokens=1_500)
+    summary, newest = (
+        next(str(one["content"]) for one in made.messages if mark in str(one["content"]))
+        for mark in ("[holdfast summary", "[holdfast digest")
+    )
+    told = [line.strip() for line in summary.split("\n") if "/var/log/" in line]
+    shown = {line for line in newest.split("\n") if "/var/log/" in line}
+    assert len(told) > 5
+    assert len(shown) > 5
+    assert not shown.intersection(told)

@@ -17,7 +17,7 @@ from holdfast.pipeline.prune import excerpt, shrink_leaves, strip_thinking
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, media, result, talk, think, user
 from holdfast.testing.long_lists import long_lists
-from holdfast.transcript import Text, Thinking, ToolResult
+from holdfast.transcript import Text, Thinking, ToolCall, ToolResult
 
 OUTPUT = "\n".join(f"line {n}: alpha beta gamma delta" for n in range(60))
 JSON_VALUES = st.recursive(
@@ -191,12 +191,62 @@ def test_an_excerpt_keeps_both_ends_and_counts_what_it_left_out() -> None:
     assert excerpt(made, 0.1, "hf-0123456789") is made
 
 
+def test_a_call_is_cut_in_proportion() -> None:
+    """Of a long argument as much stays as was asked for, and never less than 160 characters."""
+    words = " ".join(f"word_{n}" for n in range(400))
+    log = talk(user("Write."), assistant(call("write_file", path="a.txt", content=words)))
+
+    def shown(share: float) -> str:
+        [part] = excerpt(log.messages[1], share, "").parts
+        assert isinstance(part, ToolCall)
+        return json.loads(part.arguments)["content"]
+
+    assert 0.5 * len(words) <= len(shown(0.5)) < 0.6 * len(words)
+    assert 160 <= len(shown(0.01)) < 250
+
+
+def test_an_excerpt_leaves_out_first_what_a_harness_put_there() -> None:
+    """A reminder to the model is no part of the file that was read."""
+    note = f"<system-reminder>{'Mind this. ' * 90}</system-reminder>"
+    lines = "\n".join(f"line {n}" for n in range(100))
+    log = talk(user("Read."), assistant(call("read_file")), result(f"{lines}\n{note}"))
+    for share, last in ((0.2, "line 99"), (0.6, "line 99")):
+        [part] = excerpt(log.messages[2], share, "").parts
+        assert isinstance(part, ToolResult)
+        [text] = part.parts
+        assert isinstance(text, Text)
+        assert "reminder" not in text.text
+        assert "line 0\n" in text.text
+        assert text.text.rstrip().endswith(last)
+        assert ("left out" in text.text) == (share == 0.2)
+
+
+def test_an_excerpt_shows_lines_between_its_ends() -> None:
+    """Those that tell of a failure first, then those that name most, each once and in order."""
+    dull = ["and so it goes on and on"] * 200
+    dull[60] = "loads max_retries from src/app/config.py"
+    dull[120] = "src/app/main.py:31: error: name 'load_all' is not defined"
+    text = "\n".join(["the beginning", *dull, "the end"])
+    shown = excerpted(text, 400).split("\n")
+    assert shown[0] == "the beginning"
+    assert shown[-1] == "the end"
+    assert shown.index(dull[60]) < shown.index(dull[120])
+    assert dull[120] in excerpted(text, 240)
+    assert len("\n".join(shown)) < 500
+
+
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "word " * 600_000, "a_b = 1\n" * 400_000])
+def test_an_excerpt_of_an_enormous_text_is_about_as_long_as_asked_for(text: str) -> None:
+    """Whatever the text is like, and without reading all of it line by line."""
+    assert len(excerpted(text, 2_000)) < 2_100
+
+
 def test_an_excerpt_is_cut_between_words_and_of_data_between_fields() -> None:
     """No piece of a name or number stands there that the output does not have."""
     words = " ".join(f"word_{n}" for n in range(400))
     whole = set(words.split())
     shown = excerpted(words, 500).replace(excerpted(words, 500).split("\n")[1], "")
-    assert set(shown.split()) <= whole
+    assert set(shown.split()) <= whole | {"[…]"}
     rows = [{"flight_number": f"HAT{n:03}", "seat": "window", "note": "x" * 90} for n in range(9)]
     told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 200)
     assert told.startswith("flight_number: HAT000, HAT001")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import get_args
 
 import pytest
@@ -75,6 +76,19 @@ def test_a_summary_stays_within_its_budget(summary: Summary, budget: int) -> Non
     letters cost there is nothing left to take away."""
     text = render_summary(summary, COUNTER, budget)
     assert COUNTER.count(text) <= budget or len(text) <= 41
+
+
+@given(budget=st.integers(150, 900), length=st.integers(1, 6), seed=st.randoms())
+def test_room_that_is_left_is_filled(budget: int, length: int, seed: Random) -> None:
+    """What stands around an entry is guessed while entries are chosen; what the guess left over
+    goes to further entries, in their sections."""
+    sections: dict[Section, tuple[Entry, ...]] = {
+        section: tuple(Entry("word " * length, f"m{n}", seed.random()) for n in range(60))
+        for section in SECTIONS
+        if section != "completed"
+    }
+    text = render_summary(Summary(sections, brief=True), COUNTER, budget)
+    assert 0.85 * budget <= COUNTER.count(text) <= budget
 
 
 @given(summary=SUMMARIES)

@@ -35,6 +35,11 @@ _ENOUGH_TOKENS = 380
 _SHARE_OF_REST = 0.2
 _MOST_BESIDE_TOKENS = 1_000
 """What it has of what stays beside it where that misses the size in any case."""
+_BACK_SHARE = 0.33
+_HARDLY_MISSED = 0.15
+"""So much of what stays the newest messages have back where a cut into them did not make the size,
+up to what it is missed by: the agent works on them. Nothing where it is missed by less than that
+part of it."""
 _SURELY = 0.98
 """A long summary is measured through a sample: so much of its room it may fill."""
 HEAD_SHARE = 0.15
@@ -94,12 +99,18 @@ def choose(work: Work) -> Choice:
     pruner, stay = ground.pruner, _unfolded(work, partition)
     # for a size that was asked for the summary makes way, not what is kept between the folds
     squeezed = stay if target is None else range(partition.tail_start, len(work.log))
-    left = pruner.squeeze(squeezed, _excess(ground, partition, summary_tokens))
+    excess = _excess(ground, partition, summary_tokens)
+    left = pruner.squeeze(squeezed, excess)
     if target is not None:
         room = int((summary_tokens - left) * _SURELY)
         least = min(summary_tokens, _least_summary(work))
         stays = target + left - summary_tokens - work.outside_tokens
         is_missed = left > 0 and room < least
+        if is_missed:
+            missed = left - summary_tokens + least
+            back = min(missed, int(stays * _BACK_SHARE), _MOST_BESIDE_TOKENS)
+            if missed > target * _HARDLY_MISSED:
+                pruner = _cut_less(work, partition, excess - left - back)
         summary_tokens = _beside(stays, least) if is_missed else max(room, least)
     rewritten = {
         index: pruner.pruned[index]
@@ -186,6 +197,16 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
 
     start, tokens = walk(ceiling_tokens)
     return (start, tokens) if start > ground.least else walk(budget_tokens)
+
+
+def _cut_less(work: Work, partition: Partition, gone_tokens: int) -> Pruner:
+    """Return a pruner that has cut the newest messages anew, until so many tokens are gone."""
+    pruner, tail = Pruner(work), range(partition.tail_start, len(work.log))
+    pruner.stand(partition.between())
+    for index in reversed(tail):
+        pruner.cost(index)
+    pruner.squeeze(tail, gone_tokens)
+    return pruner
 
 
 def _unfolded(work: Work, partition: Partition) -> list[int]:

@@ -16,6 +16,7 @@ from holdfast.pipeline.assemble import Assembled, assemble
 from holdfast.pipeline.breakdown import by_category, compared
 from holdfast.pipeline.choose import Choice, choose
 from holdfast.pipeline.gate import Checked, joined, patched_by
+from holdfast.pipeline.index import terms_in_parts
 from holdfast.pipeline.ledger import (
     Around,
     Fact,
@@ -31,7 +32,7 @@ from holdfast.pipeline.summary import Summary, aimed, focused
 from holdfast.pipeline.verify import Problem, verify
 from holdfast.pipeline.work import Work
 from holdfast.report import Category, Reason, Reference
-from holdfast.transcript import Message, View, is_ask
+from holdfast.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
 """What tells how things stand, wherever it is said."""
@@ -200,17 +201,18 @@ def _has_newer_asks(todo: Plan) -> bool:
 
 
 def _shown_terms(todo: Plan) -> frozenset[str]:
-    """Return the terms of the messages that stay as they are."""
-    partition, index = todo.choice.partition, todo.work.index
-    assert partition is not None
-    ranges = partition.kept(len(todo.work.log))
-    return frozenset(
-        term
-        for start, stop in ranges
-        for at in range(start, stop)
-        if not _is_hidden(todo.work, todo.choice, at)
-        for term in index.terms(at)
-    )
+    """Return the terms of what stays; of a message that was cut, those that its results show."""
+    work, choice, index = todo.work, todo.choice, todo.work.index
+    assert choice.partition is not None
+    found: set[str] = set()
+    for start, stop in choice.partition.kept(len(work.log)):
+        for at in range(start, stop):
+            if _is_hidden(work, choice, at):
+                parts = choice.rewritten[at].parts
+                found.update(terms_in_parts(part for part in parts if type(part) is ToolResult))
+            else:
+                found.update(index.terms(at))
+    return frozenset(found)
 
 
 def _live_ranges(todo: Plan) -> list[tuple[int, int]]:

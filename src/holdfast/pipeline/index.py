@@ -28,7 +28,7 @@ from holdfast.pipeline.prune import Prepared, answered_calls, nothing_newer, pre
 from holdfast.pipeline.references import reference_of
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
-from holdfast.transcript import Groups, Message, Text, ToolCall, ToolResult, View
+from holdfast.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
 
 _CLEARLY_LESS = 8
 """A text of so many characters per token is not worth measuring: what replaces it is smaller."""
@@ -176,6 +176,24 @@ class LogIndex(Protocol):
         ...
 
 
+def terms_in_parts(parts: Iterable[Part]) -> list[str]:
+    """Return names, paths and numbers in what the parts of a message show."""
+    found: list[str] = []
+    for part in parts:
+        match part:
+            case Text(text=text):
+                found.extend(terms_of(text, _TERMS_SHOWN))
+            case ToolCall(arguments=text):
+                found.extend(terms_of(text, _TERMS_SHOWN))
+            case ToolResult(parts=inner):
+                for one in inner:
+                    if isinstance(one, Text):
+                        found.extend(terms_of(one.text, _TERMS_SHOWN))
+            case _:
+                pass
+    return found
+
+
 class ScannedIndex:
     """The index of a log that is read for one run: each thing is found when it is asked for."""
 
@@ -280,20 +298,7 @@ class ScannedIndex:
 
     def terms(self, at: int) -> Iterable[str]:
         """Return names, paths and numbers in one message."""
-        found: list[str] = []
-        for part in self._log[at].parts:
-            match part:
-                case Text(text=text):
-                    found.extend(terms_of(text, _TERMS_SHOWN))
-                case ToolCall(arguments=text):
-                    found.extend(terms_of(text, _TERMS_SHOWN))
-                case ToolResult(parts=inner):
-                    for one in inner:
-                        if isinstance(one, Text):
-                            found.extend(terms_of(one.text, _TERMS_SHOWN))
-                case _:
-                    pass
-        return found
+        return terms_in_parts(self._log[at].parts)
 
     def _look_through(self, positions: Sequence[int]) -> None:
         """Note which messages hold no secret, many at once."""

@@ -13,6 +13,7 @@ from holdfast.pipeline.cut_note import LONGEST, cut_with_note
 from holdfast.pipeline.digests import arguments_of, digest_of
 from holdfast.pipeline.excerpts import excerpted
 from holdfast.pipeline.frame import digest_text, duplicate_text, origin_of
+from holdfast.pipeline.ledger.injected import without_blocks
 from holdfast.pipeline.media import media_placeholder
 from holdfast.pipeline.tools import family_of
 from holdfast.policy import Policy
@@ -153,17 +154,21 @@ def _squeezed(part: Part, share: float, reference: str, message: Message) -> Par
         case ToolResult() if part.kind not in ("server", "hosted"):
             return _excerpted(part, share, reference)
         case ToolCall(kind="function"):
-            return _shrink_call(part, _SQUEEZED_LEAF_CHARS, lambda _: reference, message)
+            most = max(int(len(part.arguments) * share), _SQUEEZED_LEAF_CHARS)
+            return _shrink_call(part, most, lambda _: reference, message)
         case _:
             return part
 
 
 def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
-    text = _text_of(result)
-    keep = int(len(text) * share)
-    if len(text) - keep < _LEAST_CUT_CHARS or origin_of(text) != "real":
+    whole = _text_of(result)
+    keep = int(len(whole) * share)
+    if len(whole) - keep < _LEAST_CUT_CHARS or origin_of(whole) != "real":
         return result
-    shown = f"excerpt of {len(text):,} characters\n{excerpted(text, keep)}"
+    # what an agent's harness put there is no part of the result, and the first to go
+    text = without_blocks(whole)
+    words = excerpted(text, keep) if len(text) > keep else text
+    shown = f"excerpt of {len(text):,} characters\n{words}"
     return _with_text(result, digest_text(shown, reference))
 
 

@@ -40,7 +40,7 @@ _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
     "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
-    "files": 115.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
+    "files": 128.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
     "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""
@@ -57,6 +57,8 @@ _LEAST_TOKENS_PER_CHAR = 1 / 128
 _ROUNDS = 60
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
+_REFILLS = (1.0, 0.5)
+"""So much of what is left over goes to further entries; half of it where that was too much."""
 _LEAST_CHARS = 40
 _HEADINGS_SHARE = 8
 """All thirteen headings stand only where they take at most an eighth of the budget."""
@@ -152,11 +154,24 @@ def render_summary(summary: Summary, counter: TokenCounter, budget_tokens: int) 
             tokens = counter.count(text)
             was = chosen
         if tokens <= budget_tokens:
+            for share in _REFILLS:
+                free_chars = (budget_tokens - tokens) * share / per_char
+                fuller = _fuller(summary, rows, chosen, free_chars, keep_empty=keep_empty)
+                if fuller and counter.count(fuller) <= budget_tokens:
+                    return fuller
             return text
         if sum(max(len(pieces), 1) for one in chosen.values() for pieces in one.values()) == 1:
             break
         room -= (tokens - budget_tokens) * _OVERSHOOT + number
     return _squeezed(summary, rows[0], counter, budget_tokens) if rows else text
+
+
+def _fuller(
+    summary: Summary, rows: Sequence[_Row], chosen: _Chosen, free_chars: float, *, keep_empty: bool
+) -> str:
+    """Return the summary with further entries in the room that is left, "" where none fits."""
+    more = _within_budget(rows, free_chars, charge_headings=not keep_empty, beside=chosen)
+    return _rendered(summary, more, keep_empty=keep_empty) if more != chosen else ""
 
 
 def _squeezed(summary: Summary, row: _Row, counter: TokenCounter, budget_tokens: int) -> str:
@@ -282,13 +297,24 @@ def _tokens_per_char(summary: Summary, counter: TokenCounter) -> float:
     return max(counter.count(text) / len(text), _LEAST_TOKENS_PER_CHAR) if text else 1.0
 
 
-def _within_budget(rows: Sequence[_Row], room_chars: float, *, charge_headings: bool) -> _Chosen:
-    """Return which entries and pieces of each section fit, heaviest first, in their own order."""
-    chosen: _Chosen = {}
+def _within_budget(
+    rows: Sequence[_Row], room_chars: float, *, charge_headings: bool, beside: _Chosen | None = None
+) -> _Chosen:
+    """Return which entries and pieces of each section fit, heaviest first, in their own order.
+
+    Those of `beside` are among them, and have their room already.
+    """
+    chosen: _Chosen = {
+        section: {index: list(pieces) for index, pieces in shown.items()}
+        for section, shown in (beside or {}).items()
+    }
     for section, index, number, entry, _ in rows:
         if chosen and room_chars < _LEAST_ENTRY_CHARS:
             break
-        is_new = section not in chosen or index not in chosen[section]
+        shown = chosen.get(section, {}).get(index)
+        if shown is not None and (number < 0 or number in shown):
+            continue
+        is_new = shown is None
         if number < 0:
             cost = len(entry.text)
         else:
