@@ -32,7 +32,7 @@ from holdfast.ports import TokenCounter
 _ASKS_SHARE = 0.3
 _CONSTRAINTS_SHARE = 0.4
 _ERRORS_SHARE = 0.35
-_FILES_SHARE = 0.3
+_FILES_SHARE = 0.45
 _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
 _REPLY_SHARE = 0.08
