@@ -22,7 +22,7 @@ from holdfast.transcript import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.config import open_memory, open_store
+    from holdfast.config import open_engine, open_memory, open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
     from holdfast.engine.contract import ContextEngine
@@ -70,6 +70,7 @@ __all__ = [
     "convert",
     "dump",
     "load",
+    "open_engine",
     "open_memory",
     "open_store",
     "redact",
@@ -93,6 +94,7 @@ _LATER = {
     "Vault": "holdfast.redaction",
     "compress": "holdfast.engine.oneshot",
     "convert": "holdfast.dialects.convert",
+    "open_engine": "holdfast.config",
     "open_memory": "holdfast.config",
     "open_store": "holdfast.config",
     "redact": "holdfast.redaction",

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import reduce
+from holdfast import open_engine, reduce
 from holdfast.cli import run
+from holdfast.config import read_settings
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.plugins import GROUP, REDUCERS_GROUP, engine_named, reducer_named
-from holdfast.errors import UnknownName
+from holdfast.errors import InvalidSetting, UnknownName
+from holdfast.policy import Policy
 
 ENGINE = """
 from holdfast.engine.contract import ContextEngine
@@ -69,6 +71,44 @@ def test_an_engine_of_another_package_is_found(
     assert made.get_status()["context_length"] == 5_000
     assert made.get_tool_schemas() == []
     sys.modules.pop("quiet_engine", None)
+
+
+def test_the_settings_choose_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`open_engine` makes the one that `[engine] name` names, with the model, window and policy
+    of the same file; what the caller gives wins."""
+    install(tmp_path, "quiet_engine", ENGINE, f"[{GROUP}]\nquiet = quiet_engine:Quiet\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "holdfast.toml"
+    rest = "[compression]\nprotect_last = 7\n[model]\nname = 'm'\ncontext_length = 9000\n"
+    file.write_text(rest)
+    ours = open_engine(environment={"HOLDFAST_CONFIG": str(file)})
+    assert isinstance(ours, Compressor)
+    assert ours.context_length == 9_000
+    file.write_text(f"{rest}[engine]\nname = 'quiet'\n")
+    settings = read_settings(str(file), environment={})
+    made: Any = open_engine(settings=settings, output_tokens=500)
+    assert made.settings == {
+        "model": "m", "context_length": 9_000, "output_tokens": 500,
+        "policy": Policy(protect_last=7),
+    }  # fmt: skip
+    sys.modules.pop("quiet_engine", None)
+
+
+def test_a_package_that_makes_no_engine_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that raises, one that makes something else, one that cannot be imported: a mistake of
+    the settings, not a traceback of somebody's code."""
+    source = "def failing(**settings): raise KeyError('k')\ndef other(**settings): return 3\n"
+    lines = "failing = bad_engine:failing\nother = bad_engine:other\ngone = not_here_at_all:x\n"
+    install(tmp_path, "bad_engine", source, f"[{GROUP}]\n{lines}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, said in (
+        ("failing", "KeyError"), ("other", "makes int"), ("gone", "ModuleNotFoundError"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidSetting, match=f"engine.name.*{said}"):
+            engine_named(name)
+    sys.modules.pop("bad_engine", None)
 
 
 def test_an_unknown_reducer_is_refused() -> None:

@@ -9,9 +9,9 @@ import click
 from msgspec.structs import replace
 
 from holdfast.cli.files import label
-from holdfast.config import Settings
+from holdfast.config import Settings, writers_from
 from holdfast.engine.native import Native, native_of, why_never
-from holdfast.engine.writers import Writers, writers_of
+from holdfast.engine.writers import Writers
 from holdfast.transcript import Transcript
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,17 +43,7 @@ def summarizer_options(command: F) -> F:
 
 def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | None:
     """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
-    found = writers_of(
-        settings.summarizer,
-        settings.fallback_summarizer,
-        url=settings.summarizer_url,
-        window=settings.summarizer_context_length,
-        on_failure=settings.on_failure,
-        fallback_when_complex=settings.fallback_when_complex,
-        rides_prefix=settings.rides_prefix,
-        timeout=settings.summarizer_timeout,
-        progress=_show,
-    )
+    found = writers_from(settings, _show)
     return None if found is None else replace(found, is_preview=is_preview)
 
 

@@ -1,5 +1,6 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
+from holdfast.config.engines import open_engine, writers_from
 from holdfast.config.places import (
     agent_places,
     external_memory,
@@ -22,8 +23,10 @@ __all__ = [
     "agent_places",
     "external_memory",
     "home_folder",
+    "open_engine",
     "open_memory",
     "open_store",
     "read_settings",
     "settings_file",
+    "writers_from",
 ]

@@ -27,7 +27,10 @@ Strength: TypeAlias = Literal["strong", "weak", "none"]
 
 
 _NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_ASIDE = re.compile(r"\s(?:for|of|in|on|string|str|std::string)\b|\s\(|\s{2}|:")
+_ASIDE = re.compile(
+    r"\s(?:for|of|in|on|is|was|has|set|reset|changed|generated|string|str|std::string)\b"
+    r"|\s\(|\s{2}|:"
+)
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

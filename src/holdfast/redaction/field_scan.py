@@ -69,6 +69,9 @@ _NAME = (
     rf"|[0-9_.-](?-i:PASS)(?:[0-9_.-]{_TAIL})?|(?:[^A-Za-z]|^)(?-i:PASS)[0-9_.-]{_TAIL})"
 )
 
+_IS = r"is|was|to|from|ist|lautet|est|es|\xc3[\xa8\xa9]"
+"""How a sentence says what a password is, was set to or changed from; in others' languages too."""
+
 _SHAPE = (
     rf"(?i)(?:"
     # name: NAME, value: …; variable "name" { default = … }
@@ -78,7 +81,7 @@ _SHAPE = (
     # NAME || "value"; name | default("value")
     rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"|{_NAME}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
@@ -99,8 +102,8 @@ _SHAPE = (
     rf"|--?(?:[A-Za-z0-9_-]{{0,32}}(?:{_WORD}|[_-](?:{_SHORT}))|(?:{_SHORT})){_TAIL}"
     rf"(?:(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
     # the password for x is …
-    rf"|{_NAME}(?:[ \t](?:key|token|for|of|\([a-z ]{{1,20}}\)|[\w.@-]{{1,24}})){{0,3}}[ \t]?"
-    rf"(?:[ \t](?:is|was):?|:)[ \t]"
+    rf"|{_NAME}(?:[ \t](?:key|token|for|of|\([a-z ]{{1,20}}\)|[\w.@-]{{1,24}})){{0,5}}[ \t]?"
+    rf"(?:[ \t](?:{_IS})[ \t]?:?|:)[ \t]"
     # key = and the like, only before something long
     rf"|(?:{_WEAK})[A-Za-z0-9_-]{{0,16}}(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN}|\|)[ \t]{{0,8}}"
     rf"(?:{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|[\w+/=.:~$%-]{{12}})"
@@ -124,7 +127,7 @@ _ANY = r"[^A-Za-z]?[A-Za-z0-9_.-]+(?:[ ]key[A-Za-z0-9_.-]*)?"
 _LONG = rf"(?:[ \t]{{0,8}}(?:{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|{_Q}|[\w+/=.:~$%-]{{12}}))?"
 SORT = re.compile(
     (
-        rf"(?i)(?:{_ANY}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
+        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
         rf"|{_ANY}(?P<dash>[ \t](?:-[ \t])?){_Q}"
         rf"|{_ANY}(?P<tag>>)"
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"
@@ -138,7 +141,7 @@ SORT = re.compile(
         rf"|{_ANY}[ \t]{{0,2}}:?(?P<below>[ \t]{{0,4}}\r?\n[ \t]{{0,32}})[\w+/=.~-]{{20}}"
         rf"|{_ANY}(?P<space>[ \t]{{1,4}}(?:-[ \t])?)[\w+/=.~!@#$%^&*-]{{5,}}"
         rf"|--?{_ANY}(?P<flag>(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
-        rf"|{_ANY}[^\r\n]*?(?P<prose>[ \t](?:is|was):?|:)[ \t](?:[\w+/=.~-]{{12}})?"
+        rf"|{_ANY}[^\r\n]*?(?P<prose>[ \t](?:{_IS})[ \t]?:?|:)[ \t](?:[\w+/=.~-]{{12}})?"
         rf"|{_ANY}(?P<loose>{_MARKS})[\w+/=.~-]{{20}}"
         r")\Z"
     ).encode("ascii")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from holdfast.redaction.check_digits import (
+    basic,
     card,
     email,
     encoded_key,
@@ -30,7 +31,7 @@ from holdfast.redaction.rule import Gate
 _CODE = re.compile(
     rb"""(?x)
     ^ (?: [A-Za-z_$][\w$]* (?: (?: \. | :: | -> | \?\. ) [A-Za-z_$][\w$]* )* [;,]? $   # a.b::c
-      | [A-Za-z_$][\w$.:]* \s* [(\[{]                                                   # f(, a[
+      | [A-Za-z_$] (?: [\w$.:] | [?!]\. )* \s* [(\[{]                                    # f(, a?.b[
       | [!&*~-]? [A-Za-z_][\w.:]* (?: \[ | \( | < | \{ )
       | (?: new | await | return | lambda | function | typeof | not | if | get | async )\b
       | [-+]? [\d._]+ $
@@ -92,7 +93,7 @@ def bare_password(value: bytes) -> bool:
     if _WORDS.match(value):
         return True
     if _CODE.match(value):
-        return (
+        return not _is_call(value) and (
             (looks_random(value) and not is_named(value))
             or _ends_in_digits(value) or any(map(is_unspeakable, value.translate(JOINTS).split()))
             or (len(value) >= 8 and value.isalnum() and sum(48 <= c < 58 for c in value) >= 3
@@ -103,6 +104,13 @@ def bare_password(value: bytes) -> bool:
     )  # fmt: skip
 
 
+def _is_call(value: bytes) -> bool:
+    """Whether a value starts with the name of something that is called: `Column(String(128`."""
+    called = _CALLED.match(value)
+    return called is not None and not is_unspeakable(called[1])
+
+
+_CALLED = re.compile(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
 _SUM = re.compile(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
 """Names that are joined: `"password=" + token`."""
 
@@ -132,6 +140,19 @@ def header(value: bytes) -> bool:
     if _CODE.match(value) and not value.endswith(b"="):
         return looks_random(value) or (mixed(value) and value.isalnum())
     return mixed(value) or not (value.isalpha() or value.islower() or value.isupper())
+
+
+def seed(value: bytes) -> bool:
+    """Whether a value can be what one-time passwords are made from: base32, and no word."""
+    body = value.translate(None, b" =-")
+    return len(body) >= 16 if body.isupper() else len(body) >= 16 and (
+        body.islower() and (mixed(body) or is_unspeakable(body))
+    )  # fmt: skip
+
+
+def code(value: bytes) -> bool:
+    """Whether a number can be a one-time password, and not the round one of a setting."""
+    return len(set(value)) > 2 and not value.endswith(b"000")
 
 
 def is_opaque(value: bytes) -> bool:
@@ -196,4 +217,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "email": email,
     "jwt": jwt,
     "encoded-key": encoded_key,
+    "seed": seed,
+    "code": code,
+    "basic": basic,
 }

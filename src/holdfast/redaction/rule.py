@@ -14,7 +14,7 @@ Family: TypeAlias = Literal[
 
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "password", "bare", "header", "luhn", "card",
-    "iban", "phone", "ssn", "email", "jwt", "encoded-key",
+    "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed", "code", "basic",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -25,6 +25,8 @@ random    real, and as varied as random characters of its length are
 unnamed   random, and not put together from words, as names in code are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
+seed      base32 that is no word: what one-time passwords are made from
+code      a number that is neither one digit again and again nor the round one of a setting
 header    a credential after an authentication scheme, and no word of prose
 others    the check digits or the shape of that kind
 """
@@ -54,6 +56,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Whether a letter, digit or underscore may stand directly before the match."""
     open_end: bool = False
     """Whether a letter or digit may stand directly after the match; else it is no match."""
+    in_pieces: bool = False
+    """Whether the value may go on in further strings or lines, as a JSON Web Token does."""
     before: int = 0
     """How many characters before the anchor the pattern may start, for shapes such as
     `123456:AA…` whose literal is not at the start; the match must reach over the anchor."""

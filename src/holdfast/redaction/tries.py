@@ -11,10 +11,12 @@ from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
 from holdfast.redaction.keyblocks import Key
 from holdfast.redaction.matching import Pattern, compiled
+from holdfast.redaction.pieces import pieces_after
 from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.span import PRIVATE_KEY, Span
+from holdfast.redaction.tables import cells_below
 
 REACH = 8192
 """No rule looks further than this from its anchor, except over the body of a private key."""
@@ -28,6 +30,8 @@ class Tried(NamedTuple):
 
     spans: list[Span]
     read: int
+    covers: bool = True
+    """Whether there is nothing else to look for up to the end of the last of them."""
 
 
 class Try(Protocol):
@@ -76,6 +80,9 @@ class RuleTry:
             if span is not None:
                 if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
                     return Tried([span._replace(end=more[0][1])], read)
+                if self.rule.in_pieces:
+                    spread = pieces_after(data, span.start, span.end)
+                    return Tried([span._replace(start=a, end=b) for a, b in spread], read)
                 joined = self._joined(data, start, span.end) if self._joins else None
                 return Tried(joined or [span], read)
         return Tried(self._joined(data, start, 0) if self._joins else [], read)
@@ -166,6 +173,15 @@ class CookieTry:
             return None
         found, read = cookies(data, start)
         return Tried([Span(a, b, "cookie", len(RULES)) for a, b in found], read)
+
+
+class TableTry:
+    """A column of secrets below its heading; other columns may have others."""
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
+        """Return the cells of the column that are secrets."""
+        found, read = cells_below(data, start)
+        return Tried([Span(*cell, len(RULES)) for cell in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

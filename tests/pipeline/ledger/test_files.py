@@ -137,6 +137,38 @@ def test_a_read_that_failed_is_no_read(ledger_of: LedgerOf) -> None:
     assert files_of(ledger) == {"a.py": "r1 c1"}
 
 
+EDITED = "File updated.\r\n[File: src/b.py (40 lines total)]\r\n1:x\n(Open file: /repo/src/b.py)\n"
+
+
+def test_an_edit_that_names_no_file_is_of_the_one_that_its_result_tells(
+    ledger_of: LedgerOf,
+) -> None:
+    """Also where the call that opened it was not read, as in what is old in a single run."""
+    edit = call("edit", replacement_text="x", start_line=1, end_line=1)
+    made = ledger_of(*steps(call("create", filename="a.py"), (edit, EDITED)))
+    assert files_of(made) == {"a.py": "r0 c1 created", "src/b.py": "r0 c1"}
+    other = call("edit", search="x", replace="y")
+    made = ledger_of(*steps(call("open", path="a.py"), (other, "Done.\n(Open file: n/a)\n")))
+    assert files_of(made) == {"a.py": "r1 c1"}
+
+
+def test_what_is_moved_or_copied_to_a_folder_goes_into_it(ledger_of: LedgerOf) -> None:
+    """A folder that was made earlier, or one that the result tells of."""
+    made = ledger_of(
+        *steps(call("mkdir", dir_name="old"), call("bash", command="mkdir -p kept"),
+               call("bash", command="mv a.txt kept"), call("bash", command="mv b.txt c.txt"),
+               call("bash", command="cp d.txt kept"))  # under a name that is not known
+    )  # fmt: skip
+    assert files_of(made) == {"kept/a.txt": "r0 c0 from a.txt", "c.txt": "r0 c0 from b.txt"}
+    moved = call("mv", source="in/a.pdf", destination="temp")
+    copied = call("cp", source="b.pdf", destination="temp")
+    made = ledger_of(
+        *steps((moved, '{"result": "\'in/a.pdf\' moved to \'temp/a.pdf\'"}'),
+               (copied, '{"result": "\'b.pdf\' copied to \'temp/b.pdf\'"}'))
+    )  # fmt: skip
+    assert files_of(made) == {"temp/a.pdf": "r0 c0 from in/a.pdf", "temp/b.pdf": "r0 c1 created"}
+
+
 def test_an_error_flag_alone_refuses(ledger_of: LedgerOf) -> None:
     """Also where the words do not say so."""
     ledger = ledger_of(

@@ -176,6 +176,8 @@ class Ledger(Struct, frozen=True):
     files: dict[str, FileState] = {}
     opened: str = ""
     """The file that was looked at last: some agents edit the one that is open."""
+    folders: tuple[str, ...] = ()
+    """Folders that were made: what is moved to one of them goes into it."""
     commands: tuple[Fact, ...] = ()
     command_count: int = 0
     errors: dict[str, tuple[Fact, ...]] = {}

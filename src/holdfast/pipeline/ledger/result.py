@@ -7,11 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 from zlib import crc32
 
+from msgspec.structs import replace
+
 from holdfast.pipeline.cut_note import before_note
 from holdfast.pipeline.dialogue.fields import fields
 from holdfast.pipeline.digests import given_to
 from holdfast.pipeline.digests.line import first_of, words_of
 from holdfast.pipeline.effects import Effect, effects_of_call
+from holdfast.pipeline.effects.arguments import text_of
+from holdfast.pipeline.effects.paths import base_name
+from holdfast.pipeline.effects.tool_names import SOURCES
 from holdfast.pipeline.ledger.fact import Fact, FactKind
 from holdfast.pipeline.ledger.injected import without_blocks
 from holdfast.pipeline.ledger.lines import cut, lines_of
@@ -73,6 +78,10 @@ _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _ABORTED = "aborted by user"
 """A rejection whose words are no order to the agent."""
 _NO_FILE = frozenset("*?{`")
+_OPENED = re.compile(
+    r"^\[File: (\S[^\r\n]{0,300}?) \(\d+ lines|^\(Open file: (/[^)\r\n]{1,300})\)", re.MULTILINE
+)
+"""How SWE-agent tells which file is open: after an edit that names none it is the one edited."""
 
 
 def facts_of_result(
@@ -206,6 +215,8 @@ class _Result:
 
     def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
         kind: FactKind = "place" if effect.action in _PLACES else "file"
+        if self.family == "edit":
+            effect = self._as_told(effect)
         if kind == "file" and effect.action != "read" and not _names_file(effect):
             return
         if kind == "file" and self._is_pieced(effect):
@@ -217,6 +228,23 @@ class _Result:
         head = key if is_start else self._written(effect) if kind == "file" else ""
         yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
                    effect=effect, was=known, head=head)  # fmt: skip
+
+    def _as_told(self, effect: Effect) -> Effect:
+        """Return an effect on the file that the result names: the one that is open, or the one in
+        the folder that something was moved or copied to.
+        """
+        if not effect.path:
+            told = _OPENED.search(self.output)
+            return effect if told is None else replace(effect, path=told[1] or told[2])
+        if effect.action not in ("rename", "write"):
+            return effect
+        is_move = effect.action == "rename"
+        source = effect.path if is_move else text_of(self.arguments, *SOURCES)
+        target = effect.to if is_move else effect.path
+        inside = f"{target.rstrip('/')}/{base_name(source)}"
+        if not (source and target) or inside not in self.output:
+            return effect
+        return replace(effect, to=inside) if is_move else replace(effect, path=inside)
 
     def _is_pieced(self, effect: Effect) -> bool:
         """Return whether a name was put together from a variable or a brace.

@@ -24,6 +24,7 @@ _KEPT_LINES = 1_500
 _MOST_LINES = 10_000
 """From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
+_KEPT_FOLDERS = 200
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
@@ -66,6 +67,7 @@ class _Book:
         self.replies = list(was.replies)
         self.files = dict(was.files)
         self.opened = was.opened
+        self.folders: dict[str, None] = dict.fromkeys(was.folders)
         self.commands = list(was.commands)
         self.command_count = was.command_count
         self.errors = dict(was.errors)
@@ -168,6 +170,11 @@ class _Book:
         if not (effect.path or self.opened):
             return
         path = posixpath.normpath(effect.path) if effect.path else self.opened
+        if effect.action == "mkdir":
+            _put(self.folders, path, None, _KEPT_FOLDERS)
+            return
+        if effect.action == "write" and path in self.folders:
+            return  # copied into a folder, under a name that is not known here
         self.opened = path
         if len(self.files) > 2 * _KEPT_FILES:
             self.files = _touched_last(self.files)
@@ -205,6 +212,8 @@ class _Book:
             self.files[path] = replace(was, deleted=True, last=fact.source, at=fact.at)
             return
         to = posixpath.normpath(fact.effect.to)
+        if to in self.folders:
+            to = f"{to}/{posixpath.basename(path)}"
         self.files.pop(to, None)
         self.files[to] = replace(
             was, deleted=False, renamed_from=was.renamed_from or path, last=fact.source, at=fact.at
@@ -240,6 +249,7 @@ class _Book:
             replies=tuple(self.replies[-_KEPT["replies"] :]),
             files=self.files,
             opened=self.opened,
+            folders=tuple(self.folders),
             commands=tuple(self.commands[-_KEPT["commands"] :]),
             command_count=self.command_count,
             errors=self.errors,

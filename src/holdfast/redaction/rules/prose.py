@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.redaction.rule import Rule
 
 _WORDS = (
@@ -20,8 +22,21 @@ _WORDS = (
 German, Vietnamese, Russian, Chinese, Japanese, Korean, Arabic, Hebrew."""
 
 
+_IS = (
+    "is", "ist", "lautet", "lautet:", "est", "est:", "es", "es:", "\u00e9", "\u00e9:", "\u00e8",
+    "\u00e8:", "jest", "jest:", "to", "\u00e4r", "er", "on", "\u044d\u0442\u043e", "\u2014", "-",
+)  # fmt: skip
+"""How these languages say that it is; a blank stands on either side."""
+_IS_TIGHT = (":", "=", "\uff1a", "\u306f", "\u662f", "\u4e3a", "\ub294", "\uc740")
+"""The same without blanks: the colon of full width, and what Chinese, Japanese and Korean have."""
+
+
 def _bytes_of(word: str) -> str:
     return "".join(chr(b) if b < 128 else f"\\x{b:02x}" for b in word.encode())
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return f"(?:{'|'.join(map(_bytes_of, words))})"
 
 
 RULES: tuple[Rule, ...] = (
@@ -31,20 +46,30 @@ RULES: tuple[Rule, ...] = (
         anchors=_WORDS,
         inside_word=True,
         open_end=True,
-        pattern=rf"(?:{'|'.join(map(_bytes_of, _WORDS))})"
-        # the colon of full width, and "is" where a language writes it so
-        r"\\{0,6}[\"'`]?[ \t]{0,4}(?::|=|\xef\xbc\x9a|\xe3\x81\xaf|\xe6\x98\xaf)[ \t]{0,8}"
-        r"\\{0,6}[\"'`]?(?P<value>[^\s\"'`\\\x00,;]{6,128})",
+        # what the password is for may stand between; words of three bytes a letter are no value
+        pattern=rf"{_any_of(_WORDS)}\\{{0,6}}[\"'`]?"
+        r"(?:[ \t][^\s:=\"'`\\\x00]{1,24}){0,4}?[ \t]{0,4}"
+        rf"(?:{_any_of(_IS_TIGHT)}[ \t]{{0,8}}|[ \t]{_any_of(_IS)}[ \t]{{1,4}})"
+        r"\\{0,6}[\"'`]?(?P<value>[^\s\"'`\\\x00,;\xe0-\xff]{6,128})",
         gate="bare",
         true=(
             ("contrase\u00f1a: ", "s3cr3tpw27", "\n"),
             ("\u5bc6\u7801\uff1a", "Reach!task99", "\n"),
             ("\u041f\u0430\u0440\u043e\u043b\u044c: ", "s3cr3tpw27", "\n"),
             ("Mot de passe : ", "s3cr3tpw27", "\n"),
+            ("La contrase\u00f1a de la base es ", "Reach!task99", " y nada m\u00e1s"),
+            ("le mot de passe est ", "s3cr3tpw27", "\n"),
+            ("A senha \u00e9 ", "s3cr3tpw27", "\n"),
+            ("\u043f\u0430\u0440\u043e\u043b\u044c \u0431\u0430\u0437\u044b: ", "s3cr3tpw27", "\n"),
+            ("\u30d1\u30b9\u30ef\u30fc\u30c9\u306f", "s3cr3tpw27", "\u3067\u3059"),
+            ("\ube44\ubc00\ubc88\ud638\ub294 ", "s3cr3tpw27", " \uc785\ub2c8\ub2e4"),
         ),
         false=(
             "mot de passe : obligatoire", "\u5bc6\u7801: <password>", "parola: una",
-            "senha: ${SENHA}",
+            "senha: ${SENHA}", "La contrase\u00f1a es obligatoria, 8 o m\u00e1s",
+            "A senha \u00e9 inv\u00e1lida", "\u5bc6\u7801\uff1a\u81f3\u5c118\u4f4d",
+            "\u30d1\u30b9\u30ef\u30fc\u30c9\u306f8\u6587\u5b57\u4ee5\u4e0a\u3067\u3059",
+            "le mot de passe est obligatoire (8 caract\u00e8res)",
         ),
     ),
 )  # fmt: skip

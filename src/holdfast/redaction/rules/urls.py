@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_DIGEST = "4e1243bd22c66e76c2ba9eddc1f91394"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-token",
@@ -32,6 +34,19 @@ RULES: tuple[Rule, ...] = (
         needs="@",
         inside_word=True,
         open_end=True,
+        # where both are digests they are the two keys of one account
+        pattern=r"/\\?/(?P<value>[0-9a-f]{32}:[0-9a-f]{32})@[A-Za-z0-9]",
+        gate="real",
+        true=(("https://", f"{_DIGEST}:{_DIGEST[::-1]}", "@o1.host.io/1"),),
+        false=("http://4e1243bd22c66e76c2ba9eddc1f91394:8080/a@b",),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
         # where the user is the number of a key, both are the secret
         pattern=r"/\\?/(?P<value>[0-9]{12,24}:[A-Za-z0-9_.~%+-]{8,256})@[A-Za-z0-9]",
         gate="real",
@@ -45,14 +60,16 @@ RULES: tuple[Rule, ...] = (
         needs="@",
         inside_word=True,
         open_end=True,
-        pattern=r"/\\?/[^\s:@/\"'`<>\\\x00()\[\]{}]{0,128}:(?P<value>[^\s\"'`<>/\\\x00]{1,256})"
-        r"@[A-Za-z0-9\[$*{_]",
+        # a domain may stand before the user; a backslash before n, r, t or u is an escape
+        pattern=r"/\\?/[^\s:@/\"'`<>\\\x00()\[\]{}]{0,128}(?:\\{1,4}[a-mo-qsv-zA-Z][\w.-]{0,63})?:"
+        r"(?P<value>[^\s\"'`<>/\\\x00]{1,256})@[A-Za-z0-9\[$*{_]",
         gate="real",
         true=(
             ("DSN=postgresql://root:", "zZdBCsbd9G%40%2F%23T02l", "@localhost/app"),
             ("conn mysql://deploy:", "H6DljvKFqiV4Fj@ASP1C", "@db.corp.example.org:1234/app"),
             ("redis://:", "s3cr3tpw27", "@db.corp.example.org:6379/0"),
             ("//readonly:", "necessary-will-only-evidence", "@host.example.com/x"),
+            ("http_proxy=http://corp\\bob:", "W1nd0ws!", "@proxy:8080"),
             ('"url": "amqp:\\/\\/app:', "key-whose-each", '@db.internal:5432\\/app"'),
         ),
         false=(
@@ -61,6 +78,7 @@ RULES: tuple[Rule, ...] = (
             "postgresql://user:${DB_PASSWORD}@host/db",
             "postgres://user:<password>@host/db",
             "// see: foo@bar",
+            "//wiki\\nauthor:jane@mailhost",
         ),
     ),
     Rule(
@@ -72,10 +90,14 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         ignore_case=True,
         pattern=r"(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|mssql|oracle)"
-        r"(?:\+[a-z0-9]{1,16})?://[^\s:@/\"'`<>\\\x00]{0,128}:(?P<value>[^\s\"'`<>\\\x00@]{1,200})"
-        r"@[a-z0-9.-]{1,100}[:/]",
+        r"(?:\+[a-z0-9]{1,16})?://[^\s:@/\"'`<>\\\x00]{0,128}:"
+        # up to the last @ before a slash, or a slash within the password
+        r"(?P<value>[^\s\"'`<>/\\\x00]{1,256}|[^\s\"'`<>\\\x00@]{1,200})@[a-z0-9.-]{1,100}[:/]",
         gate="real",
-        true=(("mysql://app:", "a/b#c9Q", "@db.internal:3306/x"),),
+        true=(
+            ("mysql://app:", "a/b#c9Q", "@db.internal:3306/x"),
+            ("postgres://app:", "p@ss:w0rd", "@db:5432/app"),
+        ),
         false=("mysql://app@db.internal:3306/x",),
     ),
     Rule(
@@ -108,6 +130,22 @@ RULES: tuple[Rule, ...] = (
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
         false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
                "r=s&255;s=Math.floor(s/256),t?e[i-1]", "this.#t=t&&!!t.portableInOtherPlaces9"),
+    ),
+    Rule(
+        kind="connection-password",
+        family="connection",
+        anchors=(";pwd={", ";password={"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # braces quote a value of ODBC and of SQL Server; a closing one in it is doubled
+        pattern=r";(?:pwd|password)=\{(?P<value>(?:[^{}\r\n\x00]|\}\}){4,128})\}(?:[;\"'\s]|$)",
+        gate="bare",
+        true=(
+            ("Server=x;UID=sa;PWD={", "br4ce;Pw", "};"),
+            ("user=sa;password={", "S@;Pw1}}", "};encrypt=true"),
+        ),
+        false=('f";password={password};"', 'f"a;pwd={pw1};x"', 'f"password={password!r}"'),
     ),
     Rule(
         kind="jdbc-password",

@@ -56,6 +56,23 @@ RULES = (
         ),
         false=("https://open.feishu.cn/open-apis/bot/v2/hook/xxx",),
     ),
+    Rule(
+        kind="telegram-token",
+        family="vendor",
+        anchors=(":AA", "%3AAA"),
+        before=16,
+        inside_word=True,
+        # in the address of the API "bot" stands directly before it
+        pattern=r"(?:\A|[^A-Za-z0-9]|bot|%[0-9A-F]{2}|\\[nrt])"
+        r"(?P<value>[0-9]{8,10}(?::|%3A)AA[\w-]{32,34})",
+        gate="random",
+        true=(
+            ("", digits(10) + ":AA" + url_safe(33), " works"),
+            ("https://api.telegram.org/bot", digits(9) + ":AA" + url_safe(33), "/getMe"),
+            ("bot", digits(10) + "%3AAA" + url_safe(33), "%2FgetMe"),
+        ),
+        false=("12345678:AA", "12:30:45:AA-BB", digits(10) + ":AA" + "-" * 33),
+    ),
     shape(
         "discord-token",
         (),

@@ -20,6 +20,7 @@ KEY_WORDS = frozenset((
     "admin", "user", "subscription", "project", "write", "read", "insert", "ingest",
     "integration", "server", "site", "webhook", "hmac", "jwt", "aes", "crypto", "cipher",
     "deploy", "ssh", "host", "rsa", "ec", "publish", "decryption", "consumer", "root", "sas",
+    "token", "preshared", "merchant", "partner", "developer", "wep", "wpa",
 ))  # fmt: skip
 """Before `key` these make it a secret one: `api_key`, `signing-key`."""
 
@@ -57,6 +58,7 @@ SUFFIXES = frozenset((
     "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
     "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
     "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes", "secure",
+    "confirm", "confirmation", "again", "repeat",
 ))  # fmt: skip
 """Last words that say nothing: `password_value`, `token_v2`."""
 
