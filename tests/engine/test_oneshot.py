@@ -425,3 +425,16 @@ def test_what_an_excerpt_shows_is_not_told_again() -> None:
     assert len(told) > 5
     assert len(shown) > 5
     assert not shown.intersection(told)
+
+
+def test_changed_files_that_are_folded_stand_before_those_that_are_still_shown() -> None:
+    """Where there is no room for all, the call that is still in view tells of its file itself."""
+    folder = "/srv/work/a/long/folder/of/the/project/under/test"
+    clauses = " ".join(f"clause {n} says what part_{n} must do," for n in range(80))
+    rows: list[Any] = [user(f"Do all of this: {clauses}")]
+    for n in range(6):
+        made = call("write_file", path=f"{folder}/part_{n}.py", content="x = 1\n" * 20)
+        rows += [assistant(made), result("File written.")]
+    made = compress(talk(*rows).as_openai_chat(), target_tokens=900)
+    for n in range(6):
+        assert f"part_{n}.py" in str(made.messages)

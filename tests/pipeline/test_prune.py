@@ -235,6 +235,13 @@ def test_an_excerpt_shows_lines_between_its_ends() -> None:
     assert len("\n".join(shown)) < 500
 
 
+def test_a_short_excerpt_keeps_the_lines_that_say_where_one_stands() -> None:
+    """Editors say last which file is open; without it the next edit is one of no file."""
+    end = "(Open file: /srv/app/src/loading/fields.py)\n(Current directory: /srv/app)\nbash-$"
+    text = "\n".join([*(f"{n}: value_{n} = load({n})" for n in range(400)), end])
+    assert excerpted(text, 400).endswith(end)
+
+
 @pytest.mark.parametrize("text", ["x" * 3_000_000, "word " * 600_000, "a_b = 1\n" * 400_000])
 def test_an_excerpt_of_an_enormous_text_is_about_as_long_as_asked_for(text: str) -> None:
     """Whatever the text is like, and without reading all of it line by line."""

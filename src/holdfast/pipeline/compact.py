@@ -168,6 +168,7 @@ def _summary(todo: Plan, checked: Checked | None) -> tuple[Summary, int]:
         live_asks=_live_asks(todo),
         newer_asks=_has_newer_asks(todo),
         shown_terms=_shown_terms(todo),
+        shown_calls=_shown_calls(todo),
         focus=work.wish.focus,
         brief=work.is_brief,
         carried=work.state.carried,
@@ -198,6 +199,14 @@ def _has_newer_asks(todo: Plan) -> bool:
     partition = todo.choice.partition
     assert partition is not None
     return todo.work.index.anchors.ask >= partition.tail_start
+
+
+def _shown_calls(todo: Plan) -> frozenset[str]:
+    """Return the labels of the messages that stay whole, behind one that does."""
+    partition, log = todo.choice.partition, todo.work.log
+    assert partition is not None
+    whole = [at for at in range(partition.tail_start, len(log)) if at not in todo.choice.rewritten]
+    return frozenset(log[at].label for at in whole if at - 1 not in todo.choice.rewritten)
 
 
 def _shown_terms(todo: Plan) -> frozenset[str]:

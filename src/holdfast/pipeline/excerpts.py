@@ -14,6 +14,7 @@ _LINE_CHARS = 200
 _BETWEEN = 0.5
 """How much goes to single lines between the ends; more of it loses what stands around them."""
 _MOST_LINES = 200
+_LAST_CHARS = 160
 _READ_CHARS = 12_000
 """Of a longer text so much at each end is looked through for lines."""
 _MOST_ERRORS = 8
@@ -35,8 +36,12 @@ def excerpted(text: str, keep_chars: int) -> str:
 
 
 def _ends(text: str, keep_chars: int) -> tuple[str, str]:
-    """Return the first two thirds and the last third of so many characters, each whole words."""
-    head, tail = keep_chars * 2 // 3, keep_chars - keep_chars * 2 // 3
+    """Return the first two thirds and the last third of so many characters, each whole words.
+
+    Where that is little, more of the end: how it went, and where one stands, is said last.
+    """
+    tail = max(keep_chars - keep_chars * 2 // 3, min(_LAST_CHARS, keep_chars * 2 // 3))
+    head = keep_chars - tail
     return whole_words(text[:head], head), whole_words(f"…{text[len(text) - tail :]}", tail + 2)
 
 

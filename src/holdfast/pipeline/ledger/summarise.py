@@ -32,7 +32,7 @@ from holdfast.ports import TokenCounter
 _ASKS_SHARE = 0.3
 _CONSTRAINTS_SHARE = 0.4
 _ERRORS_SHARE = 0.35
-_FILES_SHARE = 0.3
+_FILES_SHARE = 0.45
 _STATE_SHARE = 0.08
 _TODO_SHARE = 0.08
 _REPLY_SHARE = 0.08
@@ -42,7 +42,8 @@ _WISHES_SHARE = 0.15
 _RANKED_SHARE = 0.25
 """What is left for ranked facts at least."""
 _LEAST_CHARS = 400
-"""Rules and open errors have so much room at least, each; where there is hardly any, half of it."""
+"""Rules, open errors and changed files have so much room at least, each; where there is hardly
+any, half of it."""
 _ENTRY_CHARS = 16
 _ASK_CHARS = 1_500
 _LEAST_ASK_CHARS = 160
@@ -84,6 +85,8 @@ class Around(Struct, frozen=True):
     """Labels of asks that stand verbatim outside the summary."""
     shown_terms: frozenset[str] = frozenset()
     """Terms of the messages that the model still sees."""
+    shown_calls: frozenset[str] = frozenset()
+    """Labels of results that stand outside the summary, their calls too."""
     focus: str = ""
     newer_asks: bool = False
     """Whether the user wrote again after what is told here."""
@@ -296,15 +299,14 @@ def _must(made: _Made, ledger: Ledger, around: Around) -> None:
     ]
     for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
     errors = open_failures(ledger, for_errors)
-    files = [
-        Entry(_file_line(path, state, phrases), state.last, _FILE)
-        for path, state in ledger.files.items()
-        if state.is_touched
-    ]
+    touched = [(path, state) for path, state in ledger.files.items() if state.is_touched]
+    files = [Entry(_file_line(path, state, phrases), state.last, _FILE) for path, state in touched]
+    unseen = [float(state.last not in around.shown_calls) for _, state in touched]
+    for_files = max(room * _FILES_SHARE, min(_LEAST_CHARS, room / 2))
     strengths = [fact.worth for fact in stated]
     made.fill("constraints", rules, for_rules, strengths)
     made.fill("blocked", errors, for_errors)
-    made.fill("files", files, room * _FILES_SHARE)
+    made.fill("files", files, for_files, unseen)
     made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
     commits = [Entry(f"git commit: {fact.text}", fact.source, _MUST + 4) for fact in ledger.commits]
     made.fill("completed", commits, room * _STATE_SHARE)
