@@ -108,7 +108,9 @@ def test_a_budget_for_everything_leaves_nothing_out(summary: Summary) -> None:
 def test_the_goal_that_was_set_stands_first_letter_for_letter(
     summary: Summary, goal: str, budget: int
 ) -> None:
-    """Whatever else has to go; a goal too long for the room is cut, and no other entry is lost."""
+    """Whatever else has to go; a goal too long for the room is cut, and no other entry is lost:
+    one with the same words stands once.
+    """
     goal = goal[:100]
     whole = aimed(summary, goal, 10_000.0)
     text = render_summary(whole, COUNTER, budget)
@@ -118,7 +120,8 @@ def test_the_goal_that_was_set_stands_first_letter_for_letter(
     assert aimed(whole, goal, 10_000.0) == whole
     cut = aimed(summary, goal, 2.0 * len(goal) - 2).sections["goal"]
     assert len(cut[0].text) <= max(len(goal) - 1, 16)
-    assert cut[1:] == summary.sections.get("goal", ())
+    others = summary.sections.get("goal", ())
+    assert cut[1:] == tuple(entry for entry in others if entry.text != cut[0].text)
 
 
 def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
