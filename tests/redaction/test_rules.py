@@ -8,6 +8,8 @@ from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.gates import GATES
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.rule import Rule
+from holdfast.redaction.rules.chosen_examples import FALSE as CHOSEN_FALSE
+from holdfast.redaction.rules.chosen_examples import TRUE as CHOSEN_TRUE
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
@@ -56,13 +58,15 @@ def test_a_rule_is_well_formed(rule: Rule) -> None:
     assert all(len(anchor.encode()) >= 2 for anchor in rule.anchors)
 
 
-@pytest.mark.parametrize("parts", TRUE + WRAPPED_TRUE, ids=lambda parts: "".join(parts)[:40])
+@pytest.mark.parametrize(
+    "parts", TRUE + WRAPPED_TRUE + CHOSEN_TRUE, ids=lambda parts: "".join(parts)[:40]
+)
 def test_a_field_hides_its_value(parts: tuple[str, ...]) -> None:
     """The name of a field gives its value away, in every notation."""
     assert hidden("".join(parts)) == expected(parts)
 
 
-@pytest.mark.parametrize("text", FALSE + WRAPPED_FALSE, ids=lambda text: text[:40])
+@pytest.mark.parametrize("text", FALSE + WRAPPED_FALSE + CHOSEN_FALSE, ids=lambda text: text[:40])
 def test_a_field_that_holds_no_secret_stays(text: str) -> None:
     """Code, prose and counts beside a secret word are left alone."""
     assert hidden(text) == text

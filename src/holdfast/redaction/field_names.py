@@ -63,9 +63,7 @@ def strength_of(name: str) -> Strength:
     lowered = name.lower()
     if lowered.startswith(HEADERS):
         return "strong"
-    words = [word.lower() for word in _SPLIT.findall(_ASIDE.split(name)[0])]
-    while len(words) > 1 and (words[-1].isdigit() or words[-1] in SUFFIXES):
-        words.pop()
+    words = words_of(name)
     if not words:
         return "none"
     last = words[-1]
@@ -89,6 +87,15 @@ def strength_of(name: str) -> Strength:
     ):
         return "weak"
     return "none"
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a name in small letters, without the numbers and suffixes at its end."""
+    words = [word.lower() for word in _SPLIT.findall(_ASIDE.split(name)[0])]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in SUFFIXES):
+        words.pop()
+    return tuple(words)
 
 
 def is_secret_entry(name: str) -> bool:

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from holdfast.redaction.chosen import LONGEST, Quoted, is_about, is_aside, is_chosen_password
 from holdfast.redaction.field_names import (
     Strength,
     is_key_of,
@@ -36,6 +37,7 @@ from holdfast.redaction.gates import (
 )
 from holdfast.redaction.passwords import Place, is_weak_password
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.redaction.settings_lines import Setting, is_setting
 
 MAX_WORD = 24
 LOOK = 512
@@ -87,7 +89,9 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     """
     link = _link_at(data, at)
     if link is None:
-        return Values([], 0, at.end)
+        # no flag, but the second half of a name
+        halved = data[at.start] == ord("-") and data[max(0, at.start - 1) : at.start].isalnum()
+        return Values([], 0, at.start + 1 if halved else at.end)
     value = _value_of(data, link)
     if value is None:
         return _wrapped(data, link, 0)
@@ -98,6 +102,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
         _is_secret(look, quoted, *judged)
         or _is_weak(data, at.start, link, look, value)
         or _is_directive(data, at.start, link, look, value)
+        or _is_chosen(data, at.start, link, look, value)
     ):
         told = quoted or look.isdigit()  # a whole value; nothing is wrapped in it
         return Values([], end - start, link.end) if told else _wrapped(data, link, end - start)
@@ -205,6 +210,8 @@ def _is_weak(
     if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
         return False
     start, end, quoted = value
+    if quoted and is_about(look):
+        return False
     first = name_start(data, name_at)
     colon = data[link.end - 1] == ord(":")
     place = Place(
@@ -217,6 +224,32 @@ def _is_weak(
         after=data[end : end + 1],
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
+
+
+def _is_chosen(
+    data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
+) -> bool:
+    """Whether a value is what somebody has chosen for a password, by what ties it to the name."""
+    if link.strength != "strong" or len(look) > LONGEST or not (
+        value[2] or link.mode in ("assign", "tag")
+    ):  # fmt: skip
+        return False
+    first = name_start(data, name_at)
+    if not value[2]:
+        at = Setting(link.name, link.mode, first, data[link.start : link.end], value[1])
+        return not link.compares and is_setting(data, look, at)
+    place = Quoted(
+        name=link.name,
+        mode=link.mode,
+        compares=link.compares,
+        separator=data[link.start - 1 : link.end].lstrip(),
+        before=data[max(0, first - AROUND) : first],
+        after=data[value[1] + 1 : value[1] + AROUND],
+    )
+    return is_chosen_password(look, place)
+
+
+AROUND = 48
 
 
 def _is_directive(
@@ -270,7 +303,7 @@ def _is_secret(
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
-        return password(value)
+        return password(value) and not is_aside(name, value)
     if mode == "attr":  # what a page says beside an input is no value
         return b" " not in value and password(value)
     if mode == "dash":
@@ -287,7 +320,8 @@ def _is_secret(
         return len(value) >= 6 and real(value)
     if mode == "flag":
         return real(value) and not value.startswith((b"-", b"/", b"http")) and (
-            bare_password(value) or (len(value) >= 8 and not value.isalpha() and b"/" not in value)
+            bare_password(value)
+            or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
         )  # fmt: skip
     return bare_password(value)
 

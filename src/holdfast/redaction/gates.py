@@ -18,6 +18,7 @@ from holdfast.redaction.check_digits import (
     phone,
     ssn,
 )
+from holdfast.redaction.chosen import is_chosen
 from holdfast.redaction.fillers import real
 from holdfast.redaction.randomness import (
     JOINTS,
@@ -194,6 +195,8 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "unnamed": unnamed,
     "password": password,
     "bare": bare_password,
+    "chosen": is_chosen,
+    "userinfo": lambda value: real(value) or is_chosen(value),
     "header": header,
     "luhn": luhn,
     "card": card,

@@ -13,8 +13,8 @@ Family: TypeAlias = Literal[
 """What a policy switches on and off as a whole."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "unnamed", "password", "bare", "header", "luhn", "card",
-    "iban", "phone", "ssn", "email", "jwt", "encoded-key",
+    "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "userinfo",
+    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -25,6 +25,8 @@ random    real, and as varied as random characters of its length are
 unnamed   random, and not put together from words, as names in code are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
+chosen    anything that a person may choose: no label, message, name of a field or placeholder
+userinfo  real or chosen
 header    a credential after an authentication scheme, and no word of prose
 others    the check digits or the shape of that kind
 """

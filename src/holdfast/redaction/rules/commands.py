@@ -231,9 +231,13 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         pattern=r"password\('(?P<value>[^\"'\r\n\\\x00]{4,128})'",
+        not_after=r"(?:get|has|read|find|delete|ask|load|fetch|need|forgot)[a-z_]{0,16}password\('",
         gate="password",
         true=(("UPDATE users SET pw = PASSWORD('", "asT1T0woqQBHo62", "')"),),
-        false=("await read.password('Password:')", "read.password('New password: ')"),
+        false=(
+            "await read.password('Password:')", "read.password('New password: ')",
+            "keyring.get_password('section1', 'bob')",
+        ),
     ),
     Rule(
         kind="credential",

@@ -72,4 +72,33 @@ RULES: tuple[Rule, ...] = (
             "le mot de passe est obligatoire (8 caract\u00e8res)",
         ),
     ),
+    Rule(
+        kind="password",
+        family="prose",
+        anchors=(
+            "and password ", "and password: ", ", password: ", "/ password: ", ", password ",
+            "; password: ", "/password: ", "and the password ", "and pass: ", ", pass: ",
+        ),
+        before=64,
+        ignore_case=True,
+        open_end=True,
+        # a user is named before it
+        pattern=r"(?:user(?:name)?|login|account)(?: is|:| name:?)? ?"
+        r"[\"'`*]{0,2}[\w.@-]{1,32}[\"'`*]{0,2}"
+        r"(?:[,;]? and(?: the)?|[,;]| ?/) ?pass(?:word)?(?: is)?:? [\"'`*]{0,2}"
+        r"(?P<value>[^\s\"'`,;.(){}\[\]<>$\\\x00*]{4,40})[\"'`*]{0,2}(?:[\s.,;)]|$)",
+        gate="chosen",
+        true=(
+            ("Log in with user pi and password ", "raspberry", ".\n"),
+            ("username: pi, password: ", "raspberry", "\n"),
+            ("(user: admin, password: ", "admin1", ")"),
+            ("use login `root` / password: `", "calvin", "`"),
+        ),
+        false=(
+            "user name and password are needed", "a user and password authentication",
+            "username: str, password: str", "the user admin and password field",
+            "login and password protection", "&BasicAuth{Username: user, Password: pass}",
+            "def f(user: User, password: SecretStr)",
+        ),
+    ),
 )  # fmt: skip

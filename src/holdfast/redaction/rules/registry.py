@@ -5,8 +5,11 @@ from __future__ import annotations
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules import (
     afterwards,
+    assertions,
     commands,
     comparisons,
+    cookie_pairs,
+    given,
     headers,
     mentions,
     personal,
@@ -23,6 +26,9 @@ RULES: tuple[Rule, ...] = (
     *urls.RULES,
     *commands.RULES,
     *comparisons.RULES,
+    *assertions.RULES,
+    *given.RULES,
+    *cookie_pairs.RULES,
     *afterwards.RULES,
     *prose.RULES,
     *personal.RULES,

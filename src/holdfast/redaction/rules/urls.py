@@ -47,8 +47,8 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         # a domain may stand before the user; a backslash before n, r, t or u is an escape
         pattern=r"/\\?/[^\s:@/\"'`<>\\\x00()\[\]{}]{0,128}(?:\\{1,4}[a-mo-qsv-zA-Z][\w.-]{0,63})?:"
-        r"(?P<value>[^\s\"'`<>/\\\x00]{1,256})@[A-Za-z0-9\[$*{_]",
-        gate="real",
+        r"(?P<value>[^\s\"'`<>/\\\x00]{1,256})\\{0,2}@[A-Za-z0-9\[$*{_]",
+        gate="userinfo",
         true=(
             ("DSN=postgresql://root:", "zZdBCsbd9G%40%2F%23T02l", "@localhost/app"),
             ("conn mysql://deploy:", "H6DljvKFqiV4Fj@ASP1C", "@db.corp.example.org:1234/app"),
@@ -56,6 +56,9 @@ RULES: tuple[Rule, ...] = (
             ("//readonly:", "necessary-will-only-evidence", "@host.example.com/x"),
             ("http_proxy=http://corp\\bob:", "W1nd0ws!", "@proxy:8080"),
             ('"url": "amqp:\\/\\/app:', "key-whose-each", '@db.internal:5432\\/app"'),
+            ("redis://:", "abc123", "@localhost"),
+            ("ftp://bob:", "bye", "@h.org/"),
+            ('re.match(r"^mailto://bob:', "abcd123", '\\@h.org/.*")'),
         ),
         false=(
             "https://maps.example.com/@52.5200,13.4050,12z",
@@ -84,6 +87,38 @@ RULES: tuple[Rule, ...] = (
             ("postgres://app:", "p@ss:w0rd", "@db:5432/app"),
         ),
         false=("mysql://app@db.internal:3306/x",),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # brackets in the user: only after a scheme
+        pattern=r"[a-z0-9]:/\\?/[^\s:@/\"'`<>\\\x00()\[\]{}]{0,64}[()\[\]{}]"
+        r"[^\s:@/\"'`<>\\\x00]{0,64}:(?P<value>[^\s\"'`<>/\\\x00@]{1,256})@[A-Za-z0-9\[]",
+        gate="userinfo",
+        true=(("http://user(test):", "pass*word", "@mailhost.org/"),),
+        false=("http://[::1]:8080/@x", "http://{user}:{password}@host/", "http://f(x):8080/a@b"),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # no host: only after a scheme
+        pattern=r"[a-z0-9]:/\\?/[^\s:@/\"'`<>\\\x00]{0,128}:"
+        r"(?P<value>[^\s\"'`<>/\\\x00@]{1,256})@(?:/[\w?]|:[0-9]|%2[fF])",
+        gate="userinfo",
+        true=(
+            ('"mysql+pymysql://root:', "tiger", '@/mydb"'),
+            ("amqp://guest:", "tiger", "@:5672/"),
+            ("postgres://u:", "tiger", "@%2Fvar%2Frun/db"),
+        ),
+        false=("see http://host:8080/@/x", "http://[::1]:8080/@x", "https://u:${PW}@/db"),
     ),
     Rule(
         kind="url-token",
@@ -115,6 +150,52 @@ RULES: tuple[Rule, ...] = (
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
         false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
                "r=s&255;s=Math.floor(s/256),t?e[i-1]", "this.#t=t&&!!t.portableInOtherPlaces9"),
+    ),
+    Rule(
+        kind="connection-password",
+        family="connection",
+        anchors=("@tcp(", "@tcp6(", "@unix(", "@cloudsql(", "@/"),
+        before=180,
+        inside_word=True,
+        open_end=True,
+        # what Go's drivers take: no scheme, and the network before the host
+        pattern=r"[\w.%+-]{1,64}:(?P<value>[^\s\"'`/\\\x00]{1,100})@"
+        r"(?:(?:tcp6?|unix|cloudsql)\(|/[\w-]{1,64}(?:[\"'`?]|$))",
+        gate="userinfo",
+        true=(
+            ('"root:', "tiger", '@tcp(127.0.0.1:3306)/db"'),
+            ("app:", "p@ss:w0rd", "@unix(/tmp/mysql.sock)/db"),
+            ('sql.Open("mysql", "root:', "tiger", '@/db?charset=utf8")'),
+        ),
+        false=('"user@tcp(localhost:3306)/db"', "%s:%s@tcp(%s)/%s", "import x from '@/lib:a'"),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        open_end=True,
+        # a proxy or a server without a scheme: its port tells
+        pattern=r"[A-Za-z][\w.%+-]{0,63}:(?P<value>[^\s\"'`/\\\x00@:,;(){}]{4,100})"
+        r"@[A-Za-z0-9][A-Za-z0-9.-]{2,100}:[0-9]{2,5}(?:[/\"'`,;) \r\n]|$)",
+        gate="mixed",
+        true=(
+            ("HTTP_PROXY=bob:", "tiger9", "@proxy.mailhost.org:8080"),
+            ("--proxy bob:", "tiger9", "@proxy:3128 x"),
+        ),
+        false=("repo/img:1.2@sha256:98765", "topic:part@broker:9092", "http://host2:8080/a@b:80"),
+    ),
+    Rule(
+        kind="connection-password",
+        family="connection",
+        anchors=("sqlplus ", "sqlldr ", "expdp ", "impdp ", "rman target ", "userid="),
+        ignore_case=True,
+        open_end=True,
+        pattern=r"(?:sqlplus|sqlldr|expdp|impdp|rman target|userid=)(?: ?-[a-z] ?){0,3} ?[\"']?"
+        r"[a-z][\w$#]{0,29}/(?P<value>[^\s\"'`@/\\\x00]{3,64})@",
+        gate="userinfo",
+        true=(("sqlplus -s scott/", "tiger", "@orcl @x.sql"), ("userid=hr/", "s3cr3t", "@xe")),
+        false=("sqlplus /@orcl", "sqlplus scott/$PW@orcl", "sqlplus scott@orcl"),
     ),
     Rule(
         kind="jdbc-password",
