@@ -221,12 +221,32 @@ def test_an_excerpt_leaves_out_first_what_a_harness_put_there() -> None:
         assert ("left out" in text.text) == (share == 0.2)
 
 
+def test_an_excerpt_shows_lines_between_its_ends() -> None:
+    """Those that tell of a failure first, then those that name most, each once and in order."""
+    dull = ["and so it goes on and on"] * 200
+    dull[60] = "loads max_retries from src/app/config.py"
+    dull[120] = "src/app/main.py:31: error: name 'load_all' is not defined"
+    text = "\n".join(["the beginning", *dull, "the end"])
+    shown = excerpted(text, 400).split("\n")
+    assert shown[0] == "the beginning"
+    assert shown[-1] == "the end"
+    assert shown.index(dull[60]) < shown.index(dull[120])
+    assert dull[120] in excerpted(text, 240)
+    assert len("\n".join(shown)) < 500
+
+
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "word " * 600_000, "a_b = 1\n" * 400_000])
+def test_an_excerpt_of_an_enormous_text_is_about_as_long_as_asked_for(text: str) -> None:
+    """Whatever the text is like, and without reading all of it line by line."""
+    assert len(excerpted(text, 2_000)) < 2_100
+
+
 def test_an_excerpt_is_cut_between_words_and_of_data_between_fields() -> None:
     """No piece of a name or number stands there that the output does not have."""
     words = " ".join(f"word_{n}" for n in range(400))
     whole = set(words.split())
     shown = excerpted(words, 500).replace(excerpted(words, 500).split("\n")[1], "")
-    assert set(shown.split()) <= whole
+    assert set(shown.split()) <= whole | {"[…]"}
     rows = [{"flight_number": f"HAT{n:03}", "seat": "window", "note": "x" * 90} for n in range(9)]
     told = excerpted(json.dumps({"address": "12 Some Street", "flights": rows}), 200)
     assert told.startswith("flight_number: HAT000, HAT001")

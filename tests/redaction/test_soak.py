@@ -18,6 +18,7 @@ from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
 from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
+from holdfast.redaction.tables import HEADINGS
 
 pytestmark = pytest.mark.soak
 KEYED = Redactor(RedactionPolicy(key="test", mentions=True))
@@ -40,6 +41,8 @@ PIECES = [
     *SIGNS,
     *KEY_FILES,
     *(anchor for rule in RULES for anchor in rule.anchors),
+    *HEADINGS,
+    "user,password\nbob,s3cr3tpw27\n",
     *("".join(parts) for rule in RULES for parts in rule.true),
     *("".join(parts) for parts in TRUE + WRAPPED_TRUE),
     *FALSE,

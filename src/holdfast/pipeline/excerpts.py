@@ -1,15 +1,22 @@
-"""A part of one text that is too long: its fields where it is data, otherwise its two ends."""
+"""A part of one text that is too long: fields where it is data, otherwise its ends and lines."""
 
 from __future__ import annotations
 
 from holdfast.pipeline.dialogue.fields import Field, fields
-from holdfast.pipeline.ledger.lines import whole_words
+from holdfast.pipeline.ledger.lines import lines_of, whole_words
+from holdfast.reduction.signals import error_lines
 
 _MOST_FIELDS = 400
 _AROUND_CHARS = 2
 """What stands between two fields."""
 _LINE_CHARS = 200
 """Data whose lines are this long on average is told by its fields."""
+_BETWEEN = 0.5
+"""How much goes to single lines between the ends; more of it loses what stands around them."""
+_MOST_LINES = 200
+_READ_CHARS = 12_000
+"""Of a longer text so much at each end is looked through for lines."""
+_MOST_ERRORS = 8
 
 
 def excerpted(text: str, keep_chars: int) -> str:
@@ -18,10 +25,37 @@ def excerpted(text: str, keep_chars: int) -> str:
     left_out = f"[… {len(text) - keep_chars:,} characters left out …]"
     if shown:
         return f"{shown}\n{left_out}"
+    for_lines = int(keep_chars * _BETWEEN)
+    first, last = _ends(text, keep_chars - for_lines)
+    between = _telling(text[len(first) : len(text) - len(last)], for_lines)
+    room = keep_chars - sum(len(line) + 1 for line in between)
+    first, last = _ends(text, room)
+    told = [line for line in between if line not in first and line not in last]
+    return "\n".join((first, left_out, *told, *(["[…]"] if told else []), last))
+
+
+def _ends(text: str, keep_chars: int) -> tuple[str, str]:
+    """Return the first two thirds and the last third of so many characters, each whole words."""
     head, tail = keep_chars * 2 // 3, keep_chars - keep_chars * 2 // 3
-    first = whole_words(text[:head], head)
-    last = whole_words(f"…{text[len(text) - tail :]}", tail + 2)
-    return f"{first}\n{left_out}\n{last}"
+    return whole_words(text[:head], head), whole_words(f"…{text[len(text) - tail :]}", tail + 2)
+
+
+def _telling(text: str, room: int) -> list[str]:
+    """Return the lines that tell of failures, and those that name most, in their order."""
+    if len(text) > 2 * _READ_CHARS:
+        text = f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    rows = lines_of(text, _MOST_LINES)
+    wrong = set(error_lines(text, _MOST_ERRORS))
+    order = sorted(range(len(rows)), key=lambda at: (rows[at].text not in wrong, -rows[at].worth))
+    kept: list[int] = []
+    known: set[str] = set()
+    for at in order:
+        cost = len(rows[at].text) + 1
+        if cost <= room and not known.issuperset(rows[at].terms):
+            room -= cost
+            known.update(rows[at].terms)
+            kept.append(at)
+    return [rows[at].text for at in sorted(kept)]
 
 
 def _worthiest(text: str, room: int) -> str:

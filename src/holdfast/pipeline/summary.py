@@ -40,7 +40,7 @@ _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
     "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
-    "files": 115.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
+    "files": 128.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
     "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
 """What is carried over counts a little less than the same found anew."""

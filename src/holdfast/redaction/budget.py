@@ -72,6 +72,14 @@ class Budget:
         """Count secrets that were found at `at`; whether they are too many."""
         return self._is_paid_in_vain(at, count * self._price.found)
 
+    def met_hidden(self, at: int) -> bool:
+        """Count one failed try beside something that is hidden; whether it was one too many.
+
+        It may have found just that before. So it is paid, as a secret is, and its line is not
+        charged: otherwise a line of many secrets would be too much the second time.
+        """
+        return self._is_paid_in_vain(at, self._price.failed)
+
     def line(self, at: int) -> Span:
         """Return the span of the line at `at`, and of more where the account is empty."""
         self._go_to(at)

@@ -55,6 +55,9 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
             ):  # fmt: skip
                 found.append(Span(base + begin, base + stop, KIND, _LATE))
     for span in secrets:
+        after = _AFTER_ID.at(data, span.end) if span.kind == "aws-access-key-id" else None
+        if after is not None and unnamed(data[slice(*after[1])]):
+            found.append(Span(*after[1], "aws-secret-key", _LATE))
         first = None if span.kind in kinds else _argument_before(data, span.start)
         if first is not None:
             found.append(Span(*first, KIND, _LATE))
@@ -82,6 +85,11 @@ def _argument_before(data: bytes, at: int) -> tuple[int, int] | None:
     return (base + start, base + end) if unnamed(value) or is_uuid(value) else None
 
 
+_AFTER_ID = compiled(
+    r"\\{0,6}[\"'`]?[ \t]{0,4}[,;:| \t][ \t]{0,8}\\{0,6}[\"'`]?"
+    r"([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/]|$)"
+)
+"""The secret that stands beside the id of its key, without any name."""
 REACH = 160
 _QUOTES = (b'"', b"'", b"`")
 _ARGUMENT = compiled(

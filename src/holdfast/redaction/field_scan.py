@@ -81,7 +81,7 @@ _SHAPE = (
     # NAME || "value"; name | default("value")
     rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"|{_NAME}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
@@ -127,7 +127,7 @@ _ANY = r"[^A-Za-z]?[A-Za-z0-9_.-]+(?:[ ]key[A-Za-z0-9_.-]*)?"
 _LONG = rf"(?:[ \t]{{0,8}}(?:{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|{_Q}|[\w+/=.:~$%-]{{12}}))?"
 SORT = re.compile(
     (
-        rf"(?i)(?:{_ANY}(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
+        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
         rf"|{_ANY}(?P<dash>[ \t](?:-[ \t])?){_Q}"
         rf"|{_ANY}(?P<tag>>)"
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"

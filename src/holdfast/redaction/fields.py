@@ -35,7 +35,8 @@ from holdfast.redaction.gates import (
     random,
     unnamed,
 )
-from holdfast.redaction.passwords import Place, is_weak_password
+from holdfast.redaction.matching import compiled
+from holdfast.redaction.passwords import Place, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 from holdfast.redaction.settings_lines import Setting, is_setting
 
@@ -110,6 +111,10 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     if code and bare and not link.query and link.before != b"-":
         return Values([], end - start, link.end)
     field = Field(start, end, kind_of(link.name))
+    if link.mode == "prose" and (changed := _CHANGED.at(data, end)) is not None:
+        first, last = changed[1]
+        if _is_said(data[first:last]):
+            return Values([field, Field(first, last, field.kind)], last - start, last)
     if not quoted:
         return Values([field], end - start, end)
     beside = siblings(data, end, data[start:end])
@@ -125,6 +130,8 @@ def _wrapped(data: bytes, link: _Link, read: int) -> Values:
     return Values([Field(a, b, kind) for a, b in spans], read + more, link.end)
 
 
+_CHANGED = compiled(r"[\"'`]?[ \t](?:to|->|=>)[ \t][\"'`]?([^\s\"'`\\\x00,;]{6,128})")
+"""What follows the old password where a sentence goes on to the new one."""
 _WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
 
 
@@ -136,7 +143,9 @@ def _link_at(data: bytes, at: Candidate) -> _Link | None:
     before = link.before or data[max(0, first - 1) : first]
     if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
         return None
-    if link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
+    if link.mode == "pair" and before == b"-":
+        link = link._replace(mode="argument")
+    elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
         link = link._replace(mode="item")
     name, _, strength, mode, start, end, compares = link  # `_replace` would take thrice as long
     return _Link(name, before, strength, mode, first + start, first + end, compares)
@@ -263,7 +272,7 @@ def _is_directive(
         data[value[1] : value[1] + 1] in _LINE_ENDS
         and _LINE_START.search(data, max(0, first - 80), first) is not None
         and mixed(look)
-        and bare_password(look)
+        and (bare_password(look) or (not link.name.isalpha() and password(look)))
     )
 
 
@@ -303,7 +312,10 @@ def _is_secret(
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
-        return password(value) and not is_aside(name, value)
+        fits = password(value) and not is_aside(name, value)
+        return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
+    if mode == "argument":  # of a list, after its flag
+        return quoted and not value.startswith(b"-") and b" " not in value and password(value)
     if mode == "attr":  # what a page says beside an input is no value
         return b" " not in value and password(value)
     if mode == "dash":

@@ -29,7 +29,8 @@ from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
-from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, Try, is_within_word
+from holdfast.redaction.tables import HEADINGS
+from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
 from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
 
 
@@ -68,6 +69,8 @@ class Finder:
                 self._anchored[anchor.encode()].append(KeyTry(block))
         for anchor in COOKIES:
             self._anchored[anchor.encode()].append(CookieTry())
+        for anchor in HEADINGS:
+            self._anchored[anchor.encode()].append(TableTry())
         self._shapes = Shapes(
             [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
@@ -137,6 +140,7 @@ class Finder:
         found: list[Span] = []
         budget = Budget(data, ANCHORED)
         covered = 0
+        blanked = b"\x00" in data
         tries, words = self._tries, self._words
         for number, start, end in hits:
             if start < covered or (words[number] and is_within_word(data, start)):
@@ -145,11 +149,13 @@ class Finder:
                 tried = one(data, start, end, covered)
                 if tried is None:
                     continue
-                spans, read = tried
+                spans, read, covers = tried
                 found += spans
                 if spans:
-                    covered = max(covered, spans[-1].end)
+                    covered = max(covered, spans[-1].end) if covers else covered
                     over = budget.is_full(start, len(spans))
+                elif blanked and _is_beside_hidden(data, start):
+                    over = budget.met_hidden(start)
                 else:
                     over = budget.spent(start, read)
                 if over:
@@ -212,6 +218,8 @@ class Finder:
                     found += [Span(v.start, v.end, v.kind, len(RULES)) for v in values]
                     covered = values[-1].end
                     over = budget.is_full(candidate.start, len(values))
+                elif blanked and _is_beside_hidden(data, candidate.start):
+                    over = budget.met_hidden(candidate.start)
                 else:
                     over = budget.spent(candidate.start, read)
                 if over:
@@ -221,6 +229,12 @@ class Finder:
         return _Pass(found, budget.slack, budget.log)
 
 
+def _is_beside_hidden(data: bytes, at: int) -> bool:
+    return data.find(0, max(0, at - BESIDE), at + BESIDE) >= 0
+
+
+BESIDE = 512
+"""So far from its literal a value stands at most, but for a few."""
 _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)

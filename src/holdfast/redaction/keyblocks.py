@@ -23,7 +23,7 @@ _BODY = (
 )
 # Three patterns and no groups: with one that has them the engine reads a byte fifty times as long.
 _BEGIN = compiled(
-    r"(?i)(?:-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    r"(?i)(?:-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d) ?-{4,5}"
     r"|PuTTY-User-Key-File-\d: [a-z0-9-]{3,40})"
 )
 _LINES = compiled(rf"(?i)(?:{_BODY})*")

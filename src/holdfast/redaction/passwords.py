@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from holdfast.redaction.fillers import real
@@ -48,6 +49,15 @@ def is_weak_password(name: str, kind: str, value: bytes, place: Place) -> bool:
         fits = place.quoted or ends or place.mode == "tag"
         fits = fits or (place.mode == "prose" and place.after in _STOPS)
     return fits and value not in _TYPES and _is_no_label(value)
+
+
+def is_weak_phrase(value: bytes) -> bool:
+    """Whether the value of a passphrase is a few words, and not a label of the field."""
+    return _PHRASE.match(value) is not None and _ASKS.search(value) is None
+
+
+_ASKS = re.compile(rb"pass|enter|your|type|confirm|repeat|requir|must|optional|leave|empty| for ")
+_PHRASE = re.compile(rb"^[a-z]{2,12}(?:[ -][a-z]{2,12}){2,11}$")
 
 
 def _is_no_label(value: bytes) -> bool:

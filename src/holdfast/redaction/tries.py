@@ -15,6 +15,7 @@ from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.span import PRIVATE_KEY, Span
+from holdfast.redaction.tables import cells_below
 
 REACH = 8192
 """No rule looks further than this from its anchor, except over the body of a private key."""
@@ -28,6 +29,8 @@ class Tried(NamedTuple):
 
     spans: list[Span]
     read: int
+    covers: bool = True
+    """Whether there is nothing else to look for up to the end of the last of them."""
 
 
 class Try(Protocol):
@@ -166,6 +169,15 @@ class CookieTry:
             return None
         found, read = cookies(data, start)
         return Tried([Span(a, b, "cookie", len(RULES)) for a, b in found], read)
+
+
+class TableTry:
+    """A column of secrets below its heading; other columns may have others."""
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
+        """Return the cells of the column that are secrets."""
+        found, read = cells_below(data, start)
+        return Tried([Span(*cell, len(RULES)) for cell in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

@@ -68,6 +68,62 @@ def test_everything_stays_where_there_is_room(ledger_of: LedgerOf) -> None:
         assert words in text
 
 
+def test_fields_of_one_record_are_weighed_one_by_one() -> None:
+    """A record that has no room as a whole gives up fields; values of one name stay together."""
+    older = parse_summary(
+        '## Critical context\n- get_user {"id": "u1"}: cards: c_1, c_2; city: Ulm; a.b: x; y [m4]'
+    )
+    facts = [(fact.kind, fact.text, fact.head) for fact in carried_facts(older)]
+    head = 'get_user {"id": "u1"}'
+    assert facts == [
+        ("field", "cards: c_1, c_2", head), ("field", "city: Ulm", head),
+        ("field", "a.b: x; y", head),
+    ]  # fmt: skip
+
+
+def test_what_a_look_did_not_find_is_carried_before_other_lines(ledger_of: LedgerOf) -> None:
+    """It is as good to know as when it was found out."""
+    lines = "\n".join(f"  value_{n}_of_part = part_{n}.load_value_{n}" for n in range(60))
+    older = parse_summary(
+        f"## Critical context\n- Read a.py:\n{lines} [m2]\n"
+        "- ls /srv/old: ls: /srv/old: No such file or directory [m4]"
+    )
+    around = Around(room_chars=600, carried=older, brief=True)
+    shown = render_summary(summarise(ledger_of(user("Go on.")), around), COUNTER, 150)
+    assert "No such file or directory" in shown
+
+
+def test_an_older_task_is_one_of_the_asks_where_the_user_wrote_again(ledger_of: LedgerOf) -> None:
+    """There is one task; of asks without a rule only the newest stay where there is no room, and
+    of one that goes the rule stays."""
+    rows = "\n".join(f"- The user wrote (answered): Then do part {n}, please. [m{n}]"
+                     for n in range(2, 40))  # fmt: skip
+    older = parse_summary(
+        "## Goal\n- First request (answered): Port the loader. [m0]\n"
+        "## Historical task snapshot\n- The user wrote (answered): Port it now. [m41]\n"
+        "## Historical pending asks\n"
+        f"- The user wrote (answered): {'Look at it again. ' * 20}Never touch db/schema.sql. [m1]\n"
+        f"{rows}"
+    )  # fmt: skip
+    ledger = ledger_of(user("Now test it."), assistant("Done."))
+    made = summarise(ledger, Around(room_chars=800, carried=older, brief=True))
+    shown = {name: [row.text for row in rows] for name, rows in made.sections.items()}
+    assert shown["task"] == ["The user wrote (answered): Now test it."]
+    assert shown["pending"][-1] == "The user wrote (answered): Port it now."
+    assert "The user wrote (answered): Then do part 39, please." in shown["pending"]
+    assert "The user wrote (answered): Then do part 2, please." not in shown["pending"]
+    assert shown["constraints"] == ["Never touch db/schema.sql."]
+
+
+def test_a_value_is_that_of_the_log_where_the_log_has_one(ledger_of: LedgerOf) -> None:
+    """The newest wins, and an older summary does not tell another beside it."""
+    older = parse_summary("## Active state\n- working directory: /srv/old [m1]\n- port: 80 [m2]")
+    rows = [user("Go on."), assistant("", call("Bash", command="cd /srv/new")), result("")]
+    made = summarise(ledger_of(*rows), Around(room_chars=4_000, carried=older))
+    state = [row.text for row in made.sections["state"]]
+    assert state == ["port: 80", "working directory: /srv/new"]
+
+
 def test_the_first_request_is_that_of_the_older_summary(ledger_of: LedgerOf) -> None:
     """A later ask is not told as the first one."""
     text = told(user("Now test it."), assistant("Yes."), user("And?"), ledger_of=ledger_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import get_args
 
@@ -11,6 +12,7 @@ from holdfast.pipeline.dialogue.constraints import weighed_constraints
 from holdfast.pipeline.dialogue.language import Language
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.ledger.fact import Fact, FactKind
+from holdfast.pipeline.ledger.result import NOT_FOUND
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
 
@@ -23,6 +25,14 @@ _RANKED: dict[Section, FactKind] = {
 }  # fmt: skip
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
+_RECORD = re.compile(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
+"""A line that tells fields of a result, as one is written: its head."""
+_FIELDS = re.compile(r"; (?=[\w.-]{1,60}: )")
+_MISSED = re.compile(
+    r"(?:[Nn]o such file or directory|not found|does not exist|ermission denied)\W{0,40}\Z"
+    r"|\A(?:fatal|error)\b|<tool_use_error>"
+)
+"""How a look says that it found nothing, where it says nothing else."""
 _WISH = 125.0
 """What a carried wish weighs: less than a rule (129) and a pending ask (127)."""
 
@@ -37,7 +47,13 @@ def carried_facts(summary: Summary) -> tuple[Fact, ...]:
     return tuple(
         [
             Fact(
-                kind, text, source, number - len(rows), terms=terms_of(text, _MOST_TERMS), head=head
+                kind,
+                text,
+                source,
+                number - len(rows),
+                terms=terms_of(text, _MOST_TERMS),
+                head=head,
+                worth=NOT_FOUND if _MISSED.search(text) else 0.0,
             )
             for number, (kind, text, source, head) in enumerate(rows)
         ]
@@ -70,8 +86,12 @@ def _facts(
         if entry.text in _NOTES:
             continue
         head, mark, below = entry.text.partition(":\n")
+        record = _RECORD.match(entry.text) if section == "critical" else None
         if section == "critical" and mark and "\n" not in head:
             for line in below.split("\n"):
                 yield kind, line, entry.source, head
+        elif record is not None and "; " in entry.text and "\n" not in entry.text:
+            for field in _FIELDS.split(entry.text[record.end() :]):
+                yield "field", field, entry.source, record.group(1)
         else:
             yield kind, entry.text, entry.source, ""

@@ -67,7 +67,7 @@ class TermWeights(dict[str, float]):
         last: dict[str, int] = {}
         seen_of, last_of = seen.get, last.get
         for fact in carried:
-            if fact.kind != "line" or fact.head == "agent":
+            if fact.kind not in ("line", "field") or fact.head == "agent":
                 by_agent.update(fact.terms)
             for term in fact.terms:
                 seen[term] = seen_of(term, 0) + 1

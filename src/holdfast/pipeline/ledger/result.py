@@ -52,7 +52,7 @@ _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of
 _OUTCOME = 2.0
 _DONE = 8.0
 _CHANGED = 4.0
-_NOT_FOUND = 40.0
+NOT_FOUND = 40.0
 """What a look that found nothing is worth: not in the way of the work, but good to know."""
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
@@ -180,7 +180,7 @@ class _Result:
         missing = end.errors if end.looked else ()
         if missing or end.mentioned:
             # after the other lines: of one that stands in both the last counts
-            head, worth = cut(key, HEAD_CHARS), _NOT_FOUND if missing else _MENTIONED
+            head, worth = cut(key, HEAD_CHARS), NOT_FOUND if missing else _MENTIONED
             for line in missing or end.mentioned:
                 yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
                            head=head, worth=worth)  # fmt: skip

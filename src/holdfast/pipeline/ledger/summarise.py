@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.pipeline.dialogue.constraints import weighed_constraints
 from holdfast.pipeline.dialogue.language import language_of
 from holdfast.pipeline.dialogue.phrases import Phrases, counted, phrases_for
 from holdfast.pipeline.ledger.carried import (
@@ -101,8 +102,7 @@ def summarise(ledger: Ledger, around: Around) -> Summary:
     phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
     made = _Made(phrases)
     if around.carried is not None:
-        for section, entry in carried_entries(around.carried):
-            made.add(section, entry)
+        _carry(made, ledger, around.carried, around)
     _asks(made, ledger, around)
     _must(made, ledger, around)
     room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
@@ -154,10 +154,11 @@ class _Made:
 
     def fill(
         self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
-    ) -> None:
+    ) -> list[Entry]:
         """Add the rows that fit, in their order: those of the highest rank first, then the newest.
 
         The first choice is there in any case: what has no room at all is trimmed by its weight.
+        Returns the others.
         """
         order = list(range(len(rows) - 1, -1, -1))
         if ranks:
@@ -170,6 +171,7 @@ class _Made:
                 kept.append(index)
         for index in sorted(kept):
             self.add(section, rows[index])
+        return [rows[index] for index in order if index not in kept]
 
     def summary(self, ledger: Ledger, older: int) -> Summary:
         """Return the sections; `older` counts what was done before the ledger begins."""
@@ -178,6 +180,41 @@ class _Made:
         }
         language = self.phrases.language
         return Summary(sections, "ledger", older + ledger.command_count, language)
+
+
+def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> None:
+    """Put what an older summary tells in any case, of its asks those that there is room for.
+
+    What was its task is one of them where the user wrote again; of an ask that goes its rules stay.
+    A value is that of the log where the log has one.
+    """
+    known = {entry.text.partition(": ")[0] for entry in _place(ledger, made.phrases, frozenset())}
+    asks: list[Entry] = []
+    tasks: list[Entry] = []
+    for section, entry in carried_entries(carried):
+        if section == "pending":
+            asks.append(entry)
+        elif section == "task" and ledger.asks:
+            tasks.append(entry)
+        elif section != "state" or entry.text.partition(": ")[0] not in known:
+            made.add(section, entry)
+    told = made.sure_words()
+    newer = [ask.fact for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    room = max(around.room_chars * _ASKS_SHARE - sum(len(fact.text) for fact in newer), 0.0)
+    asks = [ask for ask in (*asks, *tasks) if _asked(ask) not in told]
+    fitting = [ask for ask in asks if len(ask.text) <= room]
+    ranks = [float(bool(weighed_constraints(_asked(ask)))) for ask in fitting]
+    lost = [ask for ask in asks if len(ask.text) > room]
+    for ask in (*lost, *made.fill("pending", fitting, room, ranks)):
+        for rule in weighed_constraints(_asked(ask)):
+            words = rule.core or rule.text
+            if rule.strength >= _SURE_RULE and words not in told:
+                made.put("constraints", words, ask.source, _RULE - 1)
+
+
+def _asked(entry: Entry) -> str:
+    """Return the user's words in an entry that quotes an ask."""
+    return entry.text.partition(": ")[2] or entry.text
 
 
 def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
@@ -337,7 +374,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
         older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
     weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
     told = terms_of("\n".join(made.words), 4_000)
-    candidates = [*(Candidate(fact, _CARRIED) for fact in older),
+    candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
                   *_candidates(ledger, around.live_asks)]  # fmt: skip
     order = chosen(candidates, weights, room, told)
     total = len(order) + 1

@@ -125,7 +125,7 @@ RULES: tuple[Rule, ...] = (
         family="command",
         anchors=("echo ", "printf "),
         open_end=True,
-        pattern=r"(?:echo|printf)(?: -[neE]{1,3})? \\{0,6}[\"']?"
+        pattern=r"(?:echo|printf)(?: -[neE]{1,3})? (?:[\"']?%s(?:\\{1,2}n)?[\"']? )?\\{0,6}[\"']?"
         r"(?P<value>[^\s\"'\\|\x00$]{4,128})\\{0,6}[\"']? ?\| ?"
         r"(?:sudo -S\b|(?:sudo )?(?:docker|podman|helm registry|az acr|oras|skopeo) login\b"
         r"|[a-z0-9 -]{1,80}--password-stdin"
@@ -134,6 +134,7 @@ RULES: tuple[Rule, ...] = (
         true=(
             ('echo "', "Reach!task99", '" | docker login -u a --password-stdin'),
             ("echo ", "hunter2024", " | sudo -S ls"),
+            ("printf '%s\\n' \"", "hunter2024", '" | sudo -S ls'),
         ),
         false=(
             "echo $TOKEN | docker login --password-stdin", "echo done | grep d",
@@ -163,15 +164,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="netrc-password",
         family="command",
-        anchors=("machine ", "machine\t"),
+        anchors=("machine ", "machine\t", "default login "),
         open_end=True,
-        pattern=r"machine\s{1,4}\S{1,128}\s{1,16}(?:login\s{1,4}\S{1,128}\s{1,16})?"
+        pattern=r"(?:machine\s{1,4}\S{1,128}|default)\s{1,16}(?:login\s{1,4}\S{1,128}\s{1,16})?"
         r"(?:account\s{1,4}\S{1,128}\s{1,16})?"
         r"password\s{1,4}[\"']?(?P<value>[^\s\"'\\\x00]{3,256})",
         gate="real",
         true=(
             ("machine api.example.com\n  login deploy\n  password ", "asT1T0woqQBHo62", "\n"),
             ("machine x login a password ", "green-authority-near", ""),
+            ("default login anonymous password ", "s3cr3tpw27", ""),
         ),
         false=("the machine is up", "machine x login a password $PASS"),
     ),

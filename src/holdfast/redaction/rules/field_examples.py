@@ -96,6 +96,13 @@ TRUE: tuple[tuple[str, ...], ...] = (
         "b8a47c1f-4d25-9e0c-b8d4-2673f1a509e3",
         '"}',
     ),
+    (
+        'Credentials::new("',
+        "AKIA" + "3XQ7JH5LM2N4PR6T",
+        '", "',
+        "w8K2mQ5xR7vT1yZ3bC6dF9gH4jL0nPsUeIoAaBcD",
+        '", None)',
+    ),
     # Kubernetes
     ('- name: DB_PASSWORD\n  value: "', "U-zJ7jUB9x", '"\n- name: PORT\n  value: "80"'),
     # headers, query and form parameters, command-line flags
@@ -152,6 +159,13 @@ TRUE: tuple[tuple[str, ...], ...] = (
     # a line of settings that is name and value
     ("requirepass ", "r3disPw!", "\n"),
     ("db.password\t", "s3cr3tpw27", "\n"),
+    ("hibernate.connection.password ", "hib3rnate", "\n"),
+    ("BORG_PASSPHRASE='", "purple horse battery", "'"),
+    ("changed the password from ", "Reach!task98", " to ", "Reach!task99", "\n"),
+    # lists of arguments, forms
+    ('"args": ["--password", "', "s3cr3tpw27", '", "--host", "x"]'),
+    ('"user[password]"=>"', "s3cr3tpw27", '"'),
+    ('"password_confirmation": "', "s3cr3tpw27", '"'),
     # lists, and colours in between
     ("token = '", "SSVmFDNCFfOHKXQAEckx", "' | '", "SSVmFDNCFfOHKXQAEckx", "'"),
     ("token = '", "af6dmku2agtwytrdfxxy", "' | '", "af6dmku2agtwytrdfxxy", "'"),
@@ -259,6 +273,11 @@ FALSE: tuple[str, ...] = (
     "set the token to base64 or sha256",
     "Das Passwort ist mindestens 8 Zeichen lang",
     "password reset2fa now",
+    'add_argument("--password", "-p")',
+    '["--token", "--verbose2"]',
+    'option("--api-key", "API key, version 2")',
+    '"password_confirmation": "Confirm password"',
+    'passphrase: "enter the passphrase"',
     # open keys
     'public_key: "9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit"',
     "Version=4.0.0.0, PublicKeyToken=b77a5c561934e089",

@@ -56,9 +56,13 @@ RULES: tuple[Rule, ...] = (
         anchors=("bearer ", "bearer%20"),
         ignore_case=True,
         open_end=True,
-        pattern=r"bearer(?:\s{1,4}|%20)\\{0,6}[\"'`]?(?P<value>[A-Za-z0-9._~+/|-]{12,}={0,2})",
+        pattern=r"bearer(?:\s{1,4}|%20)\\{0,6}[\"'`]?(?: ?[+.] ?\\{0,6}[\"'`])?"
+        r"(?P<value>[A-Za-z0-9._~+/|-]{12,}={0,2})",
         gate="header",
-        true=(("curl -H 'X: Bearer ", "eh0Yz2lkpQ81mvT6", "' x"),),
+        true=(
+            ("curl -H 'X: Bearer ", "eh0Yz2lkpQ81mvT6", "' x"),
+            ('"Bearer " + "', "eh0Yz2lkpQ81mvT6", '"'),
+        ),
         false=("Bearer authentication", "the bearer authenticates himself", "Bearer <your-token>"),
     ),
     Rule(

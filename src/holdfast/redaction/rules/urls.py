@@ -198,6 +198,22 @@ RULES: tuple[Rule, ...] = (
         false=("sqlplus /@orcl", "sqlplus scott/$PW@orcl", "sqlplus scott@orcl"),
     ),
     Rule(
+        kind="connection-password",
+        family="connection",
+        anchors=(";pwd={", ";password={"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # braces quote a value of ODBC and of SQL Server; a closing one in it is doubled
+        pattern=r";(?:pwd|password)=\{(?P<value>(?:[^{}\r\n\x00]|\}\}){4,128})\}(?:[;\"'\s]|$)",
+        gate="bare",
+        true=(
+            ("Server=x;UID=sa;PWD={", "br4ce;Pw", "};"),
+            ("user=sa;password={", "S@;Pw1}}", "};encrypt=true"),
+        ),
+        false=('f";password={password};"', 'f"a;pwd={pw1};x"', 'f"password={password!r}"'),
+    ),
+    Rule(
         kind="jdbc-password",
         family="connection",
         anchors=("jdbc:oracle:",),

@@ -57,6 +57,7 @@ SUFFIXES = frozenset((
     "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
     "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
     "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes", "secure",
+    "confirm", "confirmation", "again", "repeat",
 ))  # fmt: skip
 """Last words that say nothing: `password_value`, `token_v2`."""
 

@@ -1,4 +1,4 @@
-"""Prose: headings, then the sentences that say most of what the whole says."""
+"""Prose: main headings, then the sentences that say most, each below its own heading."""
 
 from __future__ import annotations
 
@@ -75,7 +75,38 @@ def _scores(texts: Sequence[str]) -> list[float]:
             seen.add(bare)
         group = words[at] if at < _MOST_WEIGHED else set[str]()
         scores.append(_score(bare, group, weights, at / total, fenced=fenced))
+    _raise_headings(texts, scores)
     return scores
+
+
+def _raise_headings(texts: Sequence[str], scores: list[float]) -> None:
+    """Leave the main headings first; put each other one just before the best of its section.
+
+    A list of all headings says what there was, and nothing of it.
+    """
+    levels = map(_level, texts, scores)
+    main = min((level for level in levels if level), default=0)
+    best = [0.0] * (_DEEPEST + 1)
+    for at in range(len(texts) - 1, -1, -1):
+        level = _level(texts[at], scores[at])
+        if level:
+            scores[at] = scores[at] if level == main else best[level] + _STEP / 2
+            best[level:] = [0.0] * len(best[level:])
+        else:
+            scores[at] -= at * _STEP
+            best = [max(scores[at], one) for one in best]
+
+
+def _level(text: str, score: float) -> int:
+    if score < _HEADING:
+        return 0
+    return min(len(text.strip()) - len(text.strip().lstrip("#")), _DEEPEST)
+
+
+_HEADING = 1000.0
+_STEP = 1e-6
+"""By so much the later of two equal sentences is worth less."""
+_DEEPEST = 6
 
 
 def _score(
@@ -84,7 +115,9 @@ def _score(
     if not bare:
         return 0
     if bare.startswith("#") and not fenced:
-        return 500.0 - 20 * (len(bare) - len(bare.lstrip("#")))
+        return _HEADING
+    if not bare.strip("`-*_= "):  # a fence, a rule
+        return 2.0
     if fenced:
         return 20.0
     shared = sum([weights[word] for word in group if word in weights])

@@ -1,0 +1,80 @@
+"""Columns of secrets below their heading."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction import RedactionPolicy, Redactor
+
+KEYED = Redactor(RedactionPolicy(key="test"))
+SECRETS = ("s3cr3tpw27", "Reach!task99", "mF9B5f41JqM8Zq2T")
+
+words = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
+
+
+@given(
+    st.sampled_from([",", ";", "\t", " | "]),
+    st.lists(words, min_size=1, max_size=4),
+    st.integers(0, 4),
+    st.lists(st.sampled_from(SECRETS), min_size=1, max_size=6),
+)
+def test_a_column_of_passwords_is_hidden_and_the_others_stay(
+    sign: str, names: list[str], column: int, secrets: list[str]
+) -> None:
+    """Every cell of the column goes, no other does, and a second time changes nothing."""
+    column = min(column, len(names))
+    cells = ["x" + name for name in names]
+    rows = [[*cells[:column], secret, *cells[column:]] for secret in secrets]
+    heading = [*cells[:column], "password", *cells[column:]]
+    text = "\n".join(sign.join(row) for row in [heading, *rows]) + "\n"
+    done = KEYED(text)
+    assert not any(secret in done for secret in SECRETS)
+    assert done.count("[redacted:password:") == len(secrets)
+    assert done.count(cells[0]) == text.count(cells[0])
+    assert KEYED(done) == done
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| user | password |\n|------|----------|\n| admin | s3cr3tpw27 |\n",
+        "+----+-----------+\n| id | api_token |\n+----+-----------+\n|  1 | s3cr3tpw27 |\n",
+        ' id | password\n----+----------\n  1 | s3cr3tpw27\n(1 row)\n',
+        'name,"password"\r\n"Roe, Jane","s3cr3tpw27"\r\n',
+        "Access key ID,Secret access key\nAKIA" + "3XQ7JH5LM2N4PR6T,s3cr3tpw27\n",
+    ],
+)  # fmt: skip
+def test_tables_of_many_tools_are_read(text: str) -> None:
+    """Markdown, the clients of databases, quoted CSV, what a console exports."""
+    done = KEYED(text)
+    assert "s3cr3tpw27" not in done
+    assert KEYED(done) == done
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| password | string | The user's password |\n| token | str2 | required |\n",
+        "user,password,\nhost2name,port3number,\n\nother,s3cr3tpw27,x\n",
+        "f(user, password, 12)\ng(name, s3cr3tpw27, 13)\n",
+        "import token,tokenize\nx.y2z3,q4w5e6\n",
+        "name,password_hint\nbob,s3cr3tpw27\n",
+        "a,password\nbob,changeme,s3cr3tpw27\n",
+        "a,password\n",
+    ],
+)
+def test_what_is_no_table_of_secrets_stays(text: str) -> None:
+    """Code, tables about passwords, rows of another length and what stands after a blank line."""
+    assert KEYED(text) == text
+
+
+def test_a_table_is_read_as_far_as_a_stream_looks_back() -> None:
+    """A stream and a whole text hide the same rows."""
+    text = b"user,password\n" + b"bob,s3cr3tpw27\n" * 3000
+    stream = KEYED.stream()
+    pieces = [text[at : at + 1000] for at in range(0, len(text), 1000)]
+    streamed = b"".join([*map(stream.feed, pieces), stream.finish()])
+    assert streamed.decode() == KEYED(text.decode())
+    assert streamed.count(b"redacted") > 500
