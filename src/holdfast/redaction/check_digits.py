@@ -63,15 +63,29 @@ def email(value: bytes) -> bool:
 
 def jwt(value: bytes) -> bool:
     """Whether the first part decodes to the header of a token, or to an object with secrets."""
-    head = value.partition(b".")[0][:1024]
+    head = value.partition(b".")[0].partition(b":")[0][:1024]
     try:
         text = b64decode(head[: len(head) // 4 * 4], altchars=b"-_").lower()
     except ValueError:
         return False
     return text.startswith(b"{") and (
-        any(word in text for word in (b'"alg"', b'"typ"', b'"enc"', b'"kid"'))
+        value.count(b".") > 1
+        or b":" in value
+        or any(word in text for word in (b'"alg"', b'"typ"', b'"enc"', b'"kid"'))
         or any(word in text for word in _INNER)
     )
+
+
+def basic(value: bytes) -> bool:
+    """Whether base64 holds a user and a password with a colon between them."""
+    body = value.replace(b"%3D", b"=").replace(b"%3d", b"=")
+    if len(body) % 4:
+        return False
+    try:
+        user, colon, password = b64decode(body, altchars=b"-_").decode().partition(":")
+    except ValueError:
+        return False
+    return bool(colon and (user or password)) and (user + password).isprintable()
 
 
 def encoded_key(value: bytes) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from holdfast.redaction.check_digits import (
+    basic,
     card,
     email,
     encoded_key,
@@ -142,6 +143,19 @@ def header(value: bytes) -> bool:
     return mixed(value) or not (value.isalpha() or value.islower() or value.isupper())
 
 
+def seed(value: bytes) -> bool:
+    """Whether a value can be what one-time passwords are made from: base32, and no word."""
+    body = value.translate(None, b" =-")
+    return len(body) >= 16 if body.isupper() else len(body) >= 16 and (
+        body.islower() and (mixed(body) or is_unspeakable(body))
+    )  # fmt: skip
+
+
+def code(value: bytes) -> bool:
+    """Whether a number can be a one-time password, and not the round one of a setting."""
+    return len(set(value)) > 2 and not value.endswith(b"000")
+
+
 def is_opaque(value: bytes) -> bool:
     """Whether a value has only the characters of keys, and looks random beside its UUIDs."""
     if not _OPAQUE.match(value) or _DATED.match(value):
@@ -206,4 +220,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "email": email,
     "jwt": jwt,
     "encoded-key": encoded_key,
+    "seed": seed,
+    "code": code,
+    "basic": basic,
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from holdfast.redaction.matching import compiled
 
-BEGINS = ("-----begin ", "---- begin ", "putty-user-key-file-")
+BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
 ENDS = ("-----end ", "---- end ")
 BODIES = ("b3blbnnzac1rzxktdje", "aibaakc", "ibadanbgkqhkig9w0baqefaas", "mhccaqeei")
 """How the base64 of OpenSSH, RSA, PKCS #8 and EC private keys starts, in lower case."""
@@ -23,14 +23,19 @@ _BODY = (
 )
 # Three patterns and no groups: with one that has them the engine reads a byte fifty times as long.
 _BEGIN = compiled(
-    r"(?i)(?:-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d) ?-{4,5}"
+    r"(?i)(?:-{4,5} ?BEGIN(?: |\+|%20)(?:[A-Z0-9 +%]{0,40}PRIVATE(?: |\+|%20)KEY"
+    r"(?:(?: |\+|%20)BLOCK)?|OpenVPN Static key V\d) ?-{4,5}"
     r"|PuTTY-User-Key-File-\d: [a-z0-9-]{3,40})"
 )
 _LINES = compiled(rf"(?i)(?:{_BODY})*")
 _CLOSE = compiled(
-    rf"(?i){_GAP}*(?:[A-Za-z0-9+/]{{1,15}}={{0,2}})?{_GAP}*-{{4,5}} ?END [A-Z0-9 ]{{0,40}}-{{4,5}}"
+    rf"(?i){_GAP}*(?:[A-Za-z0-9+/]{{1,15}}={{0,2}})?{_GAP}*"
+    r"-{4,5} ?END(?:[A-Z0-9 ]{0,40}-{4,5}|[A-Z ]{0,40}$)"
 )
-_END = compiled(r"(?i)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_END = compiled(
+    r"(?i)-{4,5} ?END(?: |\+|%20)[A-Z0-9 +%]{0,40}PRIVATE(?: |\+|%20)KEY(?:(?: |\+|%20)BLOCK)?"
+    r" ?-{4,5}"
+)
 _RUN = compiled(r"[A-Za-z0-9+/]{24,}={0,2}(?:" + _BODY + r")*")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=]{16,}")
 _AROUND = b" \t\"'+,>|#`"

@@ -14,7 +14,8 @@ Family: TypeAlias = Literal[
 
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "userinfo",
-    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
+    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed",
+    "code", "basic",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -27,6 +28,8 @@ password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
 chosen    anything that a person may choose: no label, message, name of a field or placeholder
 userinfo  real or chosen
+seed      base32 that is no word: what one-time passwords are made from
+code      a number that is neither one digit again and again nor the round one of a setting
 header    a credential after an authentication scheme, and no word of prose
 others    the check digits or the shape of that kind
 """
@@ -56,6 +59,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Whether a letter, digit or underscore may stand directly before the match."""
     open_end: bool = False
     """Whether a letter or digit may stand directly after the match; else it is no match."""
+    in_pieces: bool = False
+    """Whether the value may go on in further strings or lines, as a JSON Web Token does."""
     before: int = 0
     """How many characters before the anchor the pattern may start, for shapes such as
     `123456:AA…` whose literal is not at the start; the match must reach over the anchor."""

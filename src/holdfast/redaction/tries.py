@@ -11,6 +11,7 @@ from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
 from holdfast.redaction.keyblocks import Key
 from holdfast.redaction.matching import Pattern, compiled
+from holdfast.redaction.pieces import pieces_after
 from holdfast.redaction.randomness import is_unspeakable, looks_random
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
@@ -79,6 +80,9 @@ class RuleTry:
             if span is not None:
                 if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
                     return Tried([span._replace(end=more[0][1])], read)
+                if self.rule.in_pieces:
+                    spread = pieces_after(data, span.start, span.end)
+                    return Tried([span._replace(start=a, end=b) for a, b in spread], read)
                 joined = self._joined(data, start, span.end) if self._joins else None
                 return Tried(joined or [span], read)
         return Tried(self._joined(data, start, 0) if self._joins else [], read)

@@ -1,4 +1,4 @@
-"""What stands in for a password: one-time and backup codes, phrases, unseal keys, its hash."""
+"""What stands in for a password: one-time and backup codes, phrases, unseal keys."""
 
 from __future__ import annotations
 
@@ -71,27 +71,5 @@ RULES: tuple[Rule, ...] = (
         false=(
             "mnemonic: " + _PHRASE[:40], "a mnemonic is a word that one does not forget in the end",
         ),
-    ),
-    Rule(
-        kind="password-hash",
-        family="key",
-        anchors=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$apr1$", "$argon2"),
-        inside_word=True,
-        open_end=True,
-        # what can be tried offline, without anything else
-        pattern=r"\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}"
-        r"|\$[56]\$(?:rounds=\d{4,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{43,86}"
-        r"|\$(?:1|apr1)\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}"
-        r"|\$y\$[A-Za-z0-9./]{2,8}\$[A-Za-z0-9./]{8,86}\$[A-Za-z0-9./]{43}"
-        r"|\$argon2(?:i|d|id)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,4},p=\d{1,4}\$[A-Za-z0-9+/]{8,88}"
-        r"\$[A-Za-z0-9+/]{20,172}",
-        gate="real",
-        true=(
-            ("root:", "$6$mF9B5f41$" + "JqM8Zq2TxWab" * 7, ":19000:0:99999:7:::"),
-            ("", "$2b$12$" + "mF9B5f41JqM8Zq2TxWab" * 2 + "JqM8Zq2TxWab3", " x"),
-            ("admin:", "$apr1$mF9B5f41$JqM8Zq2TxWabJqM8Zq2TxW", "\n"),
-            ("'", "$argon2id$v=19$m=65536,t=3,p=4$mF9B5f41JqM8$Zq2TxWabJqM8Zq2TxWab3d0R", "'"),
-        ),
-        false=("echo $1$2", "$6$", "cost $5$ and more", "$2b$12$short", "s/$1$x/y/"),
     ),
 )  # fmt: skip

@@ -66,6 +66,62 @@ RULES: tuple[Rule, ...] = (
         false=("Bearer authentication", "the bearer authenticates himself", "Bearer <your-token>"),
     ),
     Rule(
+        kind="basic-credential",
+        family="header",
+        anchors=("basic ", "basic%20"),
+        ignore_case=True,
+        # any base64 with a colon in it: a user and a password, short or in another language
+        pattern=r"basic(?: {1,2}|%20)\\{0,6}[\"'`]?"
+        r"(?P<value>[A-Za-z0-9+/_-]{8,400}(?:=|%3[Dd]){0,2})",
+        gate="basic",
+        true=(
+            ("== 'Basic ", "dXNlcjpwYXNz", "'"),
+            ('("Authorization", "Basic ', "dGVzdDp0ZXN0MTIz", '")'),
+            ('b"Basic ', "am9zw6k6c8mZY3LJmXQ=", '"'),
+            ("Proxy-Authorization: Basic ", "dXNlcjpwYXNz", "\r\n"),
+        ),
+        false=(
+            "basic authentication is used",
+            "Basic realm",
+            "a basic function of it",
+            "Basic Og==",
+            "Basic dXNlcm5hbWU=",
+        ),
+    ),
+    Rule(
+        kind="request-signature",
+        family="header",
+        anchors=("-signature", "-hmac-sha"),
+        ignore_case=True,
+        inside_word=True,
+        # Webhook-Signature: v1,…  X-Hub-Signature-256: sha256=…  Stripe-Signature: t=…,v1=…
+        pattern=r"-(?:signature(?:-v?[0-9]{1,3})?|hmac-sha(?:1|256|512))\\{0,6}[\"'`]?\]?\)?"
+        r"[ \t]{0,4}(?:[:=]{1,2}>?|,)[ \t]{0,4}[bf]?\\{0,6}[\"'`]?"
+        r"(?:t=[0-9]{9,13},)?(?:(?:v[0-9][a-z]?|sha(?:1|256|384|512))[=,:])?"
+        r"(?P<value>[A-Za-z0-9+/_-]{26,100}={0,2})",
+        gate="random",
+        true=(
+            ('"Webhook-Signature": "v1,', "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", '"'),
+            ("X-Hub-Signature-256: sha256=", "4e1243bd22c66e76c2ba9eddc1f913940a1b2c3d", "\n"),
+            ("X-Shopify-Hmac-Sha256: ", "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", "\n"),
+            ("Stripe-Signature: t=1492774577,v1=", "4e1243bd22c66e76c2ba9eddc1f91394", ",x"),
+        ),
+        false=(
+            "X-Hub-Signature: sha256",
+            "request-signature: the_name_of_the_thing_that_signs_it",
+            "x-signature: v1,",
+        ),
+    ),
+    Rule(
+        kind="request-signature",
+        family="header",
+        anchors=("v0=", "v1="),
+        pattern=r"v[01]=(?P<value>[0-9a-f]{64})",
+        gate="random",
+        true=((",v0=", "4e1243bd22c66e76c2ba9eddc1f91394" * 2, "\n"),),
+        false=("v1=4e1243bd22c66e76c2ba9eddc1f91394", "v1=abc"),
+    ),
+    Rule(
         kind="digest-response",
         family="header",
         anchors=("digest ",),

@@ -91,23 +91,4 @@ RULES: tuple[Rule, ...] = (
         true=(("define('AUTH_KEY', '", "mF9 B5f41|JqM8Zq2T xWab;" * 2, "');"),),
         false=("define('AUTH_KEY', 'put your unique phrase here, and make it a long one');",),
     ),
-    Rule(
-        kind="password-hash",
-        family="key",
-        anchors=(":::",),
-        before=72,
-        inside_word=True,
-        open_end=True,
-        # what is dumped of a Windows account: the old hash, the new one
-        pattern=r":[0-9a-fA-F]{32}:(?P<value>[0-9a-fA-F]{32}):::",
-        gate="mixed",
-        true=(
-            (
-                "bob:500:aad3b435b51404eeaad3b435b51404ee:",
-                "4e1243bd22c66e76c2ba9eddc1f91394",
-                ":::",
-            ),
-        ),
-        false=("a:::b", "4e1243bd22c66e76c2ba9eddc1f91394:::"),
-    ),
 )  # fmt: skip

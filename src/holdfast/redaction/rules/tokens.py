@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_HEAD = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+_BODY = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="account-key",
@@ -24,11 +27,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="jwt",
         family="key",
-        anchors=("eyJ",),
+        # `{"` in base64, and the same with blanks or a line end between the two
+        anchors=("eyJ", "eyAi", "eyAg", "ewog", "ewoi", "ewoJ", "ewki", "ew0K"),
         open_end=True,
-        # where nothing is signed, the last part is empty
-        pattern=r"eyJhbGciOiJub25l[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"
-        r"|eyJ[A-Za-z0-9_+/-]{10,}={0,2}(?:\.[A-Za-z0-9_+/-]{2,}={0,2}){0,4}",
+        in_pieces=True,
+        # two dots where a part is empty: nothing is wrapped, or the content stands elsewhere
+        pattern=r"e[yw][A-Za-z0-9_+/-]{10,}={0,2}"
+        r"(?:(?:(?:\.{1,2}|%2[Ee])[A-Za-z0-9_+/-]{2,}={0,2}){1,4}(?:~[A-Za-z0-9_.-]*){0,20}"
+        r"|:[A-Za-z0-9]{6}:[A-Za-z0-9_-]{27,86})?",
         gate="jwt",
         true=(
             (
@@ -37,9 +43,51 @@ RULES: tuple[Rule, ...] = (
                 "...",
             ),
             ('"', "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0ZXN0LXVzZXIifQ.", '";'),
+            ("'", "eyJhbGciOiJSUzI1NiIsImtpZCI6InRlc3Qta2V5In0.e30.", "'"),
             ("cfg: ", "eyJ0b2tlbiI6ImhmX2VNREZhcXdqdmZQZmhJcnBjZ2pPVHdRb1d0TFNBY0hpeG0ifQ==", ""),
+            (
+                "x ",
+                f"eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..48V1_ALb6US04U3b.{_BODY}.XFBoMYUZo",
+                "",
+            ),
+            ("x ", f"eyJhbGciOiJIUzI1NiIsImI2NCI6ZmFsc2V9..{_BODY}", " y"),
+            ("x ", f"ewogICJhbGciOiAiSFMyNTYiCn0.{_BODY}.{_BODY}", " y"),
+            ("x ", f"eyAiYWxnIjogIkhTMjU2IiB9.{_BODY}.{_BODY}", " y"),
+            # what signed sessions look like
+            ("session=", f"eyJ1c2VyIjoxN30.ZxY1bA.{_BODY[:27]}", "; path=/"),
+            ("sessionid=", f"eyJ1c2VyIjoxN30:1kLmN9:{_BODY[:27]}", ";"),
+            # in pieces
+            ('(\n    b"', _HEAD, '"\n    b"', f".{_BODY}", '"\n    b"', f".{_BODY}", '"\n)'),
+            ('x = "', f"{_HEAD}.", '" +\n  "', f"{_BODY}.", '" +\n  "', _BODY, '";'),
+            ("$x = '", f"{_HEAD}.", "'\n  . '", f"{_BODY}.", "'\n  . '", _BODY, "';"),
+            ('"', _HEAD[:20], '" \\\n  "', f"{_HEAD[20:]}.{_BODY}", '" \\\n  "', f".{_BODY}", '"'),
+            ('"', _HEAD, '" + "', ".", '" + "', _BODY, '" + "', ".", '" + "', _BODY, '"'),
+            ('["', _HEAD, '", "', _BODY, '", "', _BODY, '"].join(".")'),
+            ("     ", f"{_HEAD}.", "\n     ", f"{_BODY}.", "\n     ", _BODY, "\n\n   Next"),
+            ("     ", _HEAD, "\n     .\n     ", _BODY, "\n     .\n     ", _BODY, "\n\n   Next"),
+            ("// ", f"{_HEAD}.", "\n// ", f"{_BODY}.", "\n// ", _BODY, "\n// the rest\n"),
         ),
-        false=("eyJhIjogMX0=", "eyJmb28iOiAiYmFyIiwgImJheiI6IDF9"),
+        false=("eyJhIjogMX0=", "eyJmb28iOiAiYmFyIiwgImJheiI6IDF9", "ewogICJhIjogMQp9"),
+    ),
+    Rule(
+        kind="jwt",
+        family="key",
+        anchors=("ZXlKaGJHY2lPaU", "ZXlKMGVYQWlPaU", "ZXlKcmFXUWlPaU"),
+        open_end=True,
+        pattern=r"ZXlK[A-Za-z0-9+/_-]{40,}={0,2}",  # encoded once more
+        true=(("token: ", f"ZXlKaGJHY2lPaUpJVXpJMU5pSjku{_BODY}{_BODY}", "\n"),),
+        false=("ZXlKaGJHY2lPaUpJ",),
+    ),
+    Rule(
+        kind="session",
+        family="key",
+        anchors=(".eJ",),
+        inside_word=True,
+        # a session that was compressed, signed and given to the browser
+        pattern=r"\.eJ[A-Za-z0-9_-]{16,}[.:][A-Za-z0-9_-]{5,8}[.:][A-Za-z0-9_-]{27,86}",
+        gate="random",
+        true=(("session=", f".eJ{_BODY}.ZxY1bA.{_BODY[:27]}", "; HttpOnly"),),
+        false=("a.eJ.b", "x.eJournal_of_the_things.of.it"),
     ),
     Rule(
         kind="paseto",

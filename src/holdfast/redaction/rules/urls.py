@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_DIGEST = "4e1243bd22c66e76c2ba9eddc1f91394"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-token",
@@ -24,6 +26,19 @@ RULES: tuple[Rule, ...] = (
             "https://oauth2accesstoken@gcr.io/a", "https://x-access-token@github.com/a",
             "https://token@git.mailhost.org/a", "https://password@host/a",
         ),
+    ),
+    Rule(
+        kind="url-password",
+        family="url",
+        anchors=(),
+        needs="@",
+        inside_word=True,
+        open_end=True,
+        # where both are digests they are the two keys of one account
+        pattern=r"/\\?/(?P<value>[0-9a-f]{32}:[0-9a-f]{32})@[A-Za-z0-9]",
+        gate="real",
+        true=(("https://", f"{_DIGEST}:{_DIGEST[::-1]}", "@o1.host.io/1"),),
+        false=("http://4e1243bd22c66e76c2ba9eddc1f91394:8080/a@b",),
     ),
     Rule(
         kind="url-password",

@@ -20,6 +20,7 @@ KEY_WORDS = frozenset((
     "admin", "user", "subscription", "project", "write", "read", "insert", "ingest",
     "integration", "server", "site", "webhook", "hmac", "jwt", "aes", "crypto", "cipher",
     "deploy", "ssh", "host", "rsa", "ec", "publish", "decryption", "consumer", "root", "sas",
+    "token", "preshared", "merchant", "partner", "developer", "wep", "wpa",
 ))  # fmt: skip
 """Before `key` these make it a secret one: `api_key`, `signing-key`."""
 
