@@ -30,6 +30,9 @@ MOST_WORDS = 8
 Tie: TypeAlias = Literal["given", "stated", "none"]
 """How a string is tied to a secret name: as its value, as an entry of a map, not at all."""
 
+Sort: TypeAlias = Literal["password", "secret", "token", ""]
+"""What a name says that its value is; nothing where it speaks about one."""
+
 
 class Quoted(NamedTuple):
     """A string in quotes beside a strong name of a field."""
@@ -45,26 +48,45 @@ class Quoted(NamedTuple):
     """What follows the closing quote."""
 
 
-def is_chosen_password(value: bytes, place: Quoted) -> bool:
+@lru_cache(maxsize=4096)
+def sort_of_name(name: str) -> Sort:
+    """Return what a person may have chosen for a field of this name."""
+    words = words_of(name)
+    kind = kind_of(name)
+    if not words or not NAME_SAYS_MORE.isdisjoint(words):
+        return ""
+    if words[-1] == "secret":
+        return "secret"
+    if kind == "token" or words[-1].startswith("token"):
+        return "token" if len(words) > 1 and (words[-2] in _ACCESS or name.isupper()) else ""
+    if kind == "password" or words[-1] == "psk":
+        return "password"
+    return "secret" if "secret" in words[-2:] else ""
+
+
+def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
     """Whether a string beside a strong name is the value that somebody has chosen for it."""
+    if not is_chosen(value):
+        return False
     tie = _tie_of(place)
     if tie == "none" or _JOINED.match(place.after) or _TEXTS.search(place.before):
         return False
+    given = tie == "given"
     words = words_of(place.name)
-    if not NAME_SAYS_MORE.isdisjoint(words):
-        return False
-    kind = kind_of(place.name)
-    if kind == "token" or words[-1].startswith("token"):
-        return tie == "given" and _is_token_of_access(words, place) and _is_chosen_token(value)
-    if kind == "password" or words[-1] == "psk":
-        if tie == "given" or (place.name.isupper() and b" " in value):
-            return is_chosen(value) and (words[-1] != "pwd" or b" " not in value)
-        return is_stated(value)
-    if words[-1] == "secret" or "secret" in words[-2:]:
-        return is_chosen(value) and len(value) > SHORTEST if tie == "given" else (
-            is_stated(value) and (len(value) > SHORTEST_STATED or len(words) > 1)
-        )  # fmt: skip
-    return False
+    match sort:
+        case "token":
+            pairs = place.mode == "pair" and place.name.isupper()
+            return given and (pairs or words[-2] in _ACCESS) and _is_chosen_token(value)
+        case "password":
+            if given or (place.name.isupper() and b" " in value):
+                return words[-1] != "pwd" or b" " not in value
+            return is_stated(value)
+        case "secret":
+            if given:
+                return len(value) > SHORTEST
+            return is_stated(value) and (len(value) > SHORTEST_STATED or len(words) > 1)
+        case "":
+            return False
 
 
 def _tie_of(place: Quoted) -> Tie:
@@ -91,14 +113,8 @@ def _is_given_to(place: Quoted) -> bool:
     return READING_VERBS.isdisjoint(words) and kind_of(place.name) == "password" and not keeps
 
 
-def _is_token_of_access(words: tuple[str, ...], place: Quoted) -> bool:
-    if place.mode == "pair":
-        return place.name.isupper() and len(words) > 1
-    return len(words) > 1 and words[-2] in _ACCESS
-
-
 def _is_chosen_token(value: bytes) -> bool:
-    return len(value) >= 6 and b" " not in value and not value.isalpha() and is_chosen(value)
+    return len(value) >= 6 and b" " not in value and not value.isalpha()
 
 
 _QUOTES = (b'"', b"'", b"`")
@@ -151,9 +167,11 @@ def is_stated(value: bytes) -> bool:
     return not _TITLE.match(value) and not _NAME.match(value)
 
 
+@lru_cache(maxsize=AT_ONCE)
 def is_about(value: bytes) -> bool:
     """Whether a value is a label, a message, a type or a rule about a password."""
-    if _LABEL.after(value) is not None or _FOREIGN.after(value) is not None:
+    is_label = _NUMBER.search(value) is None and _LABEL.after(value) is not None
+    if is_label or _FOREIGN.after(value) is not None:
         return True
     return b" " in value and _MESSAGE.after(value) is not None
 
@@ -168,9 +186,10 @@ def is_aside(name: str, value: bytes) -> bool:
 
 
 _SPOKEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_NUMBER = re.compile(rb"(?i)(?<!sha)(?<!aes)(?<![0-9])[0-9]{3}")
 _LABEL = compiled(
     rf"(?i)^(?:(?:{'|'.join(sorted(LABEL_WORDS))})"
-    r"|[ _.,:;|=?!'/()<>\[\]-]|[0-9]{1,2}(?:[^0-9]|$)|\b[as]\b)+$"
+    r"|[ _.,:;|=?!'/()<>\[\]-]|[0-9]|\b[as]\b)+$"
 )
 _MESSAGE = compiled(rf"(?i)(?:^|[^a-z])(?:{'|'.join(sorted(MESSAGE_WORDS))})(?:[^a-z]|$)")
 _FOREIGN = compiled(
@@ -178,7 +197,7 @@ _FOREIGN = compiled(
 )
 _ADDRESS = re.compile(
     rb"""(?ix)
-    (?: [a-z][a-z0-9+.-]*:// | \.{0,2}/[\w.-]* (?:/|$) | ~/ | [a-z]:\\ | arn: | env/
+    (?: [a-z][a-z0-9+.-]*:// | \{\w+\} | \.{0,2}/[\w.-]* (?:/|$) | ~/ | [a-z]:\\ | arn: | env/
       | [\^~<>=]{0,2} v?\d+ \. \d+ [\w.+-]* $          # a version
       | \d+ / [a-z]                                    # a rate
       | [a-z_]\w* (?: \. [a-z_]\w* )+ $                # a path of modules

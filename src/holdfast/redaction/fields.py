@@ -10,7 +10,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.redaction.chosen import LONGEST, Quoted, is_about, is_aside, is_chosen_password
+from holdfast.redaction.chosen import (
+    LONGEST,
+    Quoted,
+    is_about,
+    is_aside,
+    is_chosen_password,
+    sort_of_name,
+)
 from holdfast.redaction.field_names import (
     Strength,
     is_key_of,
@@ -239,13 +246,14 @@ def _is_chosen(
     data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether a value is what somebody has chosen for a password, by what ties it to the name."""
-    if link.strength != "strong" or len(look) > LONGEST or not (
-        value[2] or link.mode in ("assign", "tag")
-    ):  # fmt: skip
+    if link.strength != "strong" or len(look) > LONGEST:
+        return False
+    sort = sort_of_name(link.name)
+    if not sort or not (value[2] or (sort != "token" and link.mode in ("assign", "tag"))):
         return False
     first = name_start(data, name_at)
     if not value[2]:
-        at = Setting(link.name, link.mode, first, data[link.start : link.end], value[1])
+        at = Setting(link.mode, first, data[link.start : link.end], value[1])
         return not link.compares and is_setting(data, look, at)
     place = Quoted(
         name=link.name,
@@ -255,7 +263,7 @@ def _is_chosen(
         before=data[max(0, first - AROUND) : first],
         after=data[value[1] + 1 : value[1] + AROUND],
     )
-    return is_chosen_password(look, place)
+    return is_chosen_password(look, sort, place)
 
 
 AROUND = 48
@@ -312,9 +320,8 @@ def _is_secret(
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
-        return (password(value) and not is_aside(name, value)) or (
-            name.lower().endswith("passphrase") and is_weak_phrase(value)
-        )
+        fits = password(value) and not is_aside(name, value)
+        return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
     if mode == "argument":  # of a list, after its flag
         return quoted and not value.startswith(b"-") and b" " not in value and password(value)
     if mode == "attr":  # what a page says beside an input is no value

@@ -14,8 +14,8 @@ Family: TypeAlias = Literal[
 
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "userinfo",
-    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed", "code",
-    "basic",
+    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed",
+    "code", "basic",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 

@@ -6,8 +6,6 @@ import re
 from typing import NamedTuple
 
 from holdfast.redaction.chosen import is_chosen
-from holdfast.redaction.field_names import kind_of, words_of
-from holdfast.redaction.rules.label_words import NAME_SAYS_MORE
 
 ABOVE, BELOW = 600, 80
 """How far the heading of a section and the line below are looked for."""
@@ -16,7 +14,6 @@ ABOVE, BELOW = 600, 80
 class Setting(NamedTuple):
     """A value without quotes beside a strong name."""
 
-    name: str
     mode: str
     """How the name is tied to it: a group of `field_scan.SORT`."""
     start: int
@@ -28,10 +25,7 @@ class Setting(NamedTuple):
 
 def is_setting(data: bytes, value: bytes, at: Setting) -> bool:
     """Whether a word is a password, since it stands where code has none."""
-    words = words_of(at.name)
-    if kind_of(at.name) != "password" and words[-1] not in ("secret", "psk"):
-        return False
-    if not NAME_SAYS_MORE.isdisjoint(words) or _EDGES.search(value) or not is_chosen(value):
+    if _EDGES.search(value) or not is_chosen(value):
         return False
     if at.mode == "tag":
         return True

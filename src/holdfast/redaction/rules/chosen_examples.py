@@ -39,6 +39,16 @@ TRUE: tuple[tuple[str, ...], ...] = (
     ('user.check_password("', "sesame", '")'),
     ('rootPw = NodeAuthPassword("', "pass123", '")'),
     ('  password "', "tiger", '"\n'),
+    # without quotes, where no code stands
+    ("[app]\ntutorial.secret = ", "98zd", "\n"),
+    ("retry.attempts = 3\n\nauth.secret = ", "real-seekrit", "\n"),
+    ("[turn]\npassword = ", "rL4y", "\nport = 3478\n"),
+    ("password = ", "rL4y", "\nuser-deny-ip = *\n"),
+    ("[client]\nuser=root\npassword=", "dog", "\n"),
+    ("#password = ", "tiger", "\n"),
+    ("    password: ", "tiger", "\n"),
+    ("<Password>", "Tiger", "</Password>"),
+    ("Data Source=x;User Id=sa;Password=", "Tiger", ";"),
 )
 
 FALSE: tuple[str, ...] = (
@@ -80,4 +90,11 @@ FALSE: tuple[str, ...] = (
     'secret: "my-app-credentials"',
     "the --auth-user-pass directive.",
     'encryption_key = b"\\x00" * 16',
+    "connect(\n    password=pw\n)",
+    "x = 1\npassword = other\ny = 2",
+    "password = a+b\n",
+    "  password: uuid\n",
+    "[x]\npassword = none\n",
+    "#secret = required\n",
+    "password = 12.5\n",
 )

@@ -207,7 +207,7 @@ RULES: tuple[Rule, ...] = (
         # a password in clear where a hash could stand
         pattern=r"\{(?:noop|plain|cleartext)\}(?P<value>[^\s\"'`<>{},;:\\\x00]{4,64})",
         gate="real",
-        true=(('withUser("a", "{noop}', "letmein27", '")'),),
+        true=(('withUser("a").pw("{noop}', "letmein27", '")'),),
         false=("{noop}", "{plain} text", "{noop}${PASSWORD}"),
     ),
     Rule(
