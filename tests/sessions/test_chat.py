@@ -177,6 +177,7 @@ def test_a_turn_in_every_dialect(tmp_path: Path, dialect: str) -> None:
         with Chat(store, manager, system="Be brief.", dialect=dialect) as chat:
             chat.ask("the port is 5433")
             chat.reply("Noted.")
+            assert manager.flush(30)  # turns are handed over in the background
             asked = chat.ask("which port is it?")
             assert "5433" in words_of(asked[-1])
             assert TAG in words_of(asked[-1])
