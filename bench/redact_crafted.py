@@ -73,5 +73,7 @@ CRAFTED: dict[str, str] = {
     "words in objects": ('{"a": "' + "kty service_account " * 800 + '"}') * (SIZE // 16_000),
     "keys in objects": '{"kty": "EC", "d": "C6dT0ctPVnaawqrczLJWImKMG4h"}' * (SIZE // 50),
     "known prefixes": "npm_a8Bd3Fg7Hj_" * (SIZE // 15),
+    "expected passwords": ('uri.password.should == "t' * 2 + ",v,//readonly:evidence@hos")
+    * (SIZE // 74),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }

@@ -393,3 +393,17 @@ def test_heads_of_keys_without_a_body_cost_in_proportion_to_their_length(line: s
         assert KEYED(once) == once
     assert seconds[1] < 6 * seconds[0] + 0.1
     assert seconds[1] < 1
+
+
+def test_a_longer_way_to_a_name_costs_no_more_tries() -> None:
+    """What a rule finds around a name, and is no secret, is not looked for from every place."""
+    seconds: list[float] = []
+    for path in ("a", "a" * 40):
+        text = f'{path}.password.should == "t' * 6_000
+        tries: list[float] = []
+        for _ in range(3):
+            start = time.process_time()
+            KEYED(text)
+            tries.append(time.process_time() - start)
+        seconds.append(min(tries))
+    assert seconds[1] < 4 * seconds[0] + 0.1

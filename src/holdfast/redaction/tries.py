@@ -101,7 +101,9 @@ class RuleTry:
 
     def _around(self, data: bytes, start: int, end: int, covered: int) -> list[Span]:
         at = max(covered, start - self.rule.before)
-        while at <= start:
+        for _ in range(_MOST_TRIES):
+            if at > start:
+                break
             found = self.pattern.after(data, at, end + 1024)
             if found is None or found[0][0] > start:
                 return []
@@ -140,6 +142,8 @@ class RuleTry:
         ]
 
 
+_MOST_TRIES = 3
+"""From so many places before an anchor a pattern is tried: a later one mostly finds the same."""
 _MORE = compiled(r"[A-Za-z0-9_.+/=-]*")
 _BROKEN = re.compile(
     rb"([A-Za-z0-9_.+/=-]{4,400}+)"
