@@ -121,7 +121,8 @@ class Seat:
         undone = self.told.close(max(until - monotonic(), 0))
         if not undone:
             self._aside(self.provider.close, until)
-        self._asked.close(0)
+        # a thread that is still at work when the interpreter ends may take the process with it
+        self._asked.close(max(until - monotonic(), 0) if self._builtin else 0)
         return undone
 
     def end(self) -> None:
