@@ -57,13 +57,13 @@ def main() -> int:
     if not path.exists() and collect.main([str(folder), "--part", options.part]):
         print("some packages could not be fetched: the figures are of the others", file=sys.stderr)
     texts = [_text(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    found = {"holdfast": [_ours(text) for text in texts]}
+    found = {"holdfast": [ours(text) for text in texts]}
     for name, python in ({} if options.no_peer else installed_peers()).items():
         outputs = ask(name, python, [text.text for text in texts])["outputs"]
-        found[name] = [_theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
+        found[name] = [theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
     figures = _shown(options.part, texts, found)
     if options.missed:
-        _missed(texts)
+        show_missed(texts)
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     return 0
@@ -85,7 +85,7 @@ def _text(row: dict[str, Any]) -> Text:
     return Text(row["id"], row["group"], row["label"], row["text"], secrets, dummies)
 
 
-def _ours(text: Text) -> Found:
+def ours(text: Text) -> Found:
     covered = bytearray(len(text.text))
     for one in EVERYTHING.redact(text.text).findings:
         covered[one.start : one.end] = b"\x01" * (one.end - one.start)
@@ -95,7 +95,7 @@ def _ours(text: Text) -> Found:
     return _counted(text, secrets, sum(covered))
 
 
-def _theirs(text: Text, output: str) -> Found:
+def theirs(text: Text, output: str) -> Found:
     secrets = [(kind, is_gone(text.text[start:end], output)) for start, end, kind in text.secrets]
     return _counted(text, secrets, 0)
 
@@ -121,7 +121,7 @@ def _shown(part: str, texts: Sequence[Text], found: dict[str, list[Found]]) -> d
         )
         print(f"| {kind or 'all'} | {total:,} | " + " | ".join(shares.values()) + " |")
         figures[kind or "all"] = {"secrets": total, **shares}
-    lost = _interval(found["holdfast"], lambda row: (row.destroyed, row.harmless), 1e6)
+    lost = interval(found["holdfast"], lambda row: (row.destroyed, row.harmless), 1e6)
     print(f"| harmless characters destroyed per MB of the negatives | | {lost} |")
     return {**figures, "destroyed_per_mb": lost}
 
@@ -131,10 +131,10 @@ def _share(rows: Sequence[Found], kind: str) -> str:
         flags = [hidden for one, hidden in row.secrets if not kind or one.partition(".")[0] == kind]
         return sum(flags), len(flags)
 
-    return _interval(rows, counted, 100) if not kind else f"{_rate(map(counted, rows)) * 100:.1f}"
+    return interval(rows, counted, 100) if not kind else f"{rate(map(counted, rows)) * 100:.1f}"
 
 
-def _interval(
+def interval(
     rows: Sequence[Found], counted: Callable[[Found], tuple[int, int]], scale: float
 ) -> str:
     """Return a rate with the 95 % interval of a bootstrap over the packages."""
@@ -143,20 +143,20 @@ def _interval(
         by_package[row.package].append(counted(row))
     sums = [(sum(a for a, _ in one), sum(b for _, b in one)) for one in by_package.values()]
     rng = random.Random(7)
-    drawn = sorted(_rate(rng.choices(sums, k=len(sums))) * scale for _ in range(DRAWS))
+    drawn = sorted(rate(rng.choices(sums, k=len(sums))) * scale for _ in range(DRAWS))
     low, high = drawn[int(DRAWS * 0.025)], drawn[int(DRAWS * 0.975)]
-    return f"{_rate(sums) * scale:,.1f} ({low:,.1f} to {high:,.1f})"
+    return f"{rate(sums) * scale:,.1f} ({low:,.1f} to {high:,.1f})"
 
 
-def _rate(pairs: Any) -> float:
+def rate(pairs: Any) -> float:
     rows = list(pairs)
     whole = sum(all_of for _, all_of in rows)
     return sum(part for part, _ in rows) / whole if whole else 0.0
 
 
-def _missed(texts: Sequence[Text]) -> None:
+def show_missed(texts: Sequence[Text]) -> None:
     for text in texts:
-        for (start, end, kind), (_, hidden) in zip(text.secrets, _ours(text).secrets, strict=True):
+        for (start, end, kind), (_, hidden) in zip(text.secrets, ours(text).secrets, strict=True):
             if not hidden:
                 around = text.text[max(0, start - 80) : start], text.text[end : end + 30]
                 print(f"{text.id} {kind}: {around[0]!r} «{text.text[start:end]!r}» {around[1]!r}")
