@@ -43,7 +43,7 @@ from holdfast.redaction.gates import (
     unnamed,
 )
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.passwords import Place, is_weak_password, is_weak_phrase
+from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 from holdfast.redaction.settings_lines import Setting, is_setting
 
@@ -223,9 +223,11 @@ def _is_weak(
     data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether the surroundings tell that a word is a password."""
-    if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
+    if link.strength != "strong" or link.compares or len(look) > MAX_WORD:
         return False
     start, end, quoted = value
+    if not (look.isalnum() if quoted else is_weak_form(look)):
+        return False
     if quoted and is_about(look):
         return False
     first = name_start(data, name_at)
@@ -238,8 +240,20 @@ def _is_weak(
         colon=colon,
         starts_line=colon and _LINE_START.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
+        among_flags=link.mode == "flag" and _is_among_flags(data, first, end),
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
+
+
+def _is_among_flags(data: bytes, start: int, end: int) -> bool:
+    return (
+        _FLAG_AFTER.match(data, end) is not None
+        or _FLAG_BEFORE.search(data, max(0, start - 48), start) is not None
+    )
+
+
+_FLAG_AFTER = re.compile(rb"[ \t]+(?:\\\r?\n[ \t]*)?--?[A-Za-z]")
+_FLAG_BEFORE = re.compile(rb"[ \t]--?[A-Za-z][\w-]{0,20}[ =][^\s-][^\s]{0,20}[ \t]+$")
 
 
 def _is_chosen(

@@ -210,6 +210,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,
+    "given": lambda value: password(value) or is_chosen(value),
     "userinfo": lambda value: real(value) or is_chosen(value),
     "header": header,
     "luhn": luhn,
