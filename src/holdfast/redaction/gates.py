@@ -198,7 +198,7 @@ def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {

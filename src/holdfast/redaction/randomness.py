@@ -26,7 +26,7 @@ def looks_random(value: bytes) -> bool:
     size = len(body)
     if size == 0 or not _is_varied(body, min(3.0, 0.75 * log2(size))):
         return False
-    if digits >= 2 and is_in_order(body):
+    if digits >= 2 and size >= 16 and any(map(is_in_order, body.translate(JOINTS).split())):
         return True
     if _HEX.match(body):
         return digits >= 2 and digits < size and switches >= size * 0.2
