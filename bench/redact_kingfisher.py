@@ -35,7 +35,8 @@ PROGRAM = "kingfisher/bin/kingfisher"
 REPORTED, HELPERS = "reported", "helpers"
 _CLASSES = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
-    "xdigit": "A-Fa-f0-9", "blank": r" \t", "word": r"\w", "space": r"\s", "punct": r"!-/:-@\[-`{-~",
+    "xdigit": "A-Fa-f0-9", "blank": r" \t", "word": r"\w", "space": r"\s",
+    "punct": r"!-/:-@\[-`{-~",
 }  # fmt: skip
 _FLAGS = {"x": re.X, "i": re.I, "s": re.S, "m": re.M, "u": re.U}
 

@@ -1,17 +1,18 @@
 """What the redactor hides in labelled texts of published packages, beside its peers.
 
-    python bench/redact_outside.py [FOLDER] [--part A|B] [--no-peer] [--missed] [--json FILE]
+    python bench/redact_outside.py [FOLDER] [--part A|B1|B2] [--no-peer] [--missed] [--json FILE]
 
 FOLDER holds A.jsonl and B.jsonl as `bench/outside/collect.py` makes them, and is made where it is
-missing. Part A was read while rules were made; part B was labelled without sight of the rules, and
-nobody who makes them has read it. A secret counts as hidden only if every character of it is, for
-peers as `bench/redact.py` says. Intervals are of a bootstrap over packages. Placeholders are not
-scored, neither as secrets nor as harmless text.
+missing. All were labelled without sight of the rules. Part A was read while rules were made, and
+after it B1, a half of B by package; B2 is sealed: nobody who makes rules has read it. A secret counts
+as hidden only if every character of it is, for peers as `bench/redact.py` says. Intervals are of a
+bootstrap over packages. Placeholders are not scored, neither as secrets nor as harmless text.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import sys
@@ -53,10 +54,12 @@ class Found(NamedTuple):
 def main() -> int:
     options = _options()
     folder: Path = options.folder
-    path = folder / f"{options.part}.jsonl"
-    if not path.exists() and collect.main([str(folder), "--part", options.part]):
+    drawn, half = options.part[0], options.part[1:]
+    path = folder / f"{drawn}.jsonl"
+    if not path.exists() and collect.main([str(folder), "--part", drawn]):
         print("some packages could not be fetched: the figures are of the others", file=sys.stderr)
     texts = [_text(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    texts = [text for text in texts if half in ("", _half(text.package))]
     found = {"holdfast": [ours(text) for text in texts]}
     for name, python in ({} if options.no_peer else installed_peers()).items():
         outputs = ask(name, python, [text.text for text in texts])["outputs"]
@@ -72,7 +75,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", default=BENCH / ".outside")
-    parser.add_argument("--part", choices=("A", "B"), default="B")
+    parser.add_argument("--part", choices=("A", "B", "B1", "B2"), default="B2")
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--missed", action="store_true", help="print what is missed: ends the seal")
     parser.add_argument("--json", type=Path)
@@ -83,6 +86,10 @@ def _text(row: dict[str, Any]) -> Text:
     secrets = [(one["start"], one["end"], one["kind"]) for one in row["secrets"]]
     dummies = [(one["start"], one["end"]) for one in row["dummies"]]
     return Text(row["id"], row["group"], row["label"], row["text"], secrets, dummies)
+
+
+def _half(package: str) -> str:
+    return "12"[hashlib.sha256(package.encode()).digest()[0] % 2]
 
 
 def ours(text: Text) -> Found:
