@@ -34,7 +34,7 @@ RULES = (
     ),
     shape(
         "bitwarden-token",
-        "0.",
+        (),
         rf"0\.{ANY_UUID}\.[A-Za-z0-9]{{28,32}}:[A-Za-z0-9+/]{{22}}={{0,2}}",
         f"0.{UUID}." + alnum(30) + ":" + alnum(22) + "==",
         false=("0.5", f"0.{UUID}"),
