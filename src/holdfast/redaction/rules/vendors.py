@@ -13,6 +13,8 @@ from holdfast.redaction.rules import (
     vendors_messaging,
     vendors_named,
     vendors_payments,
+    vendors_shapes,
+    vendors_table,
     vendors_tools,
     vendors_work,
 )
@@ -29,5 +31,7 @@ _EXACT: tuple[Rule, ...] = (
     *vendors_payments.RULES,
     *vendors_tools.RULES,
     *vendors_work.RULES,
+    *vendors_table.RULES,
+    *vendors_shapes.RULES,
 )
 RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *vendors_named.RULES)
