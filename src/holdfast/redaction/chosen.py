@@ -93,6 +93,8 @@ def _tie_of(place: Quoted) -> Tie:
     if place.mode == "assign":
         if place.compares:
             return "given"
+        if _UNPACKED.search(place.before) and _NEXT_STRING.match(place.after):
+            return "none"  # user, password = "bob", "…"
         name_is_quoted = place.before[-1:] in _QUOTES and place.separator[:1] in _QUOTES
         equals = place.separator.rstrip().endswith(b"=")
         return "given" if equals and not name_is_quoted else "stated"
@@ -109,7 +111,8 @@ def _tie_of(place: Quoted) -> Tie:
 def _is_given_to(place: Quoted) -> bool:
     """Whether a call of this name takes a password first: `set_password("…")`."""
     words = words_of(place.name)
-    keeps = "set" in words and _MORE.match(place.after) is not None  # service, user, password
+    # service, user, password
+    keeps = not _PAIRED.isdisjoint(words) and _MORE.match(place.after) is not None
     return READING_VERBS.isdisjoint(words) and kind_of(place.name) == "password" and not keeps
 
 
@@ -129,6 +132,9 @@ _TEXTS = re.compile(
     rb"""\\{0,6}["'`]?$"""
 )
 """A map of texts, one of which is that of the password."""
+_UNPACKED = re.compile(rb"[A-Za-z0-9_], ?[@$]?$")
+_NEXT_STRING = re.compile(rb"""\s{0,4},\s{0,24}b?\\{0,6}["'`]""")
+_PAIRED = frozenset(("set", "user", "username"))
 _MORE = re.compile(rb"""[ \t]{0,4},[ \t]{0,4}["'`\w]""")
 _LINE = re.compile(rb"(?:^|[\r\n])[ \t]*$")
 _LINE_END = re.compile(rb"[ \t]*;?[ \t]*(?:[\r\n]|$)")
