@@ -59,6 +59,9 @@ FOREIGN_WORDS = (
 )
 """The word for a password in other languages of Latin letters, as bytes of UTF-8."""
 
+HASH_WORDS = _words("hash hashed hasher encrypted")
+"""What a call does with a password that it is given."""
+
 NAME_SAYS_MORE = _words(
     """
     error errors err label labels message messages msg placeholder placeholders text texts i18n
