@@ -16,6 +16,7 @@ from holdfast.redaction.matching import compiled
 from holdfast.redaction.randomness import AT_ONCE
 from holdfast.redaction.rules.label_words import (
     FOREIGN_WORDS,
+    HASH_WORDS,
     LABEL_WORDS,
     MESSAGE_WORDS,
     NAME_SAYS_MORE,
@@ -50,12 +51,16 @@ class Quoted(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def sort_of_name(name: str) -> Sort:
-    """Return what a person may have chosen for a field of this name."""
+def sort_of_name(name: str, *, called: bool = False) -> Sort:
+    """Return what a person may have chosen for a field of this name, or given to a call of it."""
     words = words_of(name)
     kind = kind_of(name)
+    if called:
+        words = tuple([word for word in words if word not in HASH_WORDS])
     if not words or not NAME_SAYS_MORE.isdisjoint(words):
         return ""
+    if words[-2:] == ("api", "key") or words[-1].endswith("apikey"):
+        return "token"
     if words[-1] == "secret":
         return "secret"
     if kind == "token" or words[-1].startswith("token"):
@@ -77,7 +82,9 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
     match sort:
         case "token":
             pairs = place.mode == "pair" and place.name.isupper()
-            return given and (pairs or words[-2] in _ACCESS) and _is_chosen_token(value)
+            access = len(words) < 2 or words[-2] in _ACCESS
+            told = words[-1].endswith("token") or _NUMBER.search(value) is not None
+            return given and told and (pairs or access) and _is_chosen_token(value)
         case "password":
             if given or (place.name.isupper() and b" " in value):
                 return words[-1] != "pwd" or b" " not in value
@@ -94,15 +101,24 @@ def _tie_of(place: Quoted) -> Tie:
     if place.mode == "assign":
         if place.compares:
             return "given"
+        if _UNPACKED.search(place.before) and _NEXT_STRING.match(place.after):
+            return "none"  # user, password = "bob", "…"
         name_is_quoted = place.before[-1:] in _QUOTES and place.separator[:1] in _QUOTES
         equals = place.separator.rstrip().endswith(b"=")
         return "given" if equals and not name_is_quoted else "stated"
     if place.mode == "pair":
-        return "given" if _SETTER.search(place.before) else "none"
+        if _SETTER.search(place.before):
+            return "given"
+        # ("password", "…") and nothing else, or the name of a variable before it
+        alone = _TUPLE.search(place.before) and _TUPLE_END.match(place.after)
+        return (
+            "stated" if alone or (_TUPLE.search(place.before) and place.name.isupper()) else "none"
+        )
     if place.mode == "call":
         return "given" if _is_given_to(place) else "none"
     if place.mode == "dash":
         starts = _LINE.search(place.before) and _LINE_END.match(place.after)
+        starts = starts or (_DEFINES.search(place.before) and _DEFINED.match(place.after))
         return "stated" if starts else "none"
     return "given" if place.mode in ("named", "other") else "none"
 
@@ -110,7 +126,8 @@ def _tie_of(place: Quoted) -> Tie:
 def _is_given_to(place: Quoted) -> bool:
     """Whether a call of this name takes a password first: `set_password("…")`."""
     words = words_of(place.name)
-    keeps = "set" in words and _MORE.match(place.after) is not None  # service, user, password
+    # service, user, password
+    keeps = not _PAIRED.isdisjoint(words) and _MORE.match(place.after) is not None
     return READING_VERBS.isdisjoint(words) and kind_of(place.name) == "password" and not keeps
 
 
@@ -130,6 +147,16 @@ _TEXTS = re.compile(
     rb"""\\{0,6}["'`]?$"""
 )
 """A map of texts, one of which is that of the password."""
+_TUPLE = re.compile(rb"""(?:^|[^\w.])[\[({]\s{0,8}b?\\{0,6}["'`]$""")
+_TUPLE_END = re.compile(rb"\s{0,8},?\s{0,8}[)\]}]")
+_DEFINES = re.compile(
+    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset[ \t]+)$"
+)
+"""What stands before a name without a sign between it and its value: C, Lisp, Clojure, Tcl."""
+_DEFINED = re.compile(rb"[ \t]*(?:[)}\]]|;|,|[\r\n]|$)")
+_UNPACKED = re.compile(rb"[A-Za-z0-9_], ?[@$]?$")
+_NEXT_STRING = re.compile(rb"""\s{0,4},\s{0,24}b?\\{0,6}["'`]""")
+_PAIRED = frozenset(("set", "user", "username"))
 _MORE = re.compile(rb"""[ \t]{0,4},[ \t]{0,4}["'`\w]""")
 _LINE = re.compile(rb"(?:^|[\r\n])[ \t]*$")
 _LINE_END = re.compile(rb"[ \t]*;?[ \t]*(?:[\r\n]|$)")

@@ -67,6 +67,7 @@ _TAIL = r"[A-Za-z0-9_.-]{0,32}"
 _MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
 _NAME = (
     rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?"
+    rf"|(?-i:[a-z0-9]P(?:ass|w|sk))(?:[0-9_.-]{_TAIL})?"  # adminPass
     # what test runners say on every other line is no name, unless it is a part of one
     rf"|[0-9_.-](?-i:PASS)(?:[0-9_.-]{_TAIL})?|(?:[^A-Za-z]|^)(?-i:PASS)[0-9_.-]{_TAIL})"
 )

@@ -120,28 +120,6 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         family="command",
-        anchors=("connect(", "getconnection(", "mysqli(", "pdo("),
-        ignore_case=True,
-        inside_word=True,
-        open_end=True,
-        # host or address, user, password
-        pattern=r"(?:connect|getconnection|mysqli|pdo)\(\s{0,8}[\"'](?:localhost|jdbc:[^\"'\r\n\x00]{1,300}"
-        r"|[a-z]{2,10}:host=[^\"'\r\n\x00]{1,200}|[\w-]{1,63}\.[\w.-]{1,100})(?::\d{2,5})?[\"'],\s{0,8}"
-        r"[\"'][^\"'\r\n\\\x00]{1,64}[\"'],\s{0,8}[\"'](?P<value>[^\"'\r\n\\\x00]{6,128})[\"']",
-        gate="mixed",
-        true=(
-            ("pymysql.connect('localhost','root','", "s3cr3tpw27", "','db')"),
-            ('getConnection("jdbc:mysql://h/db", "root", "', "s3cr3tpw27", '")'),
-            ("new PDO('mysql:host=h;dbname=x', 'root', '", "Reach!task99", "')"),
-        ),
-        false=(
-            'connect("localhost", "8080", "utf8")', 'connect("amqp", "guest", "queue12")',
-            'connect("db.host.io", "app", password)',
-        ),
-    ),
-    Rule(
-        kind="password",
-        family="command",
         anchors=('send "', 'send -- "', 'sendline("', "sendline('"),
         before=120,
         inside_word=True,
