@@ -48,6 +48,7 @@ from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 from holdfast.redaction.settings_lines import Setting, is_setting
+from holdfast.redaction.strings import string_end
 
 MAX_WORD = 24
 LOOK = 512
@@ -229,8 +230,12 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         return None
     start, end, quoted = value
     if link.mode in ("tag", "attr"):
-        inside = link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)
-        close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
+        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+            return None
+        limit = min(start + MAX_VALUE, len(data))
+        over = string_end(data, start, limit)  # a tag that is cut off there
+        close = data.find(b"</", start, over)
+        close = over if close < 0 and over < limit else close
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):

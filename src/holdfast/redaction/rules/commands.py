@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
         rf"|redis-cli\b{_SAME}\s-a\s+|(?:mysql|mysqldump|mysqladmin)\b{_SAME}\s-p"
         rf"|mongo(?:sh|dump|restore|export)?\b{_SAME}\s-p\s+"
         rf"|ldapsearch\b{_SAME}\s-w\s+|keytool\b{_SAME}\s-(?:storepass|keypass)\s+"
-        r"|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+"
+        r"|htpasswd\s+-\w*b\w*\s+[^\s\"']+\s+[^\s\"']+\s+"
         rf"|openssl\b{_SAME}\spass:)"
         r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00]{4,256})",
         open_end=True,
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:net user \S{1,64} |net use \S{1,16}:? \\\\\S{1,128} "
+        pattern=r"(?:net user [^\s\"'\\]{1,64} |net use [^\s\"'\\]{1,16}:? \\\\[^\s\"']{1,128} "
         r"|(?:un)?zip\b[^\r\n\x00]{0,120}?\s(?-i:-P) ?"
         r"|7z [a-z]\b[^\r\n\x00]{0,120}?\s-p|smbclient\b[^\r\n\x00]{0,120}?\s-U ?[^\s%\"']{1,64}%"
         r"|vault login (?:token=)?|_authtoken "
