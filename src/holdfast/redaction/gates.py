@@ -201,6 +201,36 @@ def _ends_in_digits(value: bytes) -> bool:
 _NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
 
 
+def marked(value: bytes) -> bool:
+    """Whether something random stands after a word that says what it is: `xyz_live_…`.
+
+    After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
+    letters and digits, as no digest has.
+    """
+    pieces = _JOINT.split(value)
+    last = max((n for n, piece in enumerate(pieces[:-1]) if _MARK.search(piece)), default=-1)
+    if last < 0 or _OPEN.match(pieces[0]):
+        return False
+    tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
+    if len(tail) < 20 or (len(tail) < 32 and max(map(len, pieces[last + 1 :])) < 16):
+        return False
+    if _ULID.match(tail) or not unnamed(tail):
+        return False
+    cased = _DIGIT.search(tail) is not None and not (tail.islower() or tail.isupper())
+    return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
+
+
+_JOINT = re.compile(rb"[_-]")
+_MARK = re.compile(
+    rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
+    rb"|apikey|sat|sk|rk)$|pat$"
+)
+_SURE = re.compile(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
+_OPEN = re.compile(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
+"""What stands before keys that anybody may know."""
+_ULID = re.compile(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
+
+
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "any": lambda value: b"\x00" not in value,
     "real": real,
@@ -223,4 +253,5 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "seed": seed,
     "code": code,
     "basic": basic,
+    "marked": marked,
 }
