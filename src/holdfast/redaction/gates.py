@@ -212,11 +212,13 @@ def marked(value: bytes) -> bool:
     if last < 0 or _OPEN.match(pieces[0]):
         return False
     tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
-    if len(tail) < 20 or (len(tail) < 32 and max(map(len, pieces[last + 1 :])) < 16):
+    longest = max(map(len, pieces[last + 1 :]))
+    digit = _DIGIT.search(tail) is not None
+    if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digit):
         return False
     if _ULID.match(tail) or not unnamed(tail):
         return False
-    cased = _DIGIT.search(tail) is not None and not (tail.islower() or tail.isupper())
+    cased = digit and not (tail.islower() or tail.isupper())
     return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
 
 

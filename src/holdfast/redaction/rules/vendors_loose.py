@@ -21,12 +21,12 @@ MARKED = (
             "secret_", "token_", "live_",
         ),
         before=56,
-        ignore_case=True,
         inside_word=True,
+        not_after=r"(?:sha(?:1|256|384|512)|md5|integrity)[=:-]",
         # the short name of a vendor, a word that says what it is, perhaps one more, a random rest
-        pattern=r"(?:\A|[^\w-]|%[0-9a-f]{2}|\\[nrt])(?P<value>(?:[a-z][a-z0-9]{1,15}[_-]){0,3}"
+        pattern=r"(?:\A|[^\w-]|%[0-9a-fA-F]{2}|\\[nrt])(?P<value>(?:[A-Za-z][A-Za-z0-9]{1,15}[_-]){0,3}"
         rf"(?:{_SAYS}|sat|sk|rk|[a-z0-9]{{0,12}}pat)[_-](?:[a-z0-9]{{1,10}}[_-]){{0,2}}"
-        r"[a-z0-9][\w-]{19,299}={0,2})",
+        r"[A-Za-z0-9][\w-]{19,299}={0,2})",
         gate="marked",
         true=(
             ("see ", "zentrix_live_" + alnum(24), " here"),
@@ -43,7 +43,8 @@ MARKED = (
             "test_api_something_that_is_long_2", "cache_key_" + hexes(40), "app-prod-" + hexes(40),
             "user_key_01JAV4Q5Y7Z8X9W0V1T2S3R4Q5", "pk_live_" + alnum(24), "call_" + alnum(24),
             "toolu_" + alnum(24), "compat_layer_for_older_versions_of_it_2", "web-test-6d4cf56db6-x2x9z",
-            "max_token_count_of_the_model_2", "disk_" + hexes(40),
+            "max_token_count_of_the_model_2", "disk_" + hexes(40), "sha256=zx-api-" + url_safe(40),
+            "sk_OSSL_ROLE_SPEC_CERT_ID_set_cmp_func",
         ),
     ),
 )  # fmt: skip
