@@ -74,6 +74,14 @@ def unnamed(value: bytes) -> bool:
     return random(value) and not (_CODE.match(value) and is_named(value))
 
 
+def digest(value: bytes) -> bool:
+    """Whether a value is random, or hexadecimal as long as keys are, however regular it is."""
+    return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
+
+
+_DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
+
+
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
     if not real(value) or value.count(b" ") > 4:
@@ -239,6 +247,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "mixed": mixed,
     "random": random,
     "unnamed": unnamed,
+    "digest": digest,
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,

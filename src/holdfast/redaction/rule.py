@@ -13,7 +13,7 @@ Family: TypeAlias = Literal[
 """What a policy switches on and off as a whole."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "userinfo",
+    "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "userinfo",
     "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed",
     "code", "basic", "marked",
 ]  # fmt: skip
@@ -24,6 +24,7 @@ real      no placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)
 mixed     real, with a digit and a letter
 random    real, and as varied as random characters of its length are
 unnamed   random, and not put together from words, as names in code are
+digest    unnamed, or hexadecimal and as long as keys are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
 chosen    anything that a person may choose: no label, message, name of a field or placeholder

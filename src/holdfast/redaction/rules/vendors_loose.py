@@ -42,7 +42,8 @@ MARKED = (
         false=(
             "test_api_something_that_is_long_2", "cache_key_" + hexes(40), "app-prod-" + hexes(40),
             "user_key_01JAV4Q5Y7Z8X9W0V1T2S3R4Q5", "pk_live_" + alnum(24), "call_" + alnum(24),
-            "toolu_" + alnum(24), "compat_layer_for_older_versions_of_it_2", "web-test-6d4cf56db6-x2x9z",
+            "toolu_" + alnum(24), "compat_layer_for_older_versions_of_it_2",
+            "web-test-6d4cf56db6-x2x9z",
             "max_token_count_of_the_model_2", "disk_" + hexes(40), "sha256=zx-api-" + url_safe(40),
             "sk_OSSL_ROLE_SPEC_CERT_ID_set_cmp_func",
         ),

@@ -129,7 +129,12 @@ _OF_A_KEY = (
 _WORDS = (
     rf"(?:{_JOINT}(?:{_OF_A_KEY})){{0,5}}"
     rf"(?:{_JOINT}(?:client|consumer|key|access|app){_JOINT}id)?(?:{_JOINT}(?:key|value))?"
+    rf"(?:{_JOINT}[0-9]{{1,2}})?"
 )
+_OTHER_WORDS = (
+    rf"(?:{_JOINT}[a-z0-9]{{1,16}}){{1,3}}{_JOINT}(?:api|key|token|secret|password|pat|hec)"
+)
+"""Any words, where the last one says what it is."""
 _QUOTES = r"[\"'`\\\[({]{0,3}"
 _LINK = (
     rf"(?: {{1,2}}|[\"'`\\\])]{{0,3}}\s{{0,4}}(?:[:=]{{1,4}}>?|[?|.&+-]?=|->|\|\||[>,(])\s{{0,8}})"
@@ -147,12 +152,6 @@ def anchors_of(service: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(service.replace("_", joint) for joint in ("", "_", "-")))
 
 
-_SURE = (
-    rf"(?:{_JOINT}[a-z0-9]{{1,16}}){{0,4}}{_JOINT}(?:api|key|token|secret|password|pat|hec)"
-    rf"(?:{_JOINT}[0-9]{{1,2}})?{_LINK}"
-)
-"""A name that ends in a word for a secret: there any digest is one, however regular it is."""
-
 _NAMES = tuple(dict.fromkeys(name for service in SERVICES for name in anchors_of(service)))
 
 RULES = (
@@ -160,8 +159,8 @@ RULES = (
         kind="service-key",
         family="vendor",
         anchors=_NAMES,
-        pattern=f"(?:{'|'.join(_NAMES)}){_WORDS}{_LINK}(?P<value>{_VALUE})",
-        gate="unnamed",
+        pattern=f"(?:{'|'.join(_NAMES)})(?:{_WORDS}|{_OTHER_WORDS}){_LINK}(?P<value>{_VALUE})",
+        gate="digest",
         ignore_case=True,
         inside_word=True,
         true=(
@@ -171,6 +170,9 @@ RULES = (
             ("herokuKey = `", UUID, "`"),
             ("<okta_token>\n  ", "00" + url_safe(40), "\n</okta_token>"),
             ("{amplitude ", hexes(32), "}"),
+            ("AZURE_COMPUTER_VISION_KEY=", "abcdef0123456789abcdef0123456789", "\n"),
+            ("clarifai_api = ", "cf3cacafabe747988298298bffcbb459", "\n"),
+            ("deepgram token 1 == ", "1f8946087e64b14dffd069b78554e217b3ed34d4", ""),
             ("vault-mapbox=", "pk." + alnum(60) + "." + alnum(22), ""),
         ),
         false=(
@@ -183,25 +185,8 @@ RULES = (
             "sentry a_long_name_of_a_function_2",
             '"mapbox-gl": "1.13.0"',
             "grafana/grafana:sha256:" + hexes(64),
-        ),
-    ),
-    Rule(
-        kind="service-key",
-        family="vendor",
-        anchors=_NAMES,
-        pattern=f"(?:{'|'.join(_NAMES)}){_SURE}(?P<value>[0-9a-f]{{24,128}})",
-        gate="mixed",
-        ignore_case=True,
-        inside_word=True,
-        true=(
-            ("AZURE_COMPUTER_VISION_KEY=", "abcdef0123456789abcdef0123456789", "\n"),
-            ("clarifai_api = ", "cf3cacafabe747988298298bffcbb459", "\n"),
-            ("deepgram token 1 == ", "1f8946087e64b14dffd069b78554e217b3ed34d4", ""),
-        ),
-        false=(
             "AZURE_COMPUTER_VISION_KEY=$KEY",
             "cloudflare cache key: " + "0" * 32,
-            "BUILDKITE_COMMIT=" + hexes(40),
         ),
     ),
 )

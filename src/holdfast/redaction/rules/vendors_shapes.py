@@ -1,4 +1,4 @@
-"""Tokens of vendors with more structure than a prefix, keys of chains, and keys within addresses."""
+"""Tokens of vendors with more structure than a prefix, keys of chains, keys in addresses."""
 
 from __future__ import annotations
 
