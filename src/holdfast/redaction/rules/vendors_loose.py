@@ -26,7 +26,7 @@ MARKED = (
         # the short name of a vendor, a word that says what it is, perhaps one more, a random rest
         pattern=r"(?:\A|[^\w-]|%[0-9a-fA-F]{2}|\\[nrt])(?P<value>(?:[A-Za-z][A-Za-z0-9]{1,15}[_-]){0,3}"
         rf"(?:{_SAYS}|sat|sk|rk|[a-z0-9]{{0,12}}pat)[_-](?:[a-z0-9]{{1,10}}[_-]){{0,2}}"
-        r"[A-Za-z0-9][\w-]{19,299}={0,2})",
+        r"[A-Za-z0-9][\w-]{19,299}={0,2}(?:\.[\w-]{6,}){0,3})",
         gate="marked",
         true=(
             ("see ", "zentrix_live_" + alnum(24), " here"),
@@ -74,7 +74,8 @@ def loose(rules: Sequence[Rule]) -> tuple[Rule, ...]:
             kind=KIND,
             family="vendor",
             anchors=tuple(prefixes),
-            pattern=rf"(?P<value>(?:{'|'.join(map(re.escape, prefixes))})[\w-]{{26,300}}={{0,2}})",
+            pattern=rf"(?P<value>(?:{'|'.join(map(re.escape, prefixes))})[\w-]{{26,300}}={{0,2}}"
+            r"(?:\.[\w-]{6,}){0,3})",
             gate="unnamed",
             true=(
                 ("see ", "ghp_" + alnum(44), " here"),

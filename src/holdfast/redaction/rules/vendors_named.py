@@ -142,8 +142,8 @@ _LINK = (
 )
 _VALUE = (
     r"(?:\d{6,20}[:|%][\w-]{16,100}|[0-9a-f]{8}:[0-9a-f]{8}|s\.[A-Za-z0-9]{24}"
-    r"|[a-z0-9]{2,4}\.[\w-]{16,100}\.[\w-]{16,100}"
-    r"|[\w+/-][\w+/=-]{11,127})"
+    r"|[a-z0-9]{2,4}(?:\.[\w-]{16,}){2,4}"
+    r"|[\w+/-][\w+/=-]{11,399}(?:[.!~|][\w+/=-]{6,}){0,4})"
 )
 
 
@@ -170,6 +170,7 @@ RULES = (
             ("herokuKey = `", UUID, "`"),
             ("<okta_token>\n  ", "00" + url_safe(40), "\n</okta_token>"),
             ("{amplitude ", hexes(32), "}"),
+            ("grafana: '", "eyJr" + url_safe(90) + "." + url_safe(200) + "." + url_safe(43), "'"),
             ("AZURE_COMPUTER_VISION_KEY=", "abcdef0123456789abcdef0123456789", "\n"),
             ("clarifai_api = ", "cf3cacafabe747988298298bffcbb459", "\n"),
             ("deepgram token 1 == ", "1f8946087e64b14dffd069b78554e217b3ed34d4", ""),

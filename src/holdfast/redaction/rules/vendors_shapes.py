@@ -148,15 +148,42 @@ RULES = (
         false=("0201036c6e64",),
         inside=False,
     ),
-    # Zhipu, Ollama, Codefresh: an id and its secret
+    # Zhipu, Ollama, Codefresh, Fal: an id and its secret
     shape(
         "dotted-key",
         (),
-        r"[0-9a-f]{32}\.[A-Za-z0-9_-]{16}(?:[A-Za-z0-9_-]{8})?",
+        r"[0-9a-f]{32}\.[A-Za-z0-9_-]{16}(?:[A-Za-z0-9_-]{8})?|[0-9a-f]{24}\.[0-9a-f]{32}"
+        rf"|{ANY_UUID}:[0-9a-f]{{32}}",
+        hexes(24) + "." + hexes(32),
+        UUID + ":" + hexes(32),
         hexes(32) + "." + alnum(16),
         hexes(32) + "." + url_safe(24),
         false=(hexes(32) + ".production.min.js", hexes(32) + ".jpg", hexes(32) + "." + "x" * 16),
         gate="random",
+    ),
+    shape(
+        "ngrok-token",
+        (),
+        "[12][A-Za-z0-9]{26}_[1-9][A-Za-z0-9]{19,21}",
+        "2" + alnum(26) + "_" + "7" + alnum(20),
+        false=("2" + "a" * 26 + "_7",),
+        gate="random",
+    ),
+    token(
+        "locationiq-key",
+        "pk.",
+        "[0-9a-f]{32}",
+        "pk." + hexes(32),
+        false=("pk.id",),
+        inside=False,
+    ),
+    token(
+        "tiktok-token",
+        ("act.", "clt.", "rft."),
+        r"[A-Za-z0-9]{30,120}![0-9]{3,5}(?:\.[a-z0-9]{1,4})?",
+        "act." + alnum(60) + "!4521.e1",
+        false=("act.then", "act." + alnum(12)),
+        inside=False,
     ),
     # Mailgun's newer keys
     shape(

@@ -7,8 +7,8 @@ characters, and how many of them there are.
     H  hexadecimal in any case       u  capitals and digits         b  base64, padded or not
     d  digits                        w  letters, digits, _ and -    uuid
 
-Where letters may stand there must be a digit too; with `~` at its end, and wherever `w` stands, a
-token must look random.
+Where letters may stand there must be a digit too; with `~` at its end, and where `w` stands after a
+short prefix or is short itself, a token must look random.
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ veracode-key        vera01ei- vera01es-                     h32-160
 workato-token       wrkus- wrkeu- wrkjp- wrkaus- wrksg-     w40-900
 yandex-key          YCAJ                                    w21
 yandex-key          YCM YCN YCO YCP                         w37
+infisical-token     st.                                     h24.h32.h32
 zoho-token          1000.                                   h32.h32
 zoho-token          1000.                                   u30~
 """
@@ -145,6 +146,8 @@ foursquare-key      fsq3                                    b43-44
 gocardless-token    sandbox_                                w40
 hcaptcha-secret     ES_                                     h32
 kit-key             kit_                                    h32
+mollie-key          test_                                   a30~
+slack-token         xwfp-                                   d9-13-d9-13-a20-80
 lob-key             test_ test_pub_ live_pub_               h31-35
 meta-quest-token    OC|                                     d14-17|h32
 ntfy-token          tk_                                     l29
@@ -194,8 +197,9 @@ def _rules(table: str) -> tuple[Rule, ...]:
 def _rule(kind: str, *columns: str) -> Rule:
     *prefixes, body = columns
     pieces = list(_PIECE.finditer(body.rstrip("~")))
-    random = body.endswith("~") or any(piece["chars"] == "w" for piece in pieces)
-    lettered = any((piece["chars"] or "h") in "aulb" for piece in pieces)
+    wide = [int(piece["least"]) for piece in pieces if piece["chars"] == "w"]
+    plain = bool(wide) and (max(wide) < _LONG or min(map(len, prefixes)) < _RARE)
+    lettered = any((piece["chars"] or "h") in "aulwb" for piece in pieces)
     value = "".join(map(_drawn, pieces))
     return token(
         kind,
@@ -203,8 +207,12 @@ def _rule(kind: str, *columns: str) -> Rule:
         "".join(map(_written, pieces)),
         *(prefix + value for prefix in prefixes),
         false=tuple(prefix if prefix.endswith(":") else prefix + value[:5] for prefix in prefixes),
-        gate="random" if random else "mixed" if lettered else "real",
+        gate="random" if plain or body.endswith("~") else "mixed" if lettered else "real",
     )
+
+
+_LONG, _RARE = 24, 5
+"""What is longer and stands after a longer prefix is no name, however it looks."""
 
 
 def _written(piece: re.Match[str]) -> str:
