@@ -92,8 +92,9 @@ def loose(rules: Sequence[Rule]) -> tuple[Rule, ...]:
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
 _WORDS = frozenset((
-    "api", "app", "auto", "cal", "console", "dataset", "ext", "inference", "key", "kit", "live",
-    "local", "luma", "mat", "mint", "org", "perm", "ptr", "pts", "pubkey", "rnd", "sandbox",
-    "secret", "sess", "sig", "standard", "ste", "test", "token", "v1.0", "web",
+    "access", "api", "app", "auto", "cal", "console", "dataset", "ext", "inference", "key",
+    "kit", "live", "local", "luma", "mat", "mint", "org", "perm", "private", "ptr", "pts",
+    "pubkey", "rnd", "sandbox", "secret", "sess", "sig", "standard", "ste", "test", "token",
+    "v1.0", "web",
 ))  # fmt: skip
 """Prefixes that other names start with too."""
