@@ -129,10 +129,10 @@ _OF_A_KEY = (
 _WORDS = (
     rf"(?:{_JOINT}(?:{_OF_A_KEY})){{0,5}}"
     rf"(?:{_JOINT}(?:client|consumer|key|access|app){_JOINT}id)?(?:{_JOINT}(?:key|value))?"
-    rf"(?:{_JOINT}[0-9]{{1,2}})?"
 )
 _OTHER_WORDS = (
-    rf"(?:{_JOINT}[a-z0-9]{{1,16}}){{1,3}}{_JOINT}(?:api|key|token|secret|password|pat|hec)"
+    rf"(?:{_JOINT}[a-z0-9]{{1,16}}){{0,3}}{_JOINT}(?:api|key|token|secret|password|pat|hec)"
+    rf"(?:{_JOINT}[0-9]{{1,2}})?"
 )
 """Any words, where the last one says what it is."""
 _QUOTES = r"[\"'`\\\[({]{0,3}"
@@ -187,6 +187,7 @@ RULES = (
             '"mapbox-gl": "1.13.0"',
             "grafana/grafana:sha256:" + hexes(64),
             "AZURE_COMPUTER_VISION_KEY=$KEY",
+            f"azureSubscription: 'Azure subscription 1({UUID})'",
             "cloudflare cache key: " + "0" * 32,
         ),
     ),
