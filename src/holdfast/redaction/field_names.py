@@ -68,7 +68,8 @@ def strength_of(name: str) -> Strength:
         return "none"
     last = words[-1]
     if last in HARMLESS_ENDS:
-        return "weak" if last == "id" and len(words) > 1 and words[-2] in ID_WORDS else "none"
+        is_half = last == "id" and len(words) > 1 and words[-2] in ID_WORDS
+        return "weak" if is_half and words[-3:-1] != ("private", "key") else "none"
     if any(a in OPEN_KEY_WORDS and b == "key" for a, b in pairwise(words)):
         return "none"
     joined = "".join(words[-2:])
@@ -93,6 +94,9 @@ def strength_of(name: str) -> Strength:
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in small letters, without the numbers and suffixes at its end."""
     words = [word.lower() for word in _SPLIT.findall(_ASIDE.split(name)[0])]
+    # password_for_email, token_of_bob
+    told = next((at for at, word in enumerate(words) if at and word in ("for", "of")), len(words))
+    words = words[:told]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in SUFFIXES):
         words.pop()
     return tuple(words)

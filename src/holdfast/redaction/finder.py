@@ -17,6 +17,7 @@ from typing import NamedTuple
 from holdfast.redaction.budget import ANY, Budget, Log, Price
 from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
+from holdfast.redaction.echoes import echoes
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
@@ -111,7 +112,9 @@ class Finder:
         if shaped.spans or fields.spans:
             known = merged([*known, *shaped.spans, *fields.spans])
         if known:
-            known = merged([*known, *companions(data, known, _PERSONAL)])
+            known = merged(
+                [*known, *companions(data, known, _PERSONAL), *echoes(data, known, _PERSONAL)]
+            )
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, min(anchored.slack, shaped.slack, fields.slack))

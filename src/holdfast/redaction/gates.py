@@ -206,7 +206,7 @@ def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
 def marked(value: bytes) -> bool:
@@ -251,6 +251,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,
+    "given": lambda value: password(value) or is_chosen(value),
     "userinfo": lambda value: real(value) or is_chosen(value),
     "header": header,
     "luhn": luhn,

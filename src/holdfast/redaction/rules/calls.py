@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         pattern=r"jwt(?:\.|::)(?:encode|decode|sign|verify)\(\s{0,16}"
-        r"(?:\{[^{}\x00]{0,200}\}|[^\r\n\"'`{}\x00]{1,80}?),\s{0,16}(?:key=|secret=)?b?"
+        r"(?:\{[^{}\x00]{0,200}(?:\{[^{}\x00]{0,100}\}[^{}\x00]{0,100})?\}|[^\r\n\"'`{}\x00]{1,80}?),\s{0,16}(?:key ?= ?|secret ?= ?)?b?"
         rf"{_Q}(?P<value>[^\"'`\r\n\x00\\]{{6,128}}){_Q}",
         true=(
             ('jwt.encode(payload, "', _KEY, '", algorithm="HS256")'),
@@ -43,17 +43,34 @@ RULES: tuple[Rule, ...] = (
         kind="signing-key",
         family="key",
         anchors=(
-            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "serializer(", "timestampsigner(",
-            "createcipheriv(", "createdecipheriv(", "secretkeyspec(", "hmacsha256(", "hash_hmac(",
+            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "serializer(", "signer(",
+            "createcipheriv(", "createdecipheriv(", "createcipher(", "createdecipher(",
+            "secretkeyspec(", "hmacsha256(", "hmacsha1(", "hmacsha512(", "hash_hmac(",
+            "hmac256(", "hmac384(", "hmac512(", "hmacshakeyfor(", "from_secret(",
+            "signedstring(", "signwith(", "symmetricsecuritykey(", "hexdigest(", "hmac.digest(",
+            "cookieparser(", "algorithms.aes(", "newcipher(", "aesgcm(", "poly1305(",
+            "aes.encrypt(", "aes.decrypt(", "openssl_encrypt(", "openssl_decrypt(",
+            "secretbox(", "hmac::new(", "des.new(", "des3.new(", "blowfish.new(", "arc4.new(",
+            "cookiestore(", "setsigningkey(", "from_slice(b",
         ),
         ignore_case=True,
         inside_word=True,
-        pattern=rf"(?:(?:hmac\.new|fernet|aes\.new|timestampsigner|secretkeyspec)\(\s{{0,16}}"
+        pattern=rf"(?:(?:(?:aes|des3?|blowfish|arc4)\.new|fernet|signer|secretkeyspec|hmac(?:256|384|512)"
+        rf"|hmacshakeyfor|from_secret|cookieparser|algorithms\.aes|aesgcm|poly1305|secretbox"
+        rf"|hmacsha(?:1|256|512)|setsigningkey)\(\s{{0,16}}"
+        rf"|hmac\.new\(\s{{0,16}}(?:\w{{2,12}}\.new,\s{{0,8}}(?:\[\]byte\()?)?"
+        rf"|(?:signedstring|newcipher|cookiestore)\((?:\[\]byte\()?"
+        rf"|signwith\(\s{{0,8}}[\w.]{{2,40}},\s{{0,8}}"
+        rf"|symmetricsecuritykey\([\w.]{{0,40}}getbytes\("
+        rf"|(?:hex)?digest\(\s{{0,8}}{_Q}sha-?[0-9]{{1,3}}{_Q},\s{{0,8}}"
         rf"|(?:urlsafe|timed|signature|json)?serializer\(\s{{0,16}}"
-        rf"|create(?:hmac|(?:de)?cipheriv)\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,16}}"
+        rf"|create(?:hmac|(?:de)?cipher(?:iv)?)\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,16}}"
+        rf"|openssl_(?:en|de)crypt\([^\r\n,\x00]{{1,80}},\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,8}}"
         rf"|hash_hmac\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},[^\r\n,\x00]{{1,80}},\s{{0,16}}"
-        rf"|hmacsha256\([^\r\n,\x00]{{1,80}},\s{{0,16}})(?:key=)?b?"
-        rf"{_Q}(?P<value>[^\"'`\r\n\x00\\]{{8,128}}){_Q}",
+        rf"|aes\.(?:en|de)crypt\([^\r\n,\x00]{{1,80}},\s{{0,16}}"
+        rf"|hmacsha256\([^\r\n,\x00]{{1,80}},\s{{0,16}})(?:key ?= ?|secret_key ?= ?)?b?"
+        rf"{_Q}(?P<value>[^\"'`\r\n\x00\\]{{6,128}}){_Q}",
+        gate="chosen",
         true=(
             ("hmac.new(b'", _KEY, "', body, sha256)"),
             ("createHmac('sha256', '", _KEY, "')"),
@@ -61,8 +78,19 @@ RULES: tuple[Rule, ...] = (
             ("AES.new(b'", "Sixteen byte k27", "', AES.MODE_CBC, iv)"),
             ('URLSafeTimedSerializer("', _KEY, '")'),
             ("hash_hmac('sha256', $data, '", _KEY, "')"),
+            ('Algorithm.HMAC256("', "swordfish", '")'),
+            ('token.SignedString([]byte("', "swordfish", '"))'),
+            ('EncodingKey::from_secret("', "swordfish", '".as_ref())'),
+            ('hmac.New(sha256.New, []byte("', "swordfish", '"))'),
+            ("OpenSSL::HMAC.hexdigest('SHA256', '", "swordfish", "', data)"),
+            ("CryptoJS.AES.encrypt(text, '", "swordfish", "')"),
+            ("openssl_encrypt($d, 'aes-256-cbc', '", "swordfish", "')"),
+            ("itsdangerous.Signer('", "swordfish", "')"),
         ),
-        false=("hmac.new(key, b'message of it')", "Fernet(key)", 'createHash("sha256")'),
+        false=(
+            "hmac.new(key, b'message of it')", "Fernet(key)", 'createHash("sha256")',
+            "m.hexdigest()", "Signer(key)", "hmac.new(secret, 'some-message')",
+        ),
     ),
     Rule(
         kind="key",
