@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
         # a password that Windows keeps for one user: `password 51:b:…`, secure strings
         pattern=_DPAPI + "[0-9A-F]{8,}",
         gate="any",
-        true=(("password 51:b:", _DPAPI + _HEX.upper(), "\n"),),
+        true=(("saved as ", _DPAPI + _HEX.upper(), "\n"),),
         false=(_DPAPI,),
     ),
     Rule(
