@@ -77,7 +77,7 @@ pingone pinterest pipedream pipedrive pivotaltracker pixabay plaid planetscale p
 playht plivo podio pollsapi poloniex polygon_io polygonscan polymarket portainer portkey
 positionstack postageapp postbacks posthog postman postmark powrbot printfection prismic
 private_ai privy prodpad promptlayer prospectcrm prospectio protocolsio proxycrawl pubnub pulumi
-purestake pushbullet pusher pushover qdrant qstash qualaroo qubole quickbooks quickmetrics
+purestake pushbullet pusher pushover pyowm qdrant qstash qualaroo qubole quickbooks quickmetrics
 quicknode rapid_api rapidapi rawg raygun razorpay reachmail reallysimplesystems rebrandly
 recaptcha recurly redash reddit rentcast rentman repairshopr replicate replit resend restpack
 retellai revampcrm revenuecat ringcentral riotgames ritekit roboflow rocketreach rockset rollbar
