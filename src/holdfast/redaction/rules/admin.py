@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
         # a password that Windows keeps for one user: `password 51:b:…`, secure strings
         pattern=_DPAPI + "[0-9A-F]{8,}",
         gate="any",
-        true=(("password 51:b:", _DPAPI + _HEX.upper(), "\n"),),
+        true=(("saved as ", _DPAPI + _HEX.upper(), "\n"),),
         false=(_DPAPI,),
     ),
     Rule(
@@ -98,7 +98,7 @@ RULES: tuple[Rule, ...] = (
         r"|AesGcm|AesEax|AesCmac)[A-Za-z0-9]{0,16})\\{0,6}\"\s{0,20},\s{0,20}\\{0,6}\"value\\{0,6}\""
         r"\s{0,4}:\s{0,4}\\{0,6}\"(?P<value>[A-Za-z0-9+/_-]{4,1000}={0,2})",
         gate="any",
-        true=(('type.googleapis.com/google.crypto.tink.AesGcmKey", "value": "', "GhDk8s+QwX==", '"'),),
+        true=(('"a.com/google.crypto.tink.AesGcmKey", "value": "', "GhDk8s+QwX==", '"'),),
         false=('google.crypto.tink.EcdsaPublicKey", "value": "GhDk8s+QwX=="',),
     ),
     Rule(
@@ -115,7 +115,7 @@ RULES: tuple[Rule, ...] = (
             ('[Net.NetworkCredential]::new("admin", "', "W1nter!", '")'),
             ('new NetworkCredential("svc", "', "tiger", '", "CORP");'),
         ),
-        false=('new NetworkCredential("svc", password)', 'new NetworkCredential("", securePassword)'),
+        false=('new NetworkCredential("svc", password)', 'NetworkCredential("", securePassword)'),
     ),
     Rule(
         kind="command-password",
@@ -124,7 +124,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:(?:psexec|paexec)[^\r\n\x00]{0,300}?\s[-/]p\s{1,4}|wmic [^\r\n\x00]{0,200}?/password:"
+        pattern=r"(?:(?:psexec|paexec)[^\r\n\x00]{0,300}?\s[-/]p\s{1,4}"
+        r"|wmic [^\r\n\x00]{0,200}?/password:"
         r"|(?:schtasks|cmdkey) [^\r\n\x00]{0,200}?\s/(?:rp|pass:|p)[ :]?"
         r"|winexe [^\r\n\x00]{0,200}?-U ?[\"']?[^\s%\"']{1,64}%"
         r"|net use [^\r\n\x00]{1,120}? /user:[^\s\"'\\\x00]{1,64}(?:\\{1,4}[^\s\"'\\\x00]{1,64})? )"
@@ -136,15 +137,15 @@ RULES: tuple[Rule, ...] = (
             ("wmic /node:10.0.0.9 /user:bob /password:", "Reach!task99", " os"),
             ("cmdkey /add:srv /user:bob /pass:", "s3cr3tpw27", "\n"),
         ),
-        false=("psexec \\\\host -u bob -p %PW% cmd", "psexec \\\\host -u bob -p $Password", "cmdkey /list"),
+        false=("psexec -u bob -p %PW% cmd", "psexec -u bob -p $Password", "cmdkey /list"),
     ),
     Rule(
         kind="unseal-key",
         family="command",
         anchors=("operator unseal ", "operator rekey ", "operator generate-root "),
         open_end=True,
-        pattern=r"operator (?:unseal|rekey|generate-root) (?:-[a-z-]{2,30}(?:=[^\s\"'\\\x00]{1,80})? ){0,4}[\"']?"
-        r"(?P<value>[A-Za-z0-9+/=]{40,90})",
+        pattern=r"operator (?:unseal|rekey|generate-root) "
+        r"(?:-[a-z-]{2,30}(?:=[^\s\"'\\\x00]{1,80})? ){0,4}[\"']?(?P<value>[A-Za-z0-9+/=]{40,90})",
         gate="random",
         true=(("vault operator unseal ", "kV7mo2ylRhVbOi+3o5ub6PbP343ocFUVORgSYeypMDjh", "\n"),),
         false=("vault operator unseal $KEY", "vault operator unseal -reset"),

@@ -18,7 +18,7 @@ from holdfast.redaction.rules import (
     vendors_tools,
     vendors_work,
 )
-from holdfast.redaction.rules.vendors_loose import loose
+from holdfast.redaction.rules.vendors_loose import MARKED, loose
 
 _EXACT: tuple[Rule, ...] = (
     *vendors_ai.RULES,
@@ -34,4 +34,4 @@ _EXACT: tuple[Rule, ...] = (
     *vendors_table.RULES,
     *vendors_shapes.RULES,
 )
-RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *vendors_named.RULES)
+RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *MARKED, *vendors_named.RULES)

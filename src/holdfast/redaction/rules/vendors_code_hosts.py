@@ -204,7 +204,7 @@ RULES = (
         ("CCIPAT_", "CCIPRJ_"),
         "[A-Za-z0-9]{20,24}_[0-9a-f]{40}",
         "CCIPAT_" + alnum(22) + "_" + hexes(40),
-        false=("CCIPAT_" + alnum(22),),
+        false=("CCIPAT_" + alnum(12),),
     ),
     token(
         "buildkite-token",

@@ -1,4 +1,4 @@
-"""Tokens of vendors with more structure than a prefix, keys of chains, and keys within addresses."""
+"""Tokens of vendors with more structure than a prefix, keys of chains, keys in addresses."""
 
 from __future__ import annotations
 
@@ -148,15 +148,68 @@ RULES = (
         false=("0201036c6e64",),
         inside=False,
     ),
-    # Zhipu, Ollama, Codefresh: an id and its secret
+    # Zhipu, Ollama, Codefresh, Ghost, Fal: an id and its secret
     shape(
         "dotted-key",
         (),
-        r"[0-9a-f]{32}\.[A-Za-z0-9_-]{16}(?:[A-Za-z0-9_-]{8})?",
+        r"[0-9a-f]{32}\.[A-Za-z0-9_-]{16}(?:[A-Za-z0-9_-]{8})?|[0-9a-f]{24}\.[0-9a-f]{32}"
+        rf"|[0-9a-f]{{24}}:[0-9a-f]{{64}}|{ANY_UUID}:[0-9a-f]{{32}}",
+        hexes(24) + ":" + hexes(64),
+        hexes(24) + "." + hexes(32),
+        UUID + ":" + hexes(32),
         hexes(32) + "." + alnum(16),
         hexes(32) + "." + url_safe(24),
         false=(hexes(32) + ".production.min.js", hexes(32) + ".jpg", hexes(32) + "." + "x" * 16),
         gate="random",
+    ),
+    shape(
+        "ngrok-token",
+        (),
+        "[12][A-Za-z0-9]{26}_[1-9][A-Za-z0-9]{19,21}",
+        "2" + alnum(26) + "_" + "7" + alnum(20),
+        false=("2" + "a" * 26 + "_7",),
+        gate="random",
+    ),
+    token(
+        "locationiq-key",
+        "pk.",
+        "[0-9a-f]{32}",
+        "pk." + hexes(32),
+        false=("pk.id",),
+        inside=False,
+    ),
+    token(
+        "tiktok-token",
+        ("act.", "clt.", "rft."),
+        r"[A-Za-z0-9]{30,120}![0-9]{3,5}(?:\.[a-z0-9]{1,4})?",
+        "act." + alnum(60) + "!4521.e1",
+        false=("act.then", "act." + alnum(12)),
+        inside=False,
+    ),
+    token(
+        "microsoft-token",
+        ("0.A", "1.A"),
+        r"[\w-]{20,100}\.[\w-]{100,}(?:\.[\w-]{2,})?",
+        "0.AX" + url_safe(48) + "." + url_safe(400),
+        false=("1.Added in 2.0", "0.A"),
+        gate="random",
+        inside=False,
+    ),
+    shape(
+        "microsoft-token",
+        tuple(f"_{place}." for place in ("BAY", "BL2", "SN1", "BN1", "AMS", "DB3", "HK2", "DM3")),
+        r"M\.[CR][0-9]{1,4}_[A-Z0-9]{3}\.[\w!*$.-]{40,1000}",
+        "M.C545_BAY.-" + alnum(120) + "!",
+        "M.R3_BAY." + alnum(36) + url_safe(40),
+        false=("SFO_BAY.AREA", "M.R3_BAY."),
+        before=12,
+    ),
+    token(
+        "salesforce-token",
+        "5Aep",
+        r"[A-Za-z0-9._]{70,110}",
+        "5Aep861" + alnum(78),
+        false=("5Aep861",),
     ),
     # Mailgun's newer keys
     shape(

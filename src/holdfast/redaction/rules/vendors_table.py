@@ -7,8 +7,8 @@ characters, and how many of them there are.
     H  hexadecimal in any case       u  capitals and digits         b  base64, padded or not
     d  digits                        w  letters, digits, _ and -    uuid
 
-Where letters may stand there must be a digit too; with `~` at its end, and wherever `w` stands, a
-token must look random.
+Where letters may stand there must be a digit too; with `~` at its end, and where `w` stands after a
+short prefix or is short itself, a token must look random.
 """
 
 from __future__ import annotations
@@ -80,12 +80,15 @@ zep-key             z_1                                     b60-300~
 _HOSTS = """
 aikido-token        AIK_SECRET_ AIK_CLIENT_ AIK_CI_ AIK_RUNTIME_ AIK_PLATFORM_  w20-100
 appwrite-key        standard_                               h128-256
+backblaze-key       K001 K002 K003 K004 K005                b27~
 bitgo-token         v2x                                     h64
 block-protocol-key  b10ck5.                                 h32.uuid
 boundary-token      at_                                     a10_a40-300
 buildkite-token     bkar_ bkcs_ bkpr_ bkps_ bkrt_ bkss_ bkst_ bkut_  a32-64
 cfxre-key           cfxk_                                   a10-24_a4-10
+chromatic-token     chpt_                                   h12-16
 databento-key       db-                                     a29
+deepsource-token    dsp_ dsn_                               a38-42
 digitalocean-key    DO00 DO801                              u15-16
 edgedb-token        edbt1_ edbt_ nbwt1_ nbwt_               w40-400
 firehydrant-key     fhb-                                    h32-64
@@ -95,29 +98,39 @@ gc-notify-key       gcntfy-                                 w2-40-uuid-uuid
 gitbook-token       gb_api_                                 a36-64
 hex-token           hxtp_ hxtw_                             h64-128
 hop-token           ptk_                                    a30-80~
+infisical-token     st.                                     h24.h32.h32
 infracost-key       ico-                                    a32
-iterative-token     isat_                                   w30-80
 iterative-token     isat_                                   uuid
+iterative-token     isat_                                   w30-80
 jd-cloud-key        JDC_                                    u28
 kong-token          kpat_ spat_                             a40-64
+lambdatest-key      LT_                                     a40-64~
 lichess-token       lio_ lip_                               a20-24~
 localstack-token    ls-                                     a8-a4-a4-a4-a8-16
 logicmonitor-token  lmb_                                    b60-300
 materialize-key     mzp_                                    h64
+mergefreeze-token   mfb_ mfo_                               a20-40
 mintlify-key        mint_ mint_dsc_                         a22-64~
 netbird-token       nbp_                                    a30-40
+packagist-token     packagist_ack_ packagist_act_ packagist_pat_                  h40-128
 packagist-token     packagist_acs_ packagist_ort_ packagist_cut_ packagist_out_   h40-128
 packagist-token     packagist_uut_ packagist_uat_ packagist_ust_ packagist_oat_   h40-128
-packagist-token     packagist_ack_ packagist_act_ packagist_pat_                  h40-128
 pangea-token        pts_                                    l32~
 phylum-token        ph0_                                    w40-60
+qlty-token          qltcp_ qltcw_                           a16-40
 qstash-key          sig_                                    a27-28~
+replay-key          rwk_ rwuk_                              a30-60
 salesforce-key      3MVG9                                   w60-110
 scalingo-token      tk-us-                                  w44-50
 sonar-token         sqb_                                    h40
 sourcegraph-token   sgamp_user_ sgamp_                      w40-140
 sqreen-token        org_ env_org_                           h60-64
+testkube-token      tkcapi_ tkcroot_ tkcagnt_               h24-40
+things-network-key  NNSXS.                                  u39.u52
 thunderstore-token  tss_                                    a30-60~
+tigris-key          tid_ tsec_                              w40-80
+trieve-key          tr-                                     a32~
+ubidots-token       BBFF- BBUS-                             a30
 veracode-key        vera01ei- vera01es-                     h32-160
 workato-token       wrkus- wrkeu- wrkjp- wrkaus- wrksg-     w40-900
 yandex-key          YCAJ                                    w21
@@ -127,29 +140,38 @@ zoho-token          1000.                                   u30~
 """
 
 _BUSINESS = """
+bannerbear-key      bb_pr_ bb_ma_                           h24-40
 basis-theory-key    key_prod_us_pvt_ key_prod_eu_pvt_ key_test_us_pvt_ key_test_eu_pvt_  a20-40
+bitget-key          bg_                                     h32
 blockfrost-key      mainnet preprod preview testnet         a32~
 cal-com-key         cal_                                    h32
 cashfree-key        cfsk_ma_prod_ cfsk_ma_test_             h32_h8
+chapa-key           CHASECK- CHASECK_TEST-                  a32
 circle-key          TEST_API_KEY: LIVE_API_KEY: SAND_API_KEY:  h32:h32
 coingecko-key       CG-                                     a24~
-covalent-key        cqt_r cqt_w                             a26
+conekta-key         key_                                    a22~
 covalent-key        ckey_                                   h27
+covalent-key        cqt_r cqt_w                             a26
 crossmint-key       ck_staging_ ck_production_ ck_development_  a24-300
 crossmint-key       sk_staging_ sk_production_ sk_development_  a24-300
 datadog-key         ddapp_ ddpat_                           a34-80
+dub-key             dub_                                    a24~
 dynamic-key         dyn_                                    a56
 ebay-secret         PRD- SBX-                               h12-h4-h4-h4-h4
 fleetbase-key       flb_live_ flb_test_                     a20-40
 foursquare-key      fsq3                                    b43-44
 gocardless-token    sandbox_                                w40
 hcaptcha-secret     ES_                                     h32
+imagekit-key        private_                                b26-28~
 kit-key             kit_                                    h32
 lob-key             test_ test_pub_ live_pub_               h31-35
 meta-quest-token    OC|                                     d14-17|h32
+mexc-key            mx0                                     a15-30~
+mollie-key          access_                                 a40~
+mollie-key          test_                                   a30~
 ntfy-token          tk_                                     l29
-omise-key           skey_test_ skey_live_                   l18-24
 omise-key           skey_                                   l18-24~
+omise-key           skey_test_ skey_live_                   l18-24
 pagerduty-key       pdus+ pdeu+                             w16-60
 persona-key         persona_production_ persona_sandbox_    a24-64
 pinterest-token     pina_ pinc_ pinr_                       a60-200
@@ -163,6 +185,7 @@ revolut-token       oa_prod_ oa_sand_                       w40-80
 samsara-token       samsara_api_                            a30
 shipengine-key      TEST_                                   b43~
 shopify-token       shpit_ shprt_ atkn_                     a30-60
+slack-token         xwfp-                                   d9-13-d9-13-a20-80
 smtp2go-key         api-                                    u32~
 square-token        sandbox-sq0idb- sandbox-sq0atb- sandbox-sq0csb-  w22-60
 square-token        sq0idb- sq0atb- sq0csb-                 w22-60
@@ -173,6 +196,8 @@ svix-key            testsk_                                 w24-64
 tally-key           tly-                                    a32-64
 threads-token       THAA                                    w100-300
 turnstile-secret    0x4AAAAAAA                              w24-30
+wompi-key           prv_test_ prv_prod_                     a32
+worldpay-key        T_S_ L_S_                               uuid
 zerion-key          zk_dev_ zk_prod_                        h32
 """
 
@@ -194,8 +219,9 @@ def _rules(table: str) -> tuple[Rule, ...]:
 def _rule(kind: str, *columns: str) -> Rule:
     *prefixes, body = columns
     pieces = list(_PIECE.finditer(body.rstrip("~")))
-    random = body.endswith("~") or any(piece["chars"] == "w" for piece in pieces)
-    lettered = any((piece["chars"] or "h") in "aulb" for piece in pieces)
+    wide = [int(piece["least"]) for piece in pieces if piece["chars"] == "w"]
+    plain = bool(wide) and (max(wide) < _LONG or min(map(len, prefixes)) < _RARE)
+    lettered = any((piece["chars"] or "h") in "aulwb" for piece in pieces)
     value = "".join(map(_drawn, pieces))
     return token(
         kind,
@@ -203,8 +229,12 @@ def _rule(kind: str, *columns: str) -> Rule:
         "".join(map(_written, pieces)),
         *(prefix + value for prefix in prefixes),
         false=tuple(prefix if prefix.endswith(":") else prefix + value[:5] for prefix in prefixes),
-        gate="random" if random else "mixed" if lettered else "real",
+        gate="random" if plain or body.endswith("~") else "mixed" if lettered else "real",
     )
+
+
+_LONG, _RARE = 24, 5
+"""What is longer and stands after a longer prefix is no name, however it looks."""
 
 
 def _written(piece: re.Match[str]) -> str:
