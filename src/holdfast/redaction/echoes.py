@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.redaction.chosen import is_about
 from holdfast.redaction.gates import mixed
+from holdfast.redaction.randomness import is_named
 from holdfast.redaction.span import LINE, PRIVATE_KEY, Span
 
 REACH = 1_024
@@ -35,11 +36,17 @@ def echoes(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> list[
         if not SHORTEST <= span.end - span.start <= LONGEST:
             continue
         value = data[span.start : span.end]
+        if _CODE.search(value) or (span.kind not in _IN_URLS and _NAME.match(value)):
+            continue
         for written in _spellings(value):
             found += _elsewhere(data, span, written)
     return found
 
 
+_IN_URLS = frozenset(("url-password", "connection-password", "jdbc-password", "curl-user"))
+_CODE = re.compile(rb"://|[(){}\[\];]")
+_NAME = re.compile(rb"[A-Za-z]+(?:[-_.:/ ][A-Za-z]+)*$")
+"""Words: outside of a URL they may be a label that was taken for a password."""
 _NEVER = frozenset((LINE, PRIVATE_KEY, "credential-id"))
 
 
@@ -69,7 +76,7 @@ def _elsewhere(data: bytes, span: Span, value: bytes) -> Iterator[Span]:
 
 
 def _tells_itself(value: bytes) -> bool:
-    return len(value) >= PLAIN and mixed(value) and not is_about(value)
+    return len(value) >= PLAIN and mixed(value) and not is_about(value) and not is_named(value)
 
 
 def _stands_alone(data: bytes, start: int, end: int, *, told: bool) -> bool:

@@ -35,6 +35,7 @@ from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrap
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
+    is_counted_name,
     is_label,
     is_opaque,
     is_passphrase,
@@ -47,6 +48,7 @@ from holdfast.redaction.gates import (
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.settings_lines import Setting, is_setting
 
 MAX_WORD = 24
@@ -348,6 +350,8 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
+        if len(value) < 16 and _HEX.match(value):
+            return False
         odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
@@ -370,6 +374,8 @@ def _is_secret(
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
         fits = password(value) and not is_aside(name, value)
+        if kind_of(name) == "token" and is_counted_name(value):
+            return False
         return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
     if mode == "argument":  # of a list, after its flag
         return quoted and not value.startswith(b"-") and b" " not in value and password(value)
@@ -388,13 +394,16 @@ def _is_secret(
     if value.isdigit() and kind_of(name) == "password":
         return len(value) >= 6 and real(value)
     if mode == "flag":
-        return real(value) and not value.startswith((b"-", b"/", b"http")) and (
+        if is_reference(value) or value.startswith((b"-", b"/", b"http")):
+            return False
+        return real(value) and (
             bare_password(value)
             or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
         )  # fmt: skip
     return bare_password(value)
 
 
+_HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
 _LOOSE = frozenset(("space", "below", "loose"))
 """Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")

@@ -27,6 +27,7 @@ from holdfast.redaction.randomness import (
     is_unspeakable,
     looks_random,
 )
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.rule import Gate
 
 _CODE = re.compile(
@@ -76,7 +77,7 @@ def unnamed(value: bytes) -> bool:
 
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
-    if not real(value) or value.count(b" ") > 4:
+    if not real(value) or value.count(b" ") > 4 or is_reference(value):
         return False
     if b" " in value and not _WORDS.match(value):
         return value.count(b" ") < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
@@ -131,7 +132,15 @@ def is_label(value: bytes) -> bool:
     return _LABEL.match(value) is not None and not is_passphrase(value)
 
 
-_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+
+
+def is_counted_name(value: bytes) -> bool:
+    """Whether a value is words with a counter, joined as names in code are: `engine2_upgrades`."""
+    return _COUNTED.match(value) is not None
+
+
+_COUNTED = re.compile(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
 def header(value: bytes) -> bool:
@@ -210,6 +219,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,
+    "given": lambda value: password(value) or is_chosen(value),
     "userinfo": lambda value: real(value) or is_chosen(value),
     "header": header,
     "luhn": luhn,

@@ -13,7 +13,7 @@ Family: TypeAlias = Literal[
 """What a policy switches on and off as a whole."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "userinfo",
+    "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "given", "userinfo",
     "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed",
     "code", "basic",
 ]  # fmt: skip
@@ -27,6 +27,7 @@ unnamed   random, and not put together from words, as names in code are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
 chosen    anything that a person may choose: no label, message, name of a field or placeholder
+given     password or chosen
 userinfo  real or chosen
 seed      base32 that is no word: what one-time passwords are made from
 code      a number that is neither one digit again and again nor the round one of a setting

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from holdfast.redaction.chosen import is_chosen
 from holdfast.redaction.gates import mixed
+from holdfast.redaction.randomness import is_numbered_name
 
 ABOVE, BELOW = 600, 80
 """How far the heading of a section and the line below are looked for."""
@@ -63,7 +64,12 @@ def _is_in_section(data: bytes, at: int) -> bool:
 
 def _is_odd_word(value: bytes) -> bool:
     """Whether a word has digits as no type and no variable does."""
-    return mixed(value) and _ODD_WORD.match(value) is not None and not _SIZED.match(value)
+    return (
+        mixed(value)
+        and _ODD_WORD.match(value) is not None
+        and not _SIZED.match(value)
+        and not is_numbered_name(value)
+    )
 
 
 _ODD_WORD = re.compile(rb"[a-z0-9][A-Za-z0-9!@#$%^&*+_-]{5,63}$")

@@ -73,12 +73,12 @@ RULES: tuple[Rule, ...] = (
         kind="command-password",
         family="command",
         anchors=tuple(
-            f"{flag}{quote}," for flag in ("--password", "--passphrase", "--passwd", "--pass", "-Password")
+            f"{flag}{quote}," for flag in ("--password", "--passphrase", "--passwd", "--pass")
             for quote in ("\"", "'")
         ),
         inside_word=True,
         open_end=True,
-        pattern=rf"--?(?:password|passphrase|passwd|pass|Password){_NEXT}{_VALUE}\s{{0,24}}[,\])]",
+        pattern=rf"--(?:password|passphrase|passwd|pass){_NEXT}{_VALUE}\s{{0,24}}[,\])]",
         gate="chosen",
         true=(('["--password", "', "tiger", '"]'), ("['gpg', '--passphrase', '", "tiger", "']")),
         false=(

@@ -43,7 +43,8 @@ RULES: tuple[Rule, ...] = (
         kind="signing-key",
         family="key",
         anchors=(
-            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "serializer(", "signer(",
+            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "urlsafeserializer(", "timedserializer(",
+            "signatureserializer(", " serializer(", "signer(",
             "createcipheriv(", "createdecipheriv(", "createcipher(", "createdecipher(",
             "secretkeyspec(", "hmacsha256(", "hmacsha1(", "hmacsha512(", "hash_hmac(",
             "hmac256(", "hmac384(", "hmac512(", "hmacshakeyfor(", "from_secret(",
@@ -63,7 +64,7 @@ RULES: tuple[Rule, ...] = (
         rf"|signwith\(\s{{0,8}}[\w.]{{2,40}},\s{{0,8}}"
         rf"|symmetricsecuritykey\([\w.]{{0,40}}getbytes\("
         rf"|(?:hex)?digest\(\s{{0,8}}{_Q}sha-?[0-9]{{1,3}}{_Q},\s{{0,8}}"
-        rf"|(?:urlsafe|timed|signature|json)?serializer\(\s{{0,16}}"
+        rf"|(?:urlsafe|timed|signature)serializer\(\s{{0,16}}| (?-i:Serializer)\(\s{{0,16}}"
         rf"|create(?:hmac|(?:de)?cipher(?:iv)?)\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,16}}"
         rf"|openssl_(?:en|de)crypt\([^\r\n,\x00]{{1,80}},\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,8}}"
         rf"|hash_hmac\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},[^\r\n,\x00]{{1,80}},\s{{0,16}}"

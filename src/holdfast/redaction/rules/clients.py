@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
         rf"[^\r\n\x00]{{0,300}}?[\s\"']-p{_ARGUMENT}"
         rf"|ldap(?:modify|add|delete|passwd|whoami)\b[^\r\n\x00]{{0,300}}?\s-w{_ARGUMENT}"
         rf"|(?:[xw]l?freerdp|mstsc)\b[^\r\n\x00]{{0,300}}?\s/p:[\"']?){_VALUE}",
-        gate="password",
+        gate="given",
         true=(
             ("sqlcmd -S db -U sa -P ", "Reach!task99", ' -Q "select 1"'),
             ("plink -ssh root@h -pw ", "s3cr3tpw27", " ls"),
@@ -63,7 +63,7 @@ RULES: tuple[Rule, ...] = (
         r"|mc (?:alias set|config host add) [^\s\x00]{1,64} [^\s\x00]{1,200} [^\s\x00]{1,128} "
         r"|convertto-securestring\s{1,4}(?:-(?:string|asplaintext|force) {1,4}){0,3})"
         rf"\\{{0,6}}[\"']?{_VALUE}",
-        gate="password",
+        gate="given",
         true=(
             ("rabbitmqctl add_user worker ", "s3cr3tpw27", "\n"),
             ("wpa_passphrase HomeNet ", "Reach!task99", "\n"),
@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         pattern=rf"-(?:src|dest)?(?:store|key)pass [\"']?{_VALUE}",
-        gate="password",
+        gate="given",
         true=(("keytool -storepass ", "s3cr3tpw27", " -keypass ", "Reach!task99", " -x"),),
         false=("keytool -storepass $PW -keypass <password>",),
     ),

@@ -51,6 +51,28 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        kind="authorization",
+        family="header",
+        anchors=("authorization", "x-auth", "x-access-token"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # any word that is all of a string after its scheme
+        pattern=r"(?:authorization|x-auth[a-z-]{0,16}|x-access-token)\\{0,6}[\"'`]?\]?\)?\s{0,4}"
+        r"(?:[:=]{1,3}>?|,)\s{0,4}[fb]?\\{0,6}[\"'`](?:bearer|token|apikey|api-key|bot|jwt|oauth|key)"
+        r"(?:\s|=|:\s?)\\{0,6}[\"']?(?P<value>[A-Za-z0-9._~+/|=!@#$%^&*-]{3,80})\\{0,6}[\"'`]",
+        gate="chosen",
+        true=(
+            ("{'Authorization': 'Bearer ", "swordfish", "'}"),
+            ('setHeader("Authorization", "Bearer ', "swordfish", '")'),
+            ('assert headers["Authorization"] == "Token ', "swordfish", '"'),
+        ),
+        false=(
+            "'Authorization': 'Bearer token'", "'Authorization': 'Bearer %s'",
+            "'Authorization': 'Bearer invalid'", "'Authorization': 'Bearer ' + token",
+        ),
+    ),
+    Rule(
         kind="bearer-token",
         family="header",
         anchors=("bearer ", "bearer%20"),
