@@ -177,7 +177,7 @@ def is_chosen(value: bytes) -> bool:
     if is_reference(value):
         return False
     if len(value) == SHORTEST:
-        return value.isalnum()
+        return value.isalnum() and len(set(value)) > 1
     return real(value) or _is_of_letters(value)
 
 

@@ -369,7 +369,7 @@ def _is_secret(
             is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
         )
     if mode == "call":
-        return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
+        return _is_given(value, sets=bool(_SETS.match(name)))
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
@@ -391,6 +391,8 @@ def _is_secret(
         )  # fmt: skip
     if is_unbalanced(value):
         return real(value) and b"://" not in value
+    if _PIN.search(name) and mode == "assign":
+        return 4 <= len(value) <= 8 and real(value)
     if value.isdigit() and kind_of(name) == "password":
         return len(value) >= 6 and real(value)
     if mode == "flag":
@@ -407,7 +409,7 @@ _HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
 _LOOSE = frozenset(("space", "below", "loose"))
 """Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
-_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
+_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$")
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:

@@ -165,6 +165,14 @@ def code(value: bytes) -> bool:
     return len(set(value)) > 2 and not value.endswith(b"000")
 
 
+def ticket(value: bytes) -> bool:
+    """Whether a value is what a service gives somebody to type in or to hand on."""
+    return mixed(value) or (_GROUPS.match(value) is not None and real(value))
+
+
+_GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
+
+
 def is_opaque(value: bytes) -> bool:
     """Whether a value has only the characters of keys, and looks random beside its UUIDs."""
     if not _OPAQUE.match(value) or _DATED.match(value):
@@ -232,5 +240,6 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "encoded-key": encoded_key,
     "seed": seed,
     "code": code,
+    "ticket": ticket,
     "basic": basic,
 }

@@ -79,7 +79,7 @@ _NAMED_TAG = re.compile(
 )
 _EDGES = re.compile(rb"""[\s"'`(){}\[\]<>,;]""")
 _LINE_END = re.compile(rb"[ \t]*(?:\r?\n|$)")
-_LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*([#;]+[ \t]?)?$")
+_LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*:?([#;]+[ \t]?)?$")
 _IN_CONNECTION = re.compile(rb";[ \t]?$")
 _CONNECTION_END = re.compile(rb"""[;"']|$""")
 _WORD = re.compile(rb"[a-z]{4,24}$")

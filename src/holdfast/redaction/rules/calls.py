@@ -12,7 +12,9 @@ _SAFE = "qC57l_uxcm7Nm3K-ct4GFjx8tM1U8CZ0NLBvdQstiS8"
 _DECODE = (
     "b64decode(", "unhexlify(", "fromhex(", "hex2bin(", "base64_decode(", "decode64(",
     "base64.decode(", "hex.decodestring(", "base64.stdencoding.decodestring(", "buffer.from(",
-    "hex::decode(", "frombase64string(",
+    "hex::decode(", "frombase64string(", "hex.decode(", "decodehex(", "parsehexbinary(", "from_hex(",
+    "decodebase64(", "from_base64(", "hextobytes(", "hexstringtobytearray(", "unhex(", "decode_hex(",
+    "hex_to_bytes(",
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = (
@@ -158,10 +160,45 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="authorization-code",
         family="key",
+        anchors=("code=",),
+        ignore_case=True,
+        # code=…&state=…, grant_type=authorization_code&code=…
+        pattern=r"code=(?P<value>[A-Za-z0-9._~%/+-]{6,256})&(?:amp;)?"
+        r"(?:state|client_id|redirect_uri|grant_type|scope|session_state|client_secret|iss)=",
+        gate="mixed",
+        open_end=True,
+        true=(
+            ("grant_type=authorization_code&code=", "i1WsRn1uB1", "&client_id=s6"),
+            ('"code=', "SplxlOBeZQQYbYS6WxSbIA", '&state=xyz"'),
+        ),
+        false=("code=invalid&state=x", "code=404"),
+    ),
+    Rule(
+        kind="authorization-code",
+        family="key",
+        anchors=("oauth_verifier", "oauthverifier", "user_code", "usercode", "device?code="),
+        ignore_case=True,
+        inside_word=True,
+        pattern=r"(?:oauth_?verifier|user_?code|device\?code=)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?:={1,3}>?|:|,|)[ \t]{0,4}"
+        r"(?:b?\\{0,6}[\"'`])?(?P<value>[A-Za-z0-9]{4}-[A-Za-z0-9]{4}|[A-Za-z0-9_.~-]{6,128})\\{0,6}[\"'`&\s,)]",
+        gate="ticket",
+        open_end=True,
+        true=(
+            ("&oauth_verifier=", "hfdp7dh39dks9884", "&x=1"), ('"oauth_verifier": "', "473f82d3", '"'),
+            ('"user_code": "', "WDJB-MJHT", '"'), ("login/device?code=", "BCDF-GHJK", " "),
+        ),
+        false=(
+            "oauth_verifier = request.args", "user_code: str ", 'oauth_verifier="verifier"',
+            "user_code = make_user_code ",
+        ),
+    ),
+    Rule(
+        kind="authorization-code",
+        family="key",
         anchors=('"code"', "'code'", "code="),
         # the code that is given for a token, where the words beside it say so
         pattern=r"[\"']?code[\"']?[ ]?[:=,][ ]?[\"'](?P<value>[A-Za-z0-9._~/+-]{12,256})[\"']"
-        r"[^{}\x00]{0,200}(?:authorization_code|redirect_uri|client_id|client_secret)",
+        r"[^{}\x00]{0,200}(?:authorization_code|redirect_uri|client_id|client_secret|[\"']state[\"']|grant_type)",
         gate="unnamed",
         inside_word=True,
         open_end=True,

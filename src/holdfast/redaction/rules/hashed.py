@@ -24,7 +24,7 @@ RULES: tuple[Rule, ...] = (
             "encryptpassword(", "encode_password(", "encodepassword(", "compare_password(",
             "comparepassword(", "crypt.crypt(", "= crypt(", "secretstr(", "secretbytes(",
             "secretstring(", "securestring(", "secretstring::from(", "secretstring::new(",
-            "secret::new(", "unsafeplaintext(", "bestavailableencryption(", "pbekeyspec(",
+            "secret::new(", "secret.from_token(", "secret.from_string(", "unsafeplaintext(", "bestavailableencryption(", "pbekeyspec(",
             "redis.auth(", "communitydata(",
         ),
         ignore_case=True,
@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
         r"\.(?:hash|compare|encrypt|verify)(?:sync)?|crypt\.crypt|= crypt"
         r"|(?:from)?password\(\[\]byte|password_(?:hash|verify)"
         r"|passwordencoder\.encode|(?:hash|encrypt|encode|compare)_?password"
-        r"|(?:secret|secure)(?:str|bytes|string)(?:::from|::new)?|secret::new"
+        r"|(?:secret|secure)(?:str|bytes|string)(?:::from|::new)?|secret::new|secret\.from_(?:token|string)"
         r"|unsafeplaintext|bestavailableencryption|pbekeyspec"
         rf"|redis\.auth|communitydata)\(\s{{0,16}}(?:secret ?= ?|password ?= ?)?{_VALUE}",
         gate="chosen",
@@ -65,7 +65,7 @@ RULES: tuple[Rule, ...] = (
             "password_hash(", "checkpw(", "pem_private_key(", "der_private_key(", "importkey(",
             "import_key(", "private_key_file(", "load_pkcs12(", "key_and_certificates(",
             "pkcs12.decode(", "withpassphrase(", "hashandpassword([]byte(", "keystore.load(",
-            "ks.load(", "execute_command(", "private_decrypt(",
+            "ks.load(", "execute_command(",
         ),
         ignore_case=True,
         inside_word=True,

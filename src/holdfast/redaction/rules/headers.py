@@ -93,7 +93,7 @@ RULES: tuple[Rule, ...] = (
         anchors=("basic ", "basic%20"),
         ignore_case=True,
         # any base64 with a colon in it: a user and a password, short or in another language
-        pattern=r"basic(?: {1,2}|%20)\\{0,6}[\"'`]?"
+        pattern=r"basic(?: {1,2}|%20)(?:\\{0,6}[\"'`] ?[+.,] ?|%s\\{0,6}[\"'`] ?% ?\(?b?|\\{0,6}[\"'`]\) ?\+ ?)?\\{0,6}[\"'`]?"
         r"(?P<value>[A-Za-z0-9+/_-]{8,400}(?:=|%3[Dd]){0,2})",
         gate="basic",
         true=(
@@ -101,6 +101,8 @@ RULES: tuple[Rule, ...] = (
             ('("Authorization", "Basic ', "dGVzdDp0ZXN0MTIz", '")'),
             ('b"Basic ', "am9zw6k6c8mZY3LJmXQ=", '"'),
             ("Proxy-Authorization: Basic ", "dXNlcjpwYXNz", "\r\n"),
+            ('"Basic " + "', "dXNlcjpwYXNz", '"'),
+            ('"Basic %s" % "', "dXNlcjpwYXNz", '"'),
         ),
         false=(
             "basic authentication is used",

@@ -108,17 +108,17 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="prose",
         anchors=("password> ", "passwd> ", "password:> ", "password for ", "enter password: ",
-                 "(password: ", "with password ", "password? "),
+                 "(password: ", "password? "),
         ignore_case=True,
         open_end=True,
         # what somebody answers to a prompt, alone up to the end of its line
         pattern=r"(?:(?:password|passwd):?> |\(password: |(?:enter password|password for [\w.@'-]{1,40}): "
-        r"|password\? |with password )(?P<value>[^\s\"'`<>(){}\[\]$\\\x00,;.]{4,40})"
+        r"|password\? )(?P<value>[^\s\"'`<>(){}\[\]$\\\x00,;.]{4,40})"
         r"(?:[ \t]{0,4}(?:\r?\n|$)|\)|\.(?:\s|$))",
         gate="chosen",
         true=(
             ("username> bob\npassword> ", "passw0rd", "\n"), ("(password: ", "raspberry", ")"),
-            ("Enter password: ", "raspberry", "\n"), ("log in with password ", "raspberry", ".\n"),
+            ("Enter password: ", "raspberry", "\n"),
             ("[sudo] password for bob: ", "raspberry", "\n"),
         ),
         false=(
