@@ -17,12 +17,11 @@ from holdfast.redaction.span import LINE, PRIVATE_KEY, Span
 REACH = 1_024
 """So many bytes before and after the secret are looked through."""
 SHORTEST, LONGEST = 4, 256
-PLAIN = 8
+PLAIN = 6
 """So long a value of letters and digits must be to count within a string or without quotes."""
 MOST = 8
 """So many of one secret are looked for; each has others of its own."""
 _LATE = 1 << 20
-_QUOTES = b"\"'`"
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]")
 
@@ -75,21 +74,22 @@ def _counts(span: Span, value: bytes) -> bool:
 
 
 _IN_URLS = frozenset(("url-password", "connection-password", "jdbc-password", "curl-user"))
-_CODE = re.compile(rb"://|[(){}\[\];]")
+_CODE = re.compile(rb"://|[(){}\[\];]|===|\?\.")
 _NAME = re.compile(rb"[A-Za-z]+(?:[-_.:/ ][A-Za-z]+)*$")
 """Words: outside of a URL they may be a label that was taken for a password."""
 _NEVER = frozenset((LINE, PRIVATE_KEY, "credential-id"))
 
 
-def _tells_itself(value: bytes) -> bool:
+def _stands_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
+    """Whether it is all of a string, or of a word where the value is one of a kind."""
+    before = data[start - 1 : start]
+    if before and before in _BEFORE and _STRING_END.match(data, end):
+        return mixed(value) or not is_about(value)
+    if _WORD.match(data, end) or (_WORD.match(before) and not _ESCAPE.search(data, start - 2, start)):
+        return False
     return len(value) >= PLAIN and mixed(value) and not is_about(value) and not is_named(value)
 
 
-def _stands_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
-    """Whether it is all of a string, or of a word where the value is one of a kind."""
-    before, after = data[start - 1 : start], data[end : end + 1]
-    if before and before in _QUOTES and after == before:
-        return not is_about(value)
-    if _WORD.match(before) or _WORD.match(after):
-        return False
-    return _tells_itself(value)
+_BEFORE = b"\"'`:"
+_STRING_END = re.compile(rb"""(?:\\{1,2}[nr])?\\{0,6}["'`]""")
+_ESCAPE = re.compile(rb"\\[nrt]$")

@@ -161,7 +161,7 @@ def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
         fits = is_chosen(value) if is_call else is_stated(value)
     else:
         fits = is_call and len(value) >= SHORTEST_KEY and is_stated(value) and b" " not in value
-    return (start, end) if fits and not is_named(value) else None
+    return (start, end) if fits and (is_call or not is_named(value)) else None
 
 
 SHORTEST_KEY = 8
@@ -298,6 +298,8 @@ def _is_chosen(
     if link.strength != "strong" or len(look) > LONGEST:
         return False
     sort = sort_of_name(link.name, called=link.mode == "call")
+    if not sort and not value[2] and kind_of(link.name) == "key":
+        sort = "token"
     if not sort or not (value[2] or link.mode in ("assign", "tag", "attr")):
         return False
     first = name_start(data, name_at)

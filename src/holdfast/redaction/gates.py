@@ -165,6 +165,15 @@ def code(value: bytes) -> bool:
     return len(set(value)) > 2 and not value.endswith(b"000")
 
 
+def escaped(value: bytes) -> bool:
+    """Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
+    written = _ESCAPED.findall(value)
+    return len(written) >= 6 and len(set(written)) > len(written) // 2
+
+
+_ESCAPED = re.compile(rb"(?i)\\x[0-9a-f]{2}")
+
+
 def ticket(value: bytes) -> bool:
     """Whether a value is what a service gives somebody to type in or to hand on."""
     return mixed(value) or (_GROUPS.match(value) is not None and real(value))
@@ -241,5 +250,6 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "seed": seed,
     "code": code,
     "ticket": ticket,
+    "escaped": escaped,
     "basic": basic,
 }

@@ -89,8 +89,8 @@ _SUM = re.compile(rb"^[^A-Za-z0-9]|[+*/|&=:]|\.\w+-")
 _SECTION = re.compile(rb"(?:^|\n)[ \t]*\[[\w .:/-]{1,64}\][ \t]*(?=\r?\n)")
 _CODE = re.compile(rb"[;{}]|\)[ \t:]*\n|(?:^|\n)[ \t]*(?:def|class|return|import|if|for)\b")
 _NEXT = re.compile(
-    rb"[ \t]*\r?\n(?:[\w.]+-[\w.-]+[ \t]*=|[\w.]+[ \t]*=[ \t]*"
-    rb"(?:/[\w./-]+|\d+(?:\.\d+){3}|localhost|[a-z]+://[^\s\"']+|[\w-]+\.[\w.-]+\.[a-z]{2,6})"
+    rb"[ \t]*\r?\n[ \t]*(?:[\w.]+-[\w.-]+[ \t]*=|[\w.]+[ \t]*=[ \t]*"
+    rb"(?:/[\w./-]+|\d+(?:\.\d+){3}[\d.,]*|localhost|[a-z]+://[^\s\"']+|[\w-]+\.[\w.-]+\.[a-z]{2,6})"
     rb"[ \t]*(?:\r?\n|$))"
 )
 """The line below is a setting too: a name with a hyphen, a path, an address without quotes."""

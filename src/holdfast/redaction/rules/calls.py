@@ -122,6 +122,61 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="key",
         family="key",
+        anchors=(
+            "key = b", "key=b", "key: b", 'key = "', 'key="', "key = '", "key='",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
+        # key material byte by byte: "\x2b\x7e…", {0x2b, 0x7e, …}
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}b?[\"'](?P<value>(?:\\{1,2}x[0-9a-f]{2}|[ !#-&(-Z^-~]){6,256})[\"']",
+        gate="escaped",
+        true=(
+            ('key = b"', "\\x2b\\x7e\\x15\\x16\\x28\\xae\\xd2\\xa6", '"'),
+        ),
+        false=('key = b"plain"', 'key = "\\x00"', "key = [1, 2, 3]"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
+        anchors=(
+            "key = [", "key = {", "key[] = {", "key := []byte{", "key = new byte[", "key: [",
+            "key = bytes([", "key = bytearray([", "key = vec![", "key[16] = {", "key[32] = {",
+            "key[24] = {", "key[8] = {", "key = (byte[]){", "key{", "key = uint8array",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
+        # {0x2b, 0x7e, …}
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:|)[ \t]{0,4}(?:new )?[\w\[\]().!]{0,24}\s?[\[{(]{1,2}\s{0,16}"
+        r"(?P<value>0x[0-9a-f]{1,2}(?:,\s{0,24}0x[0-9a-f]{1,2}){7,})",
+        gate="any",
+        true=(
+            ("byte[] key = {", "0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6", "};"),
+            ("key := []byte{", "0x2b, 0x7e, 0x15, 0x16,\n 0x28, 0xae, 0xd2, 0xa6", "}"),
+        ),
+        false=("key = [0x01, 0x02]", "public_key = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6}"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
+        anchors=("priv:", "privateexponent:", "prime1:", "prime2:", "exponent1:", "exponent2:",
+                 "coefficient:"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # what openssl prints of a private key
+        pattern=r"(?:priv|privateexponent|prime[12]|exponent[12]|coefficient):\s{1,24}"
+        r"(?P<value>(?:[0-9a-f]{2}:\s{0,24}){7,}[0-9a-f]{2})",
+        gate="any",
+        true=(("priv:\n    ", "00:e4:f2:01:aa:bc:17:92:3c:\n    44:5f:61", "\npub:"),),
+        false=("pub:\n    04:e4:f2:01:aa:bc:17:92:3c", "priv: yes"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
         anchors=("\"k\":", "'k':", "\"k\" :", "'k' :"),
         inside_word=True,
         in_pieces=True,

@@ -65,7 +65,8 @@ RULES: tuple[Rule, ...] = (
             "password_hash(", "checkpw(", "pem_private_key(", "der_private_key(", "importkey(",
             "import_key(", "private_key_file(", "load_pkcs12(", "key_and_certificates(",
             "pkcs12.decode(", "withpassphrase(", "hashandpassword([]byte(", "keystore.load(",
-            "ks.load(", "execute_command(",
+            "ks.load(", "execute_command(", "create_secret(", "put_secret(", "set_secret(",
+            "store_secret(", "write_secret(", "add_secret(", "update_secret(",
         ),
         ignore_case=True,
         inside_word=True,
@@ -73,7 +74,7 @@ RULES: tuple[Rule, ...] = (
         # the hash, the key or the file comes first
         pattern=r"(?:password_hash|checkpw|(?:pem|der)_private_key|import_?key|private_key_file"
         r"|load_pkcs12|key_and_certificates|pkcs12\.decode|withpassphrase|hashandpassword"
-        rf"|(?:keystore|ks)\.load|execute_command)\(\s{{0,16}}(?:\[\]byte\()?{_OTHER}\)?,\s{{0,16}}"
+        rf"|(?:keystore|ks)\.load|execute_command|(?:create|put|set|store|write|add|update)_secret)\(\s{{0,16}}(?:\[\]byte\()?{_OTHER}\)?,\s{{0,16}}"
         rf"(?:\[\]byte\(|password ?= ?|passphrase ?= ?)?{_VALUE}",
         not_after=r"execute_command\(\s{0,16}(?:[^\"'a]|[\"'][^a]|[\"']a[^u])[^\r\n]{0,60}",
         gate="chosen",
@@ -85,6 +86,7 @@ RULES: tuple[Rule, ...] = (
             ('keyStore.load(in, "', "sesame", '".toCharArray());'),
             ('CompareHashAndPassword([]byte(hash), []byte("', "sesame", '"))'),
             ("execute_command('AUTH', '", "sesame", "')"),
+            ("client.create_secret(NAME, '", "sesame", "')"),
         ),
         false=(
             "check_password_hash(stored, password)", "load_pem_private_key(data, None, backend)",

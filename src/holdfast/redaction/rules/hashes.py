@@ -161,6 +161,7 @@ RULES: tuple[Rule, ...] = (
         family="key",
         anchors=("0x0100", "0x0200"),
         ignore_case=True,
+        in_pieces=True,
         # SQL Server: a salt of eight digits, and one or two digests
         pattern=r"0x0100[0-9A-F]{48}(?:[0-9A-F]{40})?|0x0200[0-9A-F]{60,136}",
         gate="random",
