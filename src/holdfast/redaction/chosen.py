@@ -83,7 +83,10 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
         case "token":
             pairs = place.mode == "pair" and place.name.isupper()
             access = len(words) < 2 or words[-2] in _ACCESS
-            told = words[-1].endswith("token") or _DIGIT.search(value) is not None
+            told = (
+                place.name.lower().rstrip("_0123456789").endswith("token")
+                or _DIGIT.search(value) is not None
+            )
             return given and told and (pairs or access) and _is_chosen_token(value)
         case "password":
             if given or (place.name.isupper() and b" " in value):
@@ -111,7 +114,9 @@ def _tie_of(place: Quoted) -> Tie:
             return "given"
         # ("password", "…") and nothing else, or the name of a variable before it
         alone = _TUPLE.search(place.before) and _TUPLE_END.match(place.after)
-        return "stated" if alone or (_TUPLE.search(place.before) and place.name.isupper()) else "none"
+        return (
+            "stated" if alone or (_TUPLE.search(place.before) and place.name.isupper()) else "none"
+        )
     if place.mode == "call":
         return "given" if _is_given_to(place) else "none"
     if place.mode == "dash":
@@ -148,7 +153,8 @@ _TEXTS = re.compile(
 _TUPLE = re.compile(rb"""(?:^|[^\w.])[({]\s{0,8}b?\\{0,6}["'`]$""")
 _TUPLE_END = re.compile(rb"\s{0,8},?\s{0,8}[)}]")
 _DEFINES = re.compile(
-    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset[ \t]+)$"
+    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset["
+    rb" \t]+)$"
 )
 """What stands before a name without a sign between it and its value: C, Lisp, Clojure, Tcl."""
 _DEFINED = re.compile(rb"[ \t]*(?:[)}\]]|;|,|[\r\n]|$)")

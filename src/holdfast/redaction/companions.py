@@ -95,7 +95,8 @@ def _parts_of_token(data: bytes, span: Span) -> Iterator[Span]:
 
 
 _CLAIMS = compiled(
-    r"(?:payload|claims|body)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?::?=|:)[ \t]{0,4}b?\\{0,6}[\"'`](ey[A-Za-z0-9_-]{8,1000})"
+    r"(?:payload|claims|body)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?::?=|:)[ \t]{0,4}b?\\{0,6}[\"'`](ey[A-Za"
+    r"-z0-9_-]{8,1000})"
 )
 _AFTER_ID = compiled(
     r"\\{0,6}[\"'`]?[ \t]{0,4}[,;:| \t][ \t]{0,8}\\{0,6}[\"'`]?"

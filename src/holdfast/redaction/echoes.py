@@ -85,7 +85,9 @@ def _stands_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
     before = data[start - 1 : start]
     if before and before in _BEFORE and _STRING_END.match(data, end):
         return mixed(value) or not is_about(value)
-    if _WORD.match(data, end) or (_WORD.match(before) and not _ESCAPE.search(data, start - 2, start)):
+    if _WORD.match(data, end) or (
+        _WORD.match(before) and not _ESCAPE.search(data, start - 2, start)
+    ):
         return False
     return len(value) >= PLAIN and mixed(value) and not is_about(value) and not is_named(value)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.redaction.field_names import is_secret_entry
 from holdfast.redaction.chosen import is_about
+from holdfast.redaction.field_names import is_secret_entry
 from holdfast.redaction.gates import is_opaque, is_uuid, mixed, password, random
 from holdfast.redaction.matching import Spans, compiled
 from holdfast.redaction.randomness import is_named, is_unspeakable
@@ -36,7 +36,9 @@ def wrapped_values(
     pattern = _FIRST
     while len(found) < MAX_VALUES:
         match = pattern.at(data, end, end + REACH)
-        span = None if match is None else _span_of(data, match, uuids=uuids and not found, short=short)
+        span = (
+            None if match is None else _span_of(data, match, uuids=uuids and not found, short=short)
+        )
         if span is None:
             break
         found.append(span)
@@ -45,9 +47,7 @@ def wrapped_values(
     return found, end - at
 
 
-def _span_of(
-    data: bytes, match: Spans, *, uuids: bool, short: bool
-) -> tuple[int, int] | None:
+def _span_of(data: bytes, match: Spans, *, uuids: bool, short: bool) -> tuple[int, int] | None:
     _, name, quote, (start, end) = match
     value = data[start:end]
     if quote[0] >= 0:

@@ -148,7 +148,7 @@ def _wrapped(data: bytes, link: _Link, read: int) -> Values:
 
 
 def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
-    """Return what somebody has chosen, in a call that only turns it into another type, or a list."""
+    """Return what somebody has chosen, in a list or a call that only changes its type."""
     if link.strength != "strong" or link.mode != "assign":
         return None
     sort = sort_of_name(link.name)
@@ -411,7 +411,9 @@ _HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
 _LOOSE = frozenset(("space", "below", "loose"))
 """Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
-_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$")
+_SETS = re.compile(
+    r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$"
+)
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:

@@ -166,7 +166,7 @@ def code(value: bytes) -> bool:
 
 
 def escaped(value: bytes) -> bool:
-    """Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
+    r"""Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
     written = _ESCAPED.findall(value)
     return len(written) >= 6 and len(set(written)) > len(written) // 2
 

@@ -1,4 +1,4 @@
-"""What points to a secret or names its kind: addresses of key stores, classes, algorithms, files."""
+"""What points to a secret or names its kind: key stores, classes, algorithms, files."""
 
 from __future__ import annotations
 

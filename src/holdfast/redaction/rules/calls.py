@@ -12,8 +12,10 @@ _SAFE = "qC57l_uxcm7Nm3K-ct4GFjx8tM1U8CZ0NLBvdQstiS8"
 _DECODE = (
     "b64decode(", "unhexlify(", "fromhex(", "hex2bin(", "base64_decode(", "decode64(",
     "base64.decode(", "hex.decodestring(", "base64.stdencoding.decodestring(", "buffer.from(",
-    "hex::decode(", "frombase64string(", "hex.decode(", "decodehex(", "parsehexbinary(", "from_hex(",
-    "decodebase64(", "from_base64(", "hextobytes(", "hexstringtobytearray(", "unhex(", "decode_hex(",
+    "hex::decode(", "frombase64string(", "hex.decode(", "decodehex(", "parsehexbinary(",
+    "from_hex(",
+    "decodebase64(", "from_base64(", "hextobytes(", "hexstringtobytearray(", "unhex(",
+    "decode_hex(",
     "hex_to_bytes(",
 )  # fmt: skip
 
@@ -28,7 +30,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         pattern=r"jwt(?:\.|::)(?:encode|decode|sign|verify)\(\s{0,16}"
-        r"(?:\{[^{}\x00]{0,200}(?:\{[^{}\x00]{0,100}\}[^{}\x00]{0,100})?\}|[^\r\n\"'`{}\x00]{1,80}?),\s{0,16}(?:key ?= ?|secret ?= ?)?b?"
+        r"(?:\{[^{}\x00]{0,200}(?:\{[^{}\x00]{0,100}\}[^{}\x00]{0,100})?\}|[^\r\n\"'`{}\x00]{1,80"
+        r"}?),\s{0,16}(?:key ?= ?|secret ?= ?)?b?"
         rf"{_Q}(?P<value>[^\"'`\r\n\x00\\]{{6,128}}){_Q}",
         true=(
             ('jwt.encode(payload, "', _KEY, '", algorithm="HS256")'),
@@ -45,7 +48,8 @@ RULES: tuple[Rule, ...] = (
         kind="signing-key",
         family="key",
         anchors=(
-            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "urlsafeserializer(", "timedserializer(",
+            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "urlsafeserializer(",
+            "timedserializer(",
             "signatureserializer(", " serializer(", "signer(",
             "createcipheriv(", "createdecipheriv(", "createcipher(", "createdecipher(",
             "secretkeyspec(", "hmacsha256(", "hmacsha1(", "hmacsha512(", "hash_hmac(",
@@ -130,7 +134,8 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
         # key material byte by byte: "\x2b\x7e…", {0x2b, 0x7e, …}
-        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}b?[\"'](?P<value>(?:\\{1,2}x[0-9a-f]{2}|[ !#-&(-Z^-~]){6,256})[\"']",
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}b?[\"'](?P<value>(?:\\{1,2}x[0-"
+        r"9a-f]{2}|[ !#-&(-Z^-~]){6,256})[\"']",
         gate="escaped",
         true=(
             ('key = b"', "\\x2b\\x7e\\x15\\x16\\x28\\xae\\xd2\\xa6", '"'),
@@ -150,14 +155,16 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
         # {0x2b, 0x7e, …}
-        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:|)[ \t]{0,4}(?:new )?[\w\[\]().!]{0,24}\s?[\[{(]{1,2}\s{0,16}"
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:|)[ \t]{0,4}(?:new )?[\w\[\]().!]{0,24}\s?"
+        r"[\[{(]{1,2}\s{0,16}"
         r"(?P<value>0x[0-9a-f]{1,2}(?:,\s{0,24}0x[0-9a-f]{1,2}){7,})",
         gate="any",
         true=(
             ("byte[] key = {", "0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6", "};"),
             ("key := []byte{", "0x2b, 0x7e, 0x15, 0x16,\n 0x28, 0xae, 0xd2, 0xa6", "}"),
         ),
-        false=("key = [0x01, 0x02]", "public_key = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6}"),
+        false=("key = [0x01, 0x02]",
+        "public_key = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6}"),
     ),
     Rule(
         kind="key",
@@ -234,12 +241,14 @@ RULES: tuple[Rule, ...] = (
         anchors=("oauth_verifier", "oauthverifier", "user_code", "usercode", "device?code="),
         ignore_case=True,
         inside_word=True,
-        pattern=r"(?:oauth_?verifier|user_?code|device\?code=)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?:={1,3}>?|:|,|)[ \t]{0,4}"
+        pattern=r"(?:oauth_?verifier|user_?code|device\?code=)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?:={1,3}"
+        r">?|:|,|)[ \t]{0,4}"
         r"(?:b?\\{0,6}[\"'`])?(?P<value>[A-Za-z0-9]{4}-[A-Za-z0-9]{4}|[A-Za-z0-9_.~-]{6,128})\\{0,6}[\"'`&\s,)]",
         gate="ticket",
         open_end=True,
         true=(
-            ("&oauth_verifier=", "hfdp7dh39dks9884", "&x=1"), ('"oauth_verifier": "', "473f82d3", '"'),
+            ("&oauth_verifier=", "hfdp7dh39dks9884", "&x=1"), ('"oauth_verifier": "', "473f82d3",
+            '"'),
             ('"user_code": "', "WDJB-MJHT", '"'), ("login/device?code=", "BCDF-GHJK", " "),
         ),
         false=(

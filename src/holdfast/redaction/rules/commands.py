@@ -214,7 +214,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password(?:\s?=)?"
+        pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password(?:\s?="
+        r")?"
         r"|(?:create|alter) (?:user|role|login)\s[^\r\n;\x00]{1,160}?\spassword(?:\s?=)?"
         r"|set password(?: for \S{1,64})?"
         r"(?:\s*=)?)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
@@ -276,11 +277,14 @@ RULES: tuple[Rule, ...] = (
             ignore_case=True,
             open_end=True,
             # the column of the password is the same in both lists
-            pattern=r"(?:insert|replace) into [^\s(]{1,80}\s?\(\s{0,4}(?:[^,()\x00]{1,60},\s{0,24}){"
+            pattern=r"(?:insert|replace) into [^\s(]{1,80}\s?\(\s{0,4}(?:[^,()\x00]{1,60},\s{0,24}"
+            r"){"
             + str(before)
-            + r"}[\"'`\[]?\w{0,24}(?:passw(?:or)?d|passphrase|pwd)[\"'`\]]?\s{0,4}[,)][^()\x00]{0,300}?"
+            + r"}[\"'`\[]?\w{0,24}(?:passw(?:or)?d|passphrase|pwd)[\"'`\]]?\s{0,4}[,)][^()\x00]{0,"
+            r"300}?"
             r"\)?\s{0,24}values\s{0,4}\(\s{0,4}(?:(?:[\w.$:@?-]{1,60}|\\{0,2}[\"'][^\"'\r\n\\\x00]{0,120}"
-            r"\\{0,2}[\"']|\w{1,24}\([^()\x00]{0,60}\)),\s{0,24}){" + str(before) + r"}(?:\w{1,16}\()?"
+            r"\\{0,2}[\"']|\w{1,24}\([^()\x00]{0,60}\)),\s{0,24}){" + str(before) + r"}(?:\w{1,16}"
+            r"\()?"
             r"\\{0,6}[\"'](?P<value>[^\"'\r\n\\\x00]{3,128})\\{0,6}[\"']",
             gate="given",
             true=(

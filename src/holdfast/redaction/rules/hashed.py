@@ -1,4 +1,4 @@
-"""Passwords that a call hashes, wraps, opens a key with, or that a test puts in a prompt's place."""
+"""Passwords that a call hashes, wraps or opens a key with, or that answer a prompt in a test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from holdfast.redaction.rule import Rule
 
 _Q = r"\\{0,6}[\"'`]"
 _VALUE = rf"b?{_Q}(?P<value>[^\"'`\r\n\\\x00]{{3,80}}){_Q}"
-_OTHER = rf"(?:b?{_Q}[^\"'`\r\n\\\x00]{{0,120}}{_Q}|[\w.:$>\[\]-]{{1,48}}(?:\([^()\r\n\x00]{{0,40}}\)[.\w]{{0,16}}(?:\(\))?)?)"
+_OTHER = (
+    rf"(?:b?{_Q}[^\"'`\r\n\\\x00]{{0,120}}{_Q}|[\w.:$>\[\]-]{{1,48}}"
+    r"(?:\([^()\r\n\x00]{0,40}\)[.\w]{0,16}(?:\(\))?)?)"
+)
 """An argument before it."""
 
 RULES: tuple[Rule, ...] = (
@@ -24,7 +27,8 @@ RULES: tuple[Rule, ...] = (
             "encryptpassword(", "encode_password(", "encodepassword(", "compare_password(",
             "comparepassword(", "crypt.crypt(", "= crypt(", "secretstr(", "secretbytes(",
             "secretstring(", "securestring(", "secretstring::from(", "secretstring::new(",
-            "secret::new(", "secret.from_token(", "secret.from_string(", "unsafeplaintext(", "bestavailableencryption(", "pbekeyspec(",
+            "secret::new(", "secret.from_token(", "secret.from_string(", "unsafeplaintext(",
+            "bestavailableencryption(", "pbekeyspec(",
             "redis.auth(", "communitydata(",
         ),
         ignore_case=True,

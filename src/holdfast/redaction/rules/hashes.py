@@ -202,10 +202,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password-hash",
         family="key",
-        anchors=("nthash", "nt_hash", "lmhash", "lm_hash", "ntlm", "nt hash", "lm hash", "ntpassword"),
+        anchors=("nthash", "nt_hash", "lmhash", "lm_hash", "ntlm", "nt hash", "lm hash",
+        "sambantpassword",
+                 "sambalmpassword"),
         ignore_case=True,
-        inside_word=True,
-        pattern=r"(?:nt|lm|ntlm)[_ -]?(?:hash|password)?[a-z_]{0,8}\\{0,6}[\"'`]?\]?[ \t]{0,4}"
+        pattern=r"(?:samba)?(?:nt|lm|ntlm)[_ -]?(?:hash|password)?[a-z_]{0,8}\\{0,6}[\"'`]?\]?[ \t"
+        r"]{0,4}"
         r"(?::=|={1,3}>?|:|,|\()[ \t]{0,4}(?:\w{1,16}\()?b?\\{0,6}[\"'`]?(?P<value>[0-9a-f]{32})",
         gate="mixed",
         true=(
@@ -221,7 +223,8 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         before=420,
         # what was made of a password and its salt
-        pattern=r"[\"'](?:hash|digest|key|derived_?key|stored_?key|verifier)\\{0,2}[\"'] ?: ?\\{0,2}[\"']"
+        pattern=r"[\"'](?:hash|digest|key|derived_?key|stored_?key|verifier)\\{0,2}[\"'] ?: ?\\{0,"
+        r"2}[\"']"
         r"(?P<value>[A-Za-z0-9+/_-]{24,700}={0,2})\\{0,2}[\"'][^{}\x00]{0,120}?[\"']salt\\{0,2}[\"']",
         gate="random",
         open_end=True,
@@ -235,7 +238,8 @@ RULES: tuple[Rule, ...] = (
         family="key",
         anchors=('"salt"', "'salt'", '\\"salt\\"'),
         inside_word=True,
-        pattern=r"\\?[\"']salt\\{0,2}[\"'] ?: ?\\{0,2}[\"'][^\"'\r\n\x00]{0,400}[\"'],[^{}\x00]{0,120}?"
+        pattern=r"\\?[\"']salt\\{0,2}[\"'] ?: ?\\{0,2}[\"'][^\"'\r\n\x00]{0,400}[\"'],[^{}\x00]{0,"
+        r"120}?"
         r"[\"'](?:hash|digest|key|derived_?key|stored_?key|verifier)\\{0,2}[\"'] ?: ?\\{0,2}[\"']"
         r"(?P<value>[A-Za-z0-9+/_-]{24,700}={0,2})",
         gate="random",

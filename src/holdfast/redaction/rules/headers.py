@@ -68,8 +68,10 @@ RULES: tuple[Rule, ...] = (
             ('assert headers["Authorization"] == "Token ', "swordfish", '"'),
         ),
         false=(
-            "'Authorization': 'Bearer token'", "'Authorization': 'Bearer %s'",
-            "'Authorization': 'Bearer invalid'", "'Authorization': 'Bearer ' + token",
+            "'Authorization': 'Bearer token'",
+            "'Authorization': 'Bearer %s'",
+            "'Authorization': 'Bearer invalid'",
+            "'Authorization': 'Bearer ' + token",
         ),
     ),
     Rule(
@@ -90,10 +92,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="basic-credential",
         family="header",
-        anchors=("basic ", "basic%20", "basic\": \"", "basic': '", "basic_auth", "basicauth"),
+        anchors=("basic ", "basic%20", 'basic": "', "basic': '", "basic_auth", "basicauth"),
         ignore_case=True,
         # any base64 with a colon in it: a user and a password, short or in another language
-        pattern=r"basic(?: {1,2}|%20|(?:_?auth[a-z_]{0,12})?[\"']?(?: ?[:=] ?)b?[\"'])(?:\\{0,6}[\"'`] ?[+.,] ?|%s\\{0,6}[\"'`] ?% ?\(?b?|\\{0,6}[\"'`]\) ?\+ ?)?\\{0,6}[\"'`]?"
+        pattern=r"basic(?: {1,2}|%20|(?:_?auth[a-z_]{0,12})?[\"']?(?: ?[:=] ?)b?[\"'])(?:\\{0,6}["
+        r"\"'`] ?[+.,] ?|%s\\{0,6}[\"'`] ?% ?\(?b?|\\{0,6}[\"'`]\) ?\+ ?)?\\{0,6}[\"'`]?"
         r"(?P<value>[A-Za-z0-9+/_-]{4,400}(?:=|%3[Dd]){0,2})",
         gate="basic",
         true=(

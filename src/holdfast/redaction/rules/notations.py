@@ -50,7 +50,8 @@ RULES: tuple[Rule, ...] = (
         r"(?P<value>[^\"'<>\r\n\\\x00]{3,80})\\{0,2}[\"']",
         gate="chosen",
         true=(('<input type="password" name="p" value="', "tiger", '"/>'),),
-        false=('<input type="password" name="p" value=""/>', '<input type="password" value="{{ pw }}">'),
+        false=('<input type="password" name="p" value=""/>',
+        '<input type="password" value="{{ pw }}">'),
     ),
     Rule(
         kind="password",
@@ -88,8 +89,10 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         # what a mailbox gives an app: sixteen letters in groups of four
-        pattern=r"(?:app[ _-]?(?:password|pw)|gmail[\w .-]{0,16}pass|(?:e?mail|smtp)[ _]?pass)[\w .()-]{0,24}[\"'`*]{0,2}"
-        r"(?:\s{0,4}[:=]{1,2}>?\s{0,4}| is:? )\\{0,6}[\"'`*]{0,2}(?P<value>(?-i:[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}))"
+        pattern=r"(?:app[ _-]?(?:password|pw)|gmail[\w .-]{0,16}pass|(?:e?mail|smtp)[ _]?pass)[\w "
+        r".()-]{0,24}[\"'`*]{0,2}"
+        r"(?:\s{0,4}[:=]{1,2}>?\s{0,4}| is:? )\\{0,6}[\"'`*]{0,2}(?P<value>(?-i:[a-z]{4} [a-z]{4} "
+        r"[a-z]{4} [a-z]{4}))"
         r"(?:[\"'`*.,;)\\\r\n]|$)",
         open_end=True,
         gate="any",
@@ -108,7 +111,8 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         # a word between two flags is no prose
         pattern=r"(?:--(?:password|passphrase|passwd) |(?: )-u [\w.@-]{1,64} -p ?)"
-        r"[\"']?(?P<value>[A-Za-z0-9!@#%^*_+.][A-Za-z0-9!@#%^*_+.-]{2,60}[A-Za-z!@#%^*_+-])[\"']? -{1,2}[A-Za-z]",
+        r"[\"']?(?P<value>[A-Za-z0-9!@#%^*_+.][A-Za-z0-9!@#%^*_+.-]{2,60}[A-Za-z!@#%^*_+-])[\"']? "
+        r"-{1,2}[A-Za-z]",
         gate="chosen",
         true=(
             ("gpg --passphrase ", "tiger", " -d x"), ("tool -u bob -p ", "tiger", " --verbose"),
@@ -133,7 +137,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         family="command",
-        anchors=(".write_text(", ".write_bytes(", "writefile(", "writefilesync("),
+        anchors=(".write_text(", ".write_bytes("),
         before=90,
         ignore_case=True,
         inside_word=True,

@@ -26,7 +26,8 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="command",
         anchors=(
-            "auth(", "oauth1(", "oauthhandler(", "oauth1session(", "auth_str(", "authprovider(", "authentication(", "authenticator(",
+            "auth(", "oauth1(", "oauthhandler(", "oauth1session(", "auth_str(", "authprovider(",
+            "authentication(", "authenticator(",
             "credential(", "credentials(", "credentials.basic(", "credential.from(",
             "credentials.from(", "credentials::new(", "credential::new(", "userpassword(",
             "usernamepassword(", "userpass(", "pw_set(", "login(", "log_in(", "sign_in(",
@@ -98,7 +99,8 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         inside_word=True,
         # user, password = "bob", "…"
-        pattern=r", ?\$?(?:pass(?:wd|word|phrase)?|pwd|pw|secret)\w{0,8}\)?\]? {0,2}(?::=|={1,3}) {0,2}"
+        pattern=r", ?\$?(?:pass(?:wd|word|phrase)?|pwd|pw|secret)\w{0,8}\)?\]? {0,2}(?::=|={1,3})"
+        r" {0,2}"
         rf"[(\[]?b?{_Q}[^\"'`\r\n\\\x00]{{0,64}}{_Q},\s{{0,24}}b?{_QUOTED}",
         gate="chosen",
         true=(
@@ -116,7 +118,8 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="field",
         anchors=tuple(
-            f"{{{word}," for word in ("password", "pass", "passwd", "secret", "db_password", "passphrase")
+            f"{{{word}," for word in ("password", "pass", "passwd", "secret", "db_password",
+            "passphrase")
         ),
         open_end=True,
         inside_word=True,

@@ -89,8 +89,10 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         open_end=True,
         # a sentence names it, in quotes
-        pattern=r"(?:^|[\s(])(?:the|a|with|using|use|default|its|and|is|as|root|admin|user|whose|has|my|for a)"
-        r" (?:default |new |old |initial |root |admin |user )?(?:password|passphrase) (?:of |is |such as |like |supplied as |set to |was |(?:will |would )?be |as |to "
+        pattern=r"(?:^|[\s(])(?:the|a|with|using|use|default|its|and|is|as|root|admin|user|whose|h"
+        r"as|my|for a)"
+        r" (?:default |new |old |initial |root |admin |user )?(?:password|passphrase) (?:of |is |s"
+        r"uch as |like |supplied as |set to |was |(?:will |would )?be |as |to "
         r"|being |e\.g\. )?[\"'`]{1,3}(?P<value>[^\s\"'`\\\x00]{3,64})[\"'`]{1,3}",
         gate="chosen",
         true=(
@@ -100,7 +102,8 @@ RULES: tuple[Rule, ...] = (
             ("with password '", "tiger", "' for bob"),
         ),
         false=(
-            'the password "field" is needed', "a password 'must' be set", 'use the password "prompt"',
+            'the password "field" is needed', "a password 'must' be set",
+            'use the password "prompt"',
             "with password `None`", 'the password "%s" is too short',
         ),
     ),
@@ -112,7 +115,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         open_end=True,
         # what somebody answers to a prompt, alone up to the end of its line
-        pattern=r"(?:(?:password|passwd):?> |\(password: |(?:enter password|password for [\w.@'-]{1,40}): "
+        pattern=r"(?:(?:password|passwd):?> |\(password: |(?:enter password|password for [\w.@'-]{"
+        r"1,40}): "
         r"|password\? )(?P<value>[^\s\"'`<>(){}\[\]$\\\x00,;.]{4,40})"
         r"(?:[ \t]{0,4}(?:\r?\n|$)|\)|\.(?:\s|$))",
         gate="chosen",
@@ -122,7 +126,8 @@ RULES: tuple[Rule, ...] = (
             ("[sudo] password for bob: ", "raspberry", "\n"),
         ),
         false=(
-            "login with password authentication", "Enter password: \n", "password> ", "(password: str)",
+            "login with password authentication", "Enter password: \n", "password> ",
+            "(password: str)",
             "with password protection.", "Enter password: ****\n", "with password hashing.\n",
         ),
     ),
