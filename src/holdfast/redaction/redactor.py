@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.redaction.finder import Finder, finder_for
+from holdfast.redaction.kinds import check_kinds
 from holdfast.redaction.mask import Dressing, placeholder
 from holdfast.redaction.matching import Hit
 from holdfast.redaction.policy import RedactionPolicy
@@ -43,7 +44,9 @@ class Redactor:
     def __init__(
         self, policy: RedactionPolicy | None = None, *, vault: Vault | None = None
     ) -> None:
+        """Take a policy; raise `UnknownName` where it keeps a kind that does not exist."""
         self.policy = policy = policy or RedactionPolicy()
+        check_kinds(policy.keep)
         self._finder: Finder = finder_for(policy)
         self._vault = vault
 
