@@ -14,12 +14,15 @@ from holdfast.redaction.field_names import kind_of, words_of
 from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.randomness import AT_ONCE
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.rules.label_words import (
     FOREIGN_WORDS,
+    HASH_WORDS,
     LABEL_WORDS,
     MESSAGE_WORDS,
     NAME_SAYS_MORE,
     READING_VERBS,
+    SECRET_LABELS,
 )
 
 SHORTEST, LONGEST = 3, 80
@@ -49,12 +52,16 @@ class Quoted(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def sort_of_name(name: str) -> Sort:
-    """Return what a person may have chosen for a field of this name."""
+def sort_of_name(name: str, *, called: bool = False) -> Sort:
+    """Return what a person may have chosen for a field of this name, or given to a call of it."""
     words = words_of(name)
     kind = kind_of(name)
+    if called:
+        words = tuple([word for word in words if word not in HASH_WORDS])
     if not words or not NAME_SAYS_MORE.isdisjoint(words):
         return ""
+    if words[-2:] == ("api", "key") or words[-1].endswith("apikey"):
+        return "token"
     if words[-1] == "secret":
         return "secret"
     if kind == "token" or words[-1].startswith("token"):
@@ -76,7 +83,12 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
     match sort:
         case "token":
             pairs = place.mode == "pair" and place.name.isupper()
-            return given and (pairs or words[-2] in _ACCESS) and _is_chosen_token(value)
+            access = len(words) < 2 or words[-2] in _ACCESS
+            told = (
+                place.name.lower().rstrip("_0123456789").endswith("token")
+                or _DIGIT.search(value) is not None
+            )
+            return given and told and (pairs or access) and _is_chosen_token(value)
         case "password":
             if given or (place.name.isupper() and b" " in value):
                 return words[-1] != "pwd" or b" " not in value
@@ -93,15 +105,24 @@ def _tie_of(place: Quoted) -> Tie:
     if place.mode == "assign":
         if place.compares:
             return "given"
+        if _UNPACKED.search(place.before) and _NEXT_STRING.match(place.after):
+            return "none"  # user, password = "bob", "…"
         name_is_quoted = place.before[-1:] in _QUOTES and place.separator[:1] in _QUOTES
         equals = place.separator.rstrip().endswith(b"=")
         return "given" if equals and not name_is_quoted else "stated"
     if place.mode == "pair":
-        return "given" if _SETTER.search(place.before) else "none"
+        if _SETTER.search(place.before):
+            return "given"
+        # ("password", "…") and nothing else, or the name of a variable before it
+        alone = _TUPLE.search(place.before) and _TUPLE_END.match(place.after)
+        return (
+            "stated" if alone or (_TUPLE.search(place.before) and place.name.isupper()) else "none"
+        )
     if place.mode == "call":
         return "given" if _is_given_to(place) else "none"
     if place.mode == "dash":
         starts = _LINE.search(place.before) and _LINE_END.match(place.after)
+        starts = starts or (_DEFINES.search(place.before) and _DEFINED.match(place.after))
         return "stated" if starts else "none"
     return "given" if place.mode in ("named", "other") else "none"
 
@@ -109,7 +130,8 @@ def _tie_of(place: Quoted) -> Tie:
 def _is_given_to(place: Quoted) -> bool:
     """Whether a call of this name takes a password first: `set_password("…")`."""
     words = words_of(place.name)
-    keeps = "set" in words and _MORE.match(place.after) is not None  # service, user, password
+    # service, user, password
+    keeps = not _PAIRED.isdisjoint(words) and _MORE.match(place.after) is not None
     return READING_VERBS.isdisjoint(words) and kind_of(place.name) == "password" and not keeps
 
 
@@ -129,6 +151,17 @@ _TEXTS = re.compile(
     rb"""\\{0,6}["'`]?$"""
 )
 """A map of texts, one of which is that of the password."""
+_TUPLE = re.compile(rb"""(?:^|[^\w.])[({]\s{0,8}b?\\{0,6}["'`]$""")
+_TUPLE_END = re.compile(rb"\s{0,8},?\s{0,8}[)}]")
+_DEFINES = re.compile(
+    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset["
+    rb" \t]+)$"
+)
+"""What stands before a name without a sign between it and its value: C, Lisp, Clojure, Tcl."""
+_DEFINED = re.compile(rb"[ \t]*(?:[)}\]]|;|,|[\r\n]|$)")
+_UNPACKED = re.compile(rb"[A-Za-z0-9_], ?[@$]?$")
+_NEXT_STRING = re.compile(rb"""\s{0,4},\s{0,24}b?\\{0,6}["'`]""")
+_PAIRED = frozenset(("set", "user", "username"))
 _MORE = re.compile(rb"""[ \t]{0,4},[ \t]{0,4}["'`\w]""")
 _LINE = re.compile(rb"(?:^|[\r\n])[ \t]*$")
 _LINE_END = re.compile(rb"[ \t]*;?[ \t]*(?:[\r\n]|$)")
@@ -148,8 +181,10 @@ def is_chosen(value: bytes) -> bool:
         return False
     if not _SPOKEN.search(value) or is_about(value) or _ADDRESS.match(value):
         return False
+    if is_reference(value):
+        return False
     if len(value) == SHORTEST:
-        return value.isalnum()
+        return value.isalnum() and len(set(value)) > 1
     return real(value) or _is_of_letters(value)
 
 
@@ -164,7 +199,16 @@ def is_stated(value: bytes) -> bool:
         return False
     if b" " in value:
         return value.islower() and _PHRASE.match(value) is not None
-    return not _TITLE.match(value) and not _NAME.match(value)
+    return not _TITLE.match(value) and (not _NAME.match(value) or is_joined(value))
+
+
+def is_joined(value: bytes) -> bool:
+    """Whether a value is joined words that speak of no password: one in three may be a label's."""
+    if not _JOINED_WORDS.match(value):
+        return False
+    words = value.lower().decode("ascii").replace("_", "-").split("-")
+    labels = LABEL_WORDS.intersection(words)
+    return len(labels) <= len(words) // 3 and SECRET_LABELS.isdisjoint(labels)
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -186,6 +230,7 @@ def is_aside(name: str, value: bytes) -> bool:
 
 
 _SPOKEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_DIGIT = re.compile(rb"[0-9]")
 _NUMBER = re.compile(rb"(?i)(?<!sha)(?<!aes)(?<![0-9])[0-9]{3}")
 _LABEL = compiled(
     rf"(?i)^(?:(?:{'|'.join(sorted(LABEL_WORDS))})"
@@ -211,6 +256,7 @@ _REFERENCE = re.compile(
     rb"|[?&][\w.]+=$|(?:\\x[0-9a-fA-F]{2}){1,3}$"
 )
 """Versions, rates, where a secret is kept, the start of a query, a byte or two."""
+_JOINED_WORDS = re.compile(rb"[A-Za-z]{3,16}(?:[-_][A-Za-z]{3,16}){1,3}$")
 _PHRASE = re.compile(rb"[a-z\x80-\xff]+(?: [a-z\x80-\xff]+){1,5}$")
 _TITLE = re.compile(rb"(?:[A-Z]|\xc3[\x80-\x9e])[a-z\x80-\xff]*$|[A-Z]+$")
 _NAME = re.compile(rb"[A-Za-z]+(?:[-_./:][A-Za-z]+)+[:.,?]?$|[a-z]+(?:[A-Z][a-z]+)+$|[a-zA-Z]+:$")

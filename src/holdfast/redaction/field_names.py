@@ -68,7 +68,8 @@ def strength_of(name: str) -> Strength:
         return "none"
     last = words[-1]
     if last in HARMLESS_ENDS:
-        return "weak" if last == "id" and len(words) > 1 and words[-2] in ID_WORDS else "none"
+        is_half = last == "id" and len(words) > 1 and words[-2] in ID_WORDS
+        return "weak" if is_half and words[-3:-1] != ("private", "key") else "none"
     if any(a in OPEN_KEY_WORDS and b == "key" for a, b in pairwise(words)):
         return "none"
     joined = "".join(words[-2:])
@@ -82,17 +83,23 @@ def strength_of(name: str) -> Strength:
         last in WEAK_WORDS
         or last in WEAK_LAST_WORDS
         or (last == "keys" and len(words) > 1 and words[-2] in KEY_WORDS)
-        or any(word.endswith(SECRET_WORDS) for word in words)
+        or any(word.endswith(SECRET_WORDS) or word in _PASS_WORDS for word in words)
         or (last.endswith("s") and last[:-1].endswith(SECRET_WORDS))
     ):
         return "weak"
     return "none"
 
 
+_PASS_WORDS = frozenset(("pass", "pw", "psw", "pswd"))
+
+
 @lru_cache(maxsize=4096)
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in small letters, without the numbers and suffixes at its end."""
     words = [word.lower() for word in _SPLIT.findall(_ASIDE.split(name)[0])]
+    # password_for_email, token_of_bob
+    told = next((at for at, word in enumerate(words) if at and word in ("for", "of")), len(words))
+    words = words[:told]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in SUFFIXES):
         words.pop()
     return tuple(words)

@@ -61,10 +61,13 @@ _TYPE = (
     r"|(?:final|optional|classvar)\[[a-z \[\]|]{1,24}\])(?: ?\| ?(?:none|null|undefined))?"
     r"[ \t]{0,4}|\[[0-9]{0,4}\])?"
 )
+_COUNT = r"(?:[ \t]#?[0-9]{1,2})?"
+"""Of several: `token 1 = …`, `API key #2: …`."""
 _TAIL = r"[A-Za-z0-9_.-]{0,32}"
 _MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
 _NAME = (
     rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?"
+    rf"|(?-i:[a-z0-9]P(?:ass|w|sk))(?:[0-9_.-]{_TAIL})?"  # adminPass
     # what test runners say on every other line is no name, unless it is a part of one
     rf"|[0-9_.-](?-i:PASS)(?:[0-9_.-]{_TAIL})?|(?:[^A-Za-z]|^)(?-i:PASS)[0-9_.-]{_TAIL})"
 )
@@ -81,7 +84,7 @@ _SHAPE = (
     # NAME || "value"; name | default("value")
     rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
@@ -106,7 +109,7 @@ _SHAPE = (
     rf"(?:[ \t](?:{_IS})[ \t]?:?|:)[ \t]"
     # key = and the like, only before something long
     rf"|(?:{_WEAK})[A-Za-z0-9_-]{{0,16}}(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN}|\|)[ \t]{{0,8}}"
-    rf"(?:{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|[\w+/=.:~$%-]{{12}})"
+    rf"(?:[bruf@]{{0,2}}{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|[\w+/=.:~$%-]{{12}})"
     # basic_auth: and the like
     rf"|[a-z0-9][_-]auth(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN})[ \t]{{0,4}}{_Q}"
     rf"|(?:{_IDS})[_-]?id[0-9]?(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN})[ \t]{{0,8}}"
@@ -124,10 +127,12 @@ _SHAPE = (
 SCANNER = compiled(_SHAPE)
 
 _ANY = r"[^A-Za-z]?[A-Za-z0-9_.-]+(?:[ ]key[A-Za-z0-9_.-]*)?"
-_LONG = rf"(?:[ \t]{{0,8}}(?:{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|{_Q}|[\w+/=.:~$%-]{{12}}))?"
+_LONG = (
+    rf"(?:[ \t]{{0,8}}(?:[bruf@]{{0,2}}{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|{_Q}|[\w+/=.:~$%-]{{12}}))?"
+)
 SORT = re.compile(
     (
-        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
+        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
         rf"|{_ANY}(?P<dash>[ \t](?:-[ \t])?){_Q}"
         rf"|{_ANY}(?P<tag>>)"
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"

@@ -6,10 +6,12 @@ value counts only if it looks random.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from holdfast.redaction.chosen import is_about
 from holdfast.redaction.field_names import is_secret_entry
-from holdfast.redaction.gates import is_opaque, is_uuid, mixed, random
+from holdfast.redaction.gates import is_opaque, is_uuid, mixed, password, random
 from holdfast.redaction.matching import Spans, compiled
 from holdfast.redaction.randomness import is_named, is_unspeakable
 
@@ -17,20 +19,26 @@ MAX_VALUES = 64
 REACH = 640
 """What is read for one value, at most."""
 QUOTED, BARE = 16, 20
+SHORTEST = 6
 """So long a value must be."""
 
 
-def wrapped_values(data: bytes, at: int, *, uuids: bool) -> tuple[list[tuple[int, int]], int]:
+def wrapped_values(
+    data: bytes, at: int, *, uuids: bool, short: bool = False
+) -> tuple[list[tuple[int, int]], int]:
     """Return the values after a separator that ends at `at`, and how many bytes were read.
 
-    With `uuids` the first may be one, where it is no entry of a map.
+    With `uuids` the first may be one, where it is no entry of a map; with `short` strings count
+    that are no key but a password.
     """
     found: list[tuple[int, int]] = []
     end = at
     pattern = _FIRST
     while len(found) < MAX_VALUES:
         match = pattern.at(data, end, end + REACH)
-        span = None if match is None else _span_of(data, match, uuids=uuids and not found)
+        span = (
+            None if match is None else _span_of(data, match, uuids=uuids and not found, short=short)
+        )
         if span is None:
             break
         found.append(span)
@@ -39,17 +47,20 @@ def wrapped_values(data: bytes, at: int, *, uuids: bool) -> tuple[list[tuple[int
     return found, end - at
 
 
-def _span_of(data: bytes, match: Spans, *, uuids: bool) -> tuple[int, int] | None:
+def _span_of(data: bytes, match: Spans, *, uuids: bool, short: bool) -> tuple[int, int] | None:
     _, name, quote, (start, end) = match
     value = data[start:end]
     if quote[0] >= 0:
         opened = data[slice(*quote)]
-        if len(value) < QUOTED or not data.startswith(opened, end):
+        if not data.startswith(opened, end) or (len(value) < QUOTED and not short):
             return None
     elif len(value) < BARE or data[end : end + 1] not in _ENDS:
         return None
     if name[0] >= 0 and not is_secret_entry(data[slice(*name)].decode("latin-1")):
         return None
+    if len(value) < QUOTED:
+        fits = len(value) >= SHORTEST and mixed(value) and password(value) and not is_about(value)
+        return (start, end) if fits and not _KEY_OF_MAP.match(data, end + 1) else None
     fits = (is_opaque(value) and not is_named(value)) or (uuids and name[0] < 0 and is_uuid(value))
     return (start, end) if fits else None
 
@@ -64,6 +75,8 @@ def siblings(data: bytes, end: int, secret: bytes) -> Iterator[tuple[int, int]]:
         quote = data[slice(*opening)]
         if data[slice(*closing)] != quote or not data.startswith(quote, end):
             return
+        if _KEY_OF_MAP.match(data, end + len(quote)):
+            return
         value = data[start:stop]
         if value != secret and (
             len(value) < 12
@@ -74,14 +87,37 @@ def siblings(data: bytes, end: int, secret: bytes) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
+def chosen_in_wrap(data: bytes, at: int) -> tuple[tuple[int, int], bool] | None:
+    """Return the string in a list, in a map of one entry, or in a call that changes its type only.
+
+    The second says whether it is a call.
+    """
+    found = _CHOSEN.at(data, at, at + REACH)
+    if found is None:
+        return None
+    _, opened, quote, value = found
+    if not data.startswith(data[slice(*quote)], value[1]):
+        return None
+    return value, opened[0] < 0
+
+
+_CHOSEN = compiled(
+    r"\s{0,4}(?:([\[{(])\s{0,24}(?:\\{0,6}[\"'](?:S|value|val|[sS]tring_?[vV]alue|default|plain|plaintext"
+    r"|current|raw|text)\\{0,6}[\"']\s{0,2}(?::|=>)\s{0,2})?"
+    r"|(?:new )?(?:[A-Za-z_]\w{0,24}(?:::|\.)){0,3}(?:from|from_str|bytes|bytearray|String|str"
+    r"|Some|quote|quote_plus|safequote|urlquote|escape|to_bytes|Secret|SecretStr|Text|literal|unicode|of"
+    r"|b|u)\(|\[\]byte\(|<<|lambda[ \w,]{0,16}: ?)"
+    r"[bu]?(\\{0,6}[\"'`])([^\"'`\r\n\\\x00]{3,80})\\{0,6}[\"'`][ \t]{0,4}(?:[)\]},>.\r\n]|$)"
+)
 _SIBLING = compiled(
-    r"[ ]?(\\{0,6}[\"'`])\s{0,4}(?:[|,+]|\\{1,3}n)?\s{0,16}(\\{0,6}[\"'`])"
+    r"[ ]?(\\{0,6}[\"'`])\s{0,4}(?:[|,+]|\\{1,3}n)?\s{0,64}(\\{0,6}[\"'`])"
     r"[ ]?([^\s\"'`\\\x00]{8,1000})[ ]?"
 )
+_KEY_OF_MAP = re.compile(rb"\s{0,4}(?::|=>)")
 _ENDS = (b"", *(bytes((c,)) for c in b"])}>,;`* \t\r\n"))
 _Q = r"\\{0,6}[\"'`]"
 _ENTRY = rf"(?:{_Q})?([A-Za-z][\w.-]{{0,39}})(?:{_Q})?[ \t]{{0,4}}(?::|=>?)[ \t]{{0,4}}"
-_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$-]{{16,512}})"
+_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$!@#%^&*-]{{6,512}})"
 _FIRST = compiled(
     r"(?:"
     rf"\s{{0,40}}(?:[\[({{<][\[({{<\s]{{0,40}}|\r?\n[ \t]{{1,32}}(?:- )?){_ENTRY}"  # a map

@@ -15,7 +15,9 @@ from holdfast.redaction.chosen import (
     Quoted,
     is_about,
     is_aside,
+    is_chosen,
     is_chosen_password,
+    is_stated,
     sort_of_name,
 )
 from holdfast.redaction.field_names import (
@@ -29,10 +31,11 @@ from holdfast.redaction.field_names import (
 )
 from holdfast.redaction.field_scan import Candidate, sort_of
 from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
-from holdfast.redaction.field_wraps import siblings, wrapped_values
+from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrapped_values
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
+    is_counted_name,
     is_label,
     is_opaque,
     is_passphrase,
@@ -43,9 +46,11 @@ from holdfast.redaction.gates import (
     unnamed,
 )
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.passwords import Place, is_weak_password, is_weak_phrase
+from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.settings_lines import Setting, is_setting
+from holdfast.redaction.strings import string_end
 
 MAX_WORD = 24
 LOOK = 512
@@ -111,6 +116,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
         or _is_weak(data, at.start, link, look, value)
         or _is_directive(data, at.start, link, look, value)
         or _is_chosen(data, at.start, link, look, value)
+        or (not quoted and _is_flagged(data, at.start, link, look))
     ):
         told = quoted or look.isdigit()  # a whole value; nothing is wrapped in it
         return Values([], end - start, link.end) if told else _wrapped(data, link, end - start)
@@ -132,11 +138,34 @@ def _wrapped(data: bytes, link: _Link, read: int) -> Values:
     """Return what stands a step away from its name."""
     if link.mode not in _WRAPPING or link.compares or link.query:
         return Values([], read, link.end)
-    spans, more = wrapped_values(data, link.end, uuids=link.strength == "strong")
     kind = kind_of(link.name)
+    given = _given_in_wrap(data, link)
+    if given is not None:
+        return Values([Field(*given, kind)], read + REACH, link.end)
+    spans, more = wrapped_values(
+        data, link.end, uuids=link.strength == "strong", short=kind == "password"
+    )
     return Values([Field(a, b, kind) for a, b in spans], read + more, link.end)
 
 
+def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
+    """Return what somebody has chosen, in a list or a call that only changes its type."""
+    if link.strength != "strong" or link.mode != "assign":
+        return None
+    sort = sort_of_name(link.name)
+    found = chosen_in_wrap(data, link.end)
+    if found is None:
+        return None
+    (start, end), is_call = found
+    value = data[start:end]
+    if sort in ("password", "secret"):
+        fits = is_chosen(value) if is_call else is_stated(value)
+    else:
+        fits = is_call and len(value) >= SHORTEST_KEY and is_stated(value) and b" " not in value
+    return (start, end) if fits and (is_call or not is_named(value)) else None
+
+
+SHORTEST_KEY = 8
 _CHANGED = compiled(r"[\"'`]?[ \t](?:to|->|=>)[ \t][\"'`]?([^\s\"'`\\\x00,;]{6,128})")
 """What follows the old password where a sentence goes on to the new one."""
 _WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
@@ -203,8 +232,12 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         return None
     start, end, quoted = value
     if link.mode in ("tag", "attr"):
-        inside = link.before == b"<" or link.mode == "attr"
-        close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
+        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+            return None
+        limit = min(start + MAX_VALUE, len(data))
+        over = string_end(data, start, limit)  # a tag that is cut off there
+        close = data.find(b"</", start, over)
+        close = over if close < 0 and over < limit else close
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
@@ -216,6 +249,13 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
     return None if data[start] in b"[{(" else (start, end, False)
 
 
+def _is_prefixed(data: bytes, link: _Link) -> bool:
+    """Whether the name of a tag has a prefix: `<wsse:Password>`."""
+    first = link.start - len(link.name)
+    return link.before == b":" and _PREFIX.search(data, max(0, first - 24), first) is not None
+
+
+_PREFIX = re.compile(rb"<[A-Za-z][\w.-]*:$")
 _LINE_ENDS = (b"", b"\n", b"\r")
 
 
@@ -223,9 +263,11 @@ def _is_weak(
     data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether the surroundings tell that a word is a password."""
-    if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
+    if link.strength != "strong" or link.compares or len(look) > MAX_WORD:
         return False
     start, end, quoted = value
+    if not (look.isalnum() if quoted else is_weak_form(look)):
+        return False
     if quoted and is_about(look):
         return False
     first = name_start(data, name_at)
@@ -238,8 +280,34 @@ def _is_weak(
         colon=colon,
         starts_line=colon and _LINE_START.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
+        among_flags=link.mode == "flag" and _is_among_flags(data, first, end),
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
+
+
+def _is_among_flags(data: bytes, start: int, end: int) -> bool:
+    return (
+        _FLAG_AFTER.match(data, end) is not None
+        or _FLAG_BEFORE.search(data, max(0, start - 48), start) is not None
+    )
+
+
+_FLAG_AFTER = re.compile(rb"[ \t]+(?:\\\r?\n[ \t]*)?--?[A-Za-z]")
+_FLAG_BEFORE = re.compile(rb"[ \t]--?[A-Za-z][\w-]{0,20}[ =][^\s-][^\s]{0,20}[ \t]+$")
+
+
+def _is_flagged(data: bytes, name_at: int, link: _Link, look: bytes) -> bool:
+    """Whether a value is that of a flag: `--auth-token=hunter2secret` is no code."""
+    if link.before != b"-" or link.strength != "strong" or link.mode != "assign":
+        return False
+    first = name_start(data, name_at)
+    return (
+        data[first : first + 2] == b"--" and len(look) >= 6 and mixed(look)
+        and not is_about(look) and _WORD.match(look) is not None
+    )  # fmt: skip
+
+
+_WORD = re.compile(rb"[A-Za-z0-9_!@#$%^&*+-]+$")
 
 
 def _is_chosen(
@@ -248,12 +316,16 @@ def _is_chosen(
     """Whether a value is what somebody has chosen for a password, by what ties it to the name."""
     if link.strength != "strong" or len(look) > LONGEST:
         return False
-    sort = sort_of_name(link.name)
-    if not sort or not (value[2] or (sort != "token" and link.mode in ("assign", "tag"))):
+    sort = sort_of_name(link.name, called=link.mode == "call")
+    if not sort and not value[2] and kind_of(link.name) == "key":
+        sort = "token"
+    if not sort or not (value[2] or link.mode in ("assign", "tag", "attr")):
         return False
     first = name_start(data, name_at)
     if not value[2]:
         at = Setting(link.mode, first, data[link.start : link.end], value[1])
+        if sort == "token" and not (mixed(look) and len(look) >= 6):
+            return False
         return not link.compares and is_setting(data, look, at)
     place = Quoted(
         name=link.name,
@@ -299,6 +371,8 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
+        if len(value) < 16 and _HEX.match(value):
+            return False
         odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
@@ -316,11 +390,13 @@ def _is_secret(
             is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
         )
     if mode == "call":
-        return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
+        return _is_given(value, sets=bool(_SETS.match(name)))
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
         fits = password(value) and not is_aside(name, value)
+        if kind_of(name) == "token" and is_counted_name(value):
+            return False
         return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
     if mode == "argument":  # of a list, after its flag
         return quoted and not value.startswith(b"-") and b" " not in value and password(value)
@@ -336,20 +412,27 @@ def _is_secret(
         )  # fmt: skip
     if is_unbalanced(value):
         return real(value) and b"://" not in value
+    if _PIN.search(name) and mode == "assign":
+        return 4 <= len(value) <= 8 and real(value)
     if value.isdigit() and kind_of(name) == "password":
         return len(value) >= 6 and real(value)
     if mode == "flag":
-        return real(value) and not value.startswith((b"-", b"/", b"http")) and (
+        if is_reference(value) or value.startswith((b"-", b"/", b"http")):
+            return False
+        return real(value) and (
             bare_password(value)
             or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
         )  # fmt: skip
     return bare_password(value)
 
 
+_HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
 _LOOSE = frozenset(("space", "below", "loose"))
 """Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
-_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
+_SETS = re.compile(
+    r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$"
+)
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from holdfast.redaction.budget import ANY, Budget, Log, Price
 from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
+from holdfast.redaction.echoes import echoes
 from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
@@ -29,6 +30,7 @@ from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
+from holdfast.redaction.strings import within_strings
 from holdfast.redaction.tables import HEADINGS
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
 from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
@@ -111,7 +113,10 @@ class Finder:
         if shaped.spans or fields.spans:
             known = merged([*known, *shaped.spans, *fields.spans])
         if known:
-            known = merged([*known, *companions(data, known, _PERSONAL)])
+            known = merged(
+                [*known, *companions(data, known, _PERSONAL), *echoes(data, known, _PERSONAL)]
+            )
+            known = within_strings(data, known)
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, min(anchored.slack, shaped.slack, fields.slack))

@@ -27,6 +27,7 @@ from holdfast.redaction.randomness import (
     is_unspeakable,
     looks_random,
 )
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.rule import Gate
 
 _CODE = re.compile(
@@ -74,9 +75,17 @@ def unnamed(value: bytes) -> bool:
     return random(value) and not (_CODE.match(value) and is_named(value))
 
 
+def digest(value: bytes) -> bool:
+    """Whether a value is random, or hexadecimal as long as keys are, however regular it is."""
+    return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
+
+
+_DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
+
+
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
-    if not real(value) or value.count(b" ") > 4:
+    if not real(value) or value.count(b" ") > 4 or is_reference(value):
         return False
     if b" " in value and not _WORDS.match(value):
         return value.count(b" ") < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
@@ -131,7 +140,15 @@ def is_label(value: bytes) -> bool:
     return _LABEL.match(value) is not None and not is_passphrase(value)
 
 
-_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+
+
+def is_counted_name(value: bytes) -> bool:
+    """Whether a value is words with a counter, joined as names in code are: `engine2_upgrades`."""
+    return _COUNTED.match(value) is not None
+
+
+_COUNTED = re.compile(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
 def header(value: bytes) -> bool:
@@ -154,6 +171,23 @@ def seed(value: bytes) -> bool:
 def code(value: bytes) -> bool:
     """Whether a number can be a one-time password, and not the round one of a setting."""
     return len(set(value)) > 2 and not value.endswith(b"000")
+
+
+def escaped(value: bytes) -> bool:
+    r"""Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
+    written = _ESCAPED.findall(value)
+    return len(written) >= 6 and len(set(written)) > len(written) // 2
+
+
+_ESCAPED = re.compile(rb"(?i)\\x[0-9a-f]{2}")
+
+
+def ticket(value: bytes) -> bool:
+    """Whether a value is what a service gives somebody to type in or to hand on."""
+    return mixed(value) or (_GROUPS.match(value) is not None and real(value))
+
+
+_GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
 
 
 def is_opaque(value: bytes) -> bool:
@@ -198,7 +232,39 @@ def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
+
+
+def marked(value: bytes) -> bool:
+    """Whether something random stands after a word that says what it is: `xyz_live_…`.
+
+    After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
+    letters and digits, as no digest has.
+    """
+    pieces = _JOINT.split(value)
+    last = max((n for n, piece in enumerate(pieces[:-1]) if _MARK.search(piece)), default=-1)
+    if last < 0 or _OPEN.match(pieces[0]):
+        return False
+    tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
+    longest = max(map(len, pieces[last + 1 :]))
+    digit = _DIGIT.search(tail) is not None
+    if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digit):
+        return False
+    if _ULID.match(tail) or not unnamed(tail):
+        return False
+    cased = digit and not (tail.islower() or tail.isupper())
+    return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
+
+
+_JOINT = re.compile(rb"[_-]")
+_MARK = re.compile(
+    rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
+    rb"|apikey|sat|sk|rk)$|pat$"
+)
+_SURE = re.compile(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
+_OPEN = re.compile(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
+"""What stands before keys that anybody may know."""
+_ULID = re.compile(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {
@@ -207,9 +273,11 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "mixed": mixed,
     "random": random,
     "unnamed": unnamed,
+    "digest": digest,
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,
+    "given": lambda value: password(value) or is_chosen(value),
     "userinfo": lambda value: real(value) or is_chosen(value),
     "header": header,
     "luhn": luhn,
@@ -222,5 +290,8 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "encoded-key": encoded_key,
     "seed": seed,
     "code": code,
+    "ticket": ticket,
+    "escaped": escaped,
     "basic": basic,
+    "marked": marked,
 }

@@ -215,7 +215,7 @@ def _whole(data: bytes, start: int, end: int) -> tuple[int, int]:
         end += 1
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
-    slash = data.rfind(b"\\u", max(0, start - 5), start)
+    slash = data.rfind(b"\\u", max(0, start - 5), start + 1)
     if slash >= 0 and _is_escape(data, slash):
         start = min(max(start, slash + 6), end)
     if data[start : start + 1] in _ESCAPED:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
-_ARGUMENT = r"(?:[\s=]{1,4}|\\{0,6}[\"'],\s{0,4})(?:\\{0,6}[\"'])?"
+_ARGUMENT = r"(?:[\s=]{1,4}(?:\\{0,6}[\"'])?|\\{0,6}[\"'],\s{0,4}\\{0,6}[\"'])"
 """Between a flag and its value, in a shell or in a list of arguments."""
+_BARE = r"[^\s\"'\\\x00]"
+"""Of an argument before it: without quotes, which may close the string that the command is in."""
 _VALUE = r"(?P<value>[^\s\"'\\\x00$<-][^\s\"'\\\x00]{3,255})"
 
 RULES: tuple[Rule, ...] = (
@@ -27,7 +29,7 @@ RULES: tuple[Rule, ...] = (
         rf"[^\r\n\x00]{{0,300}}?[\s\"']-p{_ARGUMENT}"
         rf"|ldap(?:modify|add|delete|passwd|whoami)\b[^\r\n\x00]{{0,300}}?\s-w{_ARGUMENT}"
         rf"|(?:[xw]l?freerdp|mstsc)\b[^\r\n\x00]{{0,300}}?\s/p:[\"']?){_VALUE}",
-        gate="password",
+        gate="given",
         true=(
             ("sqlcmd -S db -U sa -P ", "Reach!task99", ' -Q "select 1"'),
             ("plink -ssh root@h -pw ", "s3cr3tpw27", " ls"),
@@ -53,17 +55,17 @@ RULES: tuple[Rule, ...] = (
         ),
         ignore_case=True,
         open_end=True,
-        pattern=r"(?:rabbitmqctl (?:add_user|change_password) [^\s\x00]{1,64}\s{1,4}"
-        r"|wpa_passphrase [\"']?[^\s\"']{1,64}[\"']? "
+        pattern=rf"(?:rabbitmqctl (?:add_user|change_password) {_BARE}{{1,64}}\s{{1,4}}"
+        r"|wpa_passphrase (?:[^\s\"'\\\x00]{1,64}|\\{0,6}[\"'][^\"'\\\x00]{1,64}\\{0,6}[\"']) "
         r"|ssh-keygen [^\r\n\x00]{0,200}?(?-i:-[NP]) ?"
         r"|nmcli [^\r\n\x00]{0,200}? (?:password|[\w.-]*psk) "
         r"|rclone config [^\r\n\x00]{0,200}? pass(?:word)?[ =]"
         r"|(?:smb|rpc)client [^\r\n\x00]{0,200}?-U ?[\"'][^\s%\"']{1,64}%"
         r"|(?-i:sudo -S) <<< ?"
-        r"|mc (?:alias set|config host add) [^\s\x00]{1,64} [^\s\x00]{1,200} [^\s\x00]{1,128} "
+        rf"|mc (?:alias set|config host add) {_BARE}{{1,64}} {_BARE}{{1,200}} {_BARE}{{1,128}} "
         r"|convertto-securestring\s{1,4}(?:-(?:string|asplaintext|force) {1,4}){0,3})"
         rf"\\{{0,6}}[\"']?{_VALUE}",
-        gate="password",
+        gate="given",
         true=(
             ("rabbitmqctl add_user worker ", "s3cr3tpw27", "\n"),
             ("wpa_passphrase HomeNet ", "Reach!task99", "\n"),
@@ -113,31 +115,9 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         pattern=rf"-(?:src|dest)?(?:store|key)pass [\"']?{_VALUE}",
-        gate="password",
+        gate="given",
         true=(("keytool -storepass ", "s3cr3tpw27", " -keypass ", "Reach!task99", " -x"),),
         false=("keytool -storepass $PW -keypass <password>",),
-    ),
-    Rule(
-        kind="password",
-        family="command",
-        anchors=("connect(", "getconnection(", "mysqli(", "pdo("),
-        ignore_case=True,
-        inside_word=True,
-        open_end=True,
-        # host or address, user, password
-        pattern=r"(?:connect|getconnection|mysqli|pdo)\(\s{0,8}[\"'](?:localhost|jdbc:[^\"'\r\n\x00]{1,300}"
-        r"|[a-z]{2,10}:host=[^\"'\r\n\x00]{1,200}|[\w-]{1,63}\.[\w.-]{1,100})(?::\d{2,5})?[\"'],\s{0,8}"
-        r"[\"'][^\"'\r\n\\\x00]{1,64}[\"'],\s{0,8}[\"'](?P<value>[^\"'\r\n\\\x00]{6,128})[\"']",
-        gate="mixed",
-        true=(
-            ("pymysql.connect('localhost','root','", "s3cr3tpw27", "','db')"),
-            ('getConnection("jdbc:mysql://h/db", "root", "', "s3cr3tpw27", '")'),
-            ("new PDO('mysql:host=h;dbname=x', 'root', '", "Reach!task99", "')"),
-        ),
-        false=(
-            'connect("localhost", "8080", "utf8")', 'connect("amqp", "guest", "queue12")',
-            'connect("db.host.io", "app", password)',
-        ),
     ),
     Rule(
         kind="password",

@@ -15,37 +15,6 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="command",
         anchors=(
-            "basicauth(", "basic_auth(", "auth=(", "auth = (", "digestauth(", "login(",
-            "log_in(", "sign_in(", "signin(", "authenticate(", "networkcredential(",
-            "usernamepasswordcredentials(", "passwordcredential(", "passwordauthentication(",
-            "plaincredentials(", "usernamepasswordauthenticationtoken(",
-        ),
-        ignore_case=True,
-        inside_word=True,
-        open_end=True,
-        pattern=r"(?:(?:basic|digest)_?auth|auth ?= ?|log_?in|sign_?in|authenticate"
-        r"|networkcredential|usernamepasswordcredentials|passwordcredential|passwordauthentication"
-        r"|plaincredentials|usernamepasswordauthenticationtoken)\("
-        rf"\s{{0,24}}{_Q}[^\"'`\r\n\\\x00/{{]{{1,64}}{_Q},\s{{0,24}}{_VALUE}\s{{0,24}}[,)]",
-        gate="chosen",
-        true=(
-            ("requests.get(url, auth=('bob', '", "bye", "'))"),
-            ("HTTPBasicAuth('bob', '", "sesame", "')"),
-            ('req.SetBasicAuth("bob", "', "open sesame", '")'),
-            ('ftp.login("anonymous", "', "sesame", '")'),
-            ('new NetworkCredential("bob", "', "Sesame", '")'),
-            ('new UsernamePasswordCredentials("bob", "', "sesame", '")'),
-        ),
-        false=(
-            'login("user", "page")', 'client.login("https://example.com", "callback")',
-            "auth=('user', 'pass')", "authenticate('basic', 'token')", 'login("bob", password)',
-            '@app.route("/login", "login")',
-        ),
-    ),
-    Rule(
-        kind="password",
-        family="command",
-        anchors=(
             "create_user(", "create_superuser(", "createuser(", "create_staff_user(", "add_user(",
             "adduser(", "register(", "register_user(", "plainauth(", "set_password(",
             "setpassword(",
@@ -67,34 +36,6 @@ RULES: tuple[Rule, ...] = (
         false=(
             "keyring.get_password('system', 'bob')", 'register("a", "b", "default")',
             'set_password("system", "bob", password)', "register(app, 'name', '/path/x')",
-        ),
-    ),
-    Rule(
-        kind="password",
-        family="command",
-        anchors=(
-            "hashpw(", "bcrypt.hash(", "bcrypt.hashsync(", "bcrypt.compare(", "bcrypt.comparesync(",
-            "frompassword([]byte(", "password_hash(", "bcrypt.using(", "argon2.hash(",
-            "secretstr(", "password_verify(", "passwordencoder.encode(", "pwd_context.hash(",
-            "pwd_context.verify(", "password([]byte(", "bcrypt.encrypt(", "bcrypt.verify(",
-        ),
-        ignore_case=True,
-        inside_word=True,
-        open_end=True,
-        pattern=r"(?:hashpw|(?:bcrypt|argon2|pwd_context)\.(?:hash|compare|encrypt|verify)(?:sync)?"
-        r"|(?:from)?password\(\[\]byte|password_(?:hash|verify)|secretstr"
-        rf"|passwordencoder\.encode)\(\s{{0,16}}{_VALUE}",
-        gate="chosen",
-        true=(
-            ("bcrypt.hashpw(b'", "sesame", "', salt)"),
-            ("bcrypt.hashSync('", "sesame", "', 10)"),
-            ('bcrypt.GenerateFromPassword([]byte("', "sesame", '"), 10)'),
-            ("generate_password_hash('", "sesame", "')"),
-            ('SecretStr("', "keyboard cat", '")'),
-        ),
-        false=(
-            "bcrypt.hash('password', 10)", "generate_password_hash(password)",
-            "password_hash('sha256')", 'SecretStr("your-key-here")',
         ),
     ),
     Rule(

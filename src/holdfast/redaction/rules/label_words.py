@@ -36,11 +36,21 @@ LABEL_WORDS = _words(
     signature sign encoded encoder encode decode private public shared account email mail phone code
     otp mfa totp policy rule rules backend module class method function attr attribute property
     column table row schema model view page button link icon placeholder symbol operator identifier
-    keyword literal comment end start begin eof set unset get put only self all already used
-    please
+    keyword literal comment scope scopes callback redirect realm guard utf ascii latin
+    end start begin eof set unset get put only self all already used
+    please protection support based only less protected prompts manager managers database databases
+    stdin stdout keychain keyring interactive interactively rotation recovery managed
     """
 )
 """A value that consists of these alone, with joints and a small number, says nothing itself."""
+
+SECRET_LABELS = _words(
+    """
+    password passwords passwd passphrase passcode pass pwd pw psw pin secret secrets token tokens
+    key keys auth authentication cred creds credential credentials user username login reset
+    """
+)
+"""Those that speak of a secret wherever they stand: `current-db-password`."""
 
 MESSAGE_WORDS = _words(
     """
@@ -58,6 +68,9 @@ FOREIGN_WORDS = (
     r"|passord|parool|palavra|clave|m\xe1\xba\xadt kh\xe1\xba\xa9u|kata sandi|sandi"
 )
 """The word for a password in other languages of Latin letters, as bytes of UTF-8."""
+
+HASH_WORDS = _words("hash hashed hasher encrypted")
+"""What a call does with a password that it is given."""
 
 NAME_SAYS_MORE = _words(
     """

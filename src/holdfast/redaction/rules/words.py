@@ -7,7 +7,11 @@ SECRET_WORDS = (
     "credential", "privatekey", "accesskey", "secretkey", "authkey", "signingkey", "encryptionkey",
     "accountkey", "storagekey", "masterkey", "sharedkey", "licensekey", "servicekey", "sessionkey",
     "hmackey", "webhookkey", "clientkey", "appkey", "adminkey", "deploykey", "wpakey",
-    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete",
+    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete", "sendpass",
+    "recvpass",
+    "adminpass", "userpass", "dbpass", "rootpass", "smtppass", "mailpass", "ftppass", "loginpass",
+    "keypass", "storepass", "bindpass", "authpass", "wifipass", "mysqlpass", "operpass", "bindpw",
+    "rootpw", "userpw", "adminpw", "dbpw", "storepw",
 )  # fmt: skip
 """A field whose last word is or ends in one of these holds a secret."""
 
@@ -28,7 +32,7 @@ OPEN_KEY_WORDS = frozenset((
     "public", "publishable", "pub", "primary", "foreign", "partition", "sort", "cache", "row",
     "idempotency", "dedup", "dedupe", "lookup", "group", "index", "unique", "composite",
     "translation", "message", "routing", "shard", "bucket", "object", "query", "hash", "map",
-    "dict", "registry", "shortcut",
+    "dict", "registry", "shortcut", "experiment", "asset", "delete", "layer", "theme",
 ))  # fmt: skip
 """Before `key` these make it an open one: a half that may be known, or a key of a table."""
 
@@ -46,18 +50,18 @@ WEAK_WORDS = (
 )  # fmt: skip
 """A field that ends in one of these holds a secret only where its value looks random."""
 
-WEAK_LAST_WORDS = ("pat", "sk")
+WEAK_LAST_WORDS = ("pat", "sk", "api", "sign", "hmac")
 """The same, where they are words of their own: `path` is none."""
 
 ID_WORDS = frozenset((
-    "secret", "role", "key", "client", "app", "application", "consumer", "sid",
+    "secret", "role", "key", "client", "app", "application", "consumer", "sid", "token",
 ))  # fmt: skip
 """Before `id` these make it half of a credential, where it looks random."""
 
 SUFFIXES = frozenset((
     "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
     "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
-    "primary", "secondary", "backup", "main", "base", "v1", "v2", "v3", "bytes", "secure",
+    "primary", "secondary", "backup", "main", "base", "v", "v1", "v2", "v3", "bytes", "secure",
     "confirm", "confirmation", "again", "repeat",
 ))  # fmt: skip
 """Last words that say nothing: `password_value`, `token_v2`."""
@@ -74,7 +78,7 @@ HARMLESS_ENDS = frozenset((
     "ratio", "total", "sum", "diff", "hash_algorithm", "help", "description", "desc", "title",
     "at", "time", "date", "by", "mount", "ref", "arn", "store", "storage", "source", "mode",
     "strategy", "handler", "func", "fn", "callback", "input", "output", "column", "table",
-    "prefix", "suffix", "header",
+    "prefix", "suffix", "header", "accessor", "fingerprint", "thumbprint", "checksum", "alias",
 ))  # fmt: skip
 """Last words of fields that speak about a secret and do not hold one: `token_count`."""
 
