@@ -220,7 +220,11 @@ def test_a_vault_restores_what_it_saw_and_nothing_else() -> None:
 
 def test_colours_and_zero_width_characters_are_looked_through() -> None:
     """A code in the middle of a token does not hide it from the rules."""
-    for odd in ("\x1b[0m\x1b[31m", "\u200b", "\\u001b[0m", "\ufeff"):
+    for odd in (
+        "\x1b[0m\x1b[31m", "\u200b", "\\u001b[0m", "\ufeff", "\x9b31m", "\x1b(B", "\x1b=", "\u202e",
+        "\u2068", "\u2069", "\u2060", "\u206f", "\xad", "\u034f", "\u061c", "\u180e", "\U000e0041",
+        "\\u2069", "\\u202A", "\\u00ad", "\x1b]8;;http://x\x07",
+    ):  # fmt: skip
         out = KEYED(f"say {TOKEN[:20]}{odd}{TOKEN[20:]} now")
         assert TOKEN[6:18] not in out
         assert TOKEN[22:] not in out

@@ -1,4 +1,4 @@
-"""What a reader sees of a text: without colour codes and zero-width characters.
+"""What a reader sees of a text: without colour codes, zero-width characters and marks of direction.
 
 A terminal's codes may stand in the middle of a secret. The rules read the text without them, and a
 map leads every offset back to the original.
@@ -16,22 +16,26 @@ from holdfast.redaction.matching import compiled
 PLACEHOLDER = compiled(r"\[redacted:[a-z0-9-]{1,40}(?::[0-9a-f]{4,8})?\]")
 PLACEHOLDER_START = b"[redacted:"
 _UNSEEN = compiled(
-    r"(?:(?:\x1b|\\{1,2}u001[bB]|\\{1,2}x1[bB]|\\{1,2}033|\\{1,2}e)\[(?:[0-9;:?]{1,24}[A-Za-z]|[A-Za-qs-z])"
-    r"|\x1b\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]"
-    r"|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf|\xc2\xad"
-    r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
+    r"(?:(?:\x1b|\\{1,2}u001[bB]|\\{1,2}x1[bB]|\\{1,2}033|\\{1,2}e)"
+    r"\[(?:[0-9;:?]{1,24}[A-Za-z]|[A-Za-qs-z])|\xc2\x9b[0-9;:?]{0,24}[A-Za-z]"
+    r"|\x1b\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78]"
+    r"|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad|\xcd\x8f"
+    r"|\xd8\x9c|\xe1\xa0\x8e|\xf3\xa0[\x80\x81][\x80-\xbf]"
+    r"|\\{1,2}u20(?:0[b-fB-F]|2[a-eA-E]|6[0-9a-fA-F])|\\{1,2}u[fF][eE][fF][fF]"
+    r"|\\{1,2}u00[aA][dD])+"
 )
-
 """Among the codes without a number the one that ends in `r` is left out: a placeholder that stands
 behind the sign of a code would start so."""
 
 ESCAPE = b"\x1b"
 SIGNS = (
     ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
-    *(bytes((0xE2, 0x80, low)) for low in range(0x8B, 0x90)),
-    *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xA5)),
-    b"\xef\xbb\xbf", b"\xc2\xad",
-    *(rb"\u200" + bytes((low,)) for low in b"bcdef"), rb"\u2060", rb"\ufeff",
+    *(bytes((0xE2, 0x80, low)) for low in (*range(0x8B, 0x90), *range(0xAA, 0xAF))),
+    *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xB0)),
+    b"\xef\xbb\xbf", b"\xc2\xad", b"\xc2\x9b", b"\xcd\x8f", b"\xd8\x9c", b"\xe1\xa0\x8e",
+    b"\xf3\xa0\x80", b"\xf3\xa0\x81",
+    *(rb"\u200" + bytes((low,)) for low in b"bcdef"),
+    *(rb"\u202" + bytes((low,)) for low in b"abcde"), rb"\u206", rb"\ufeff", rb"\u00ad",
 )  # fmt: skip
 """In lower case: where none of these occurs a reader sees all of the text, and nothing else."""
 
