@@ -15,7 +15,7 @@ Family: TypeAlias = Literal[
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "given",
     "userinfo", "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
-    "seed", "code", "basic", "marked",
+    "seed", "code", "basic", "marked", "prefixed",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -34,6 +34,7 @@ seed      base32 that is no word: what one-time passwords are made from
 code      a number that is neither one digit again and again nor the round one of a setting
 header    a credential after an authentication scheme, and no word of prose
 marked    something random after a word that says what it is
+prefixed  a short prefix and a long run of small letters, capitals and digits
 others    the check digits or the shape of that kind
 """
 

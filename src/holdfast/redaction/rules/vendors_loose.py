@@ -48,14 +48,41 @@ MARKED = (
             "sk_OSSL_ROLE_SPEC_CERT_ID_set_cmp_func",
         ),
     ),
+    Rule(
+        kind="prefixed-token",
+        family="vendor",
+        anchors=(),
+        not_after=r"(?:sha(?:1|256|384|512)|md5|integrity)[=:-]",
+        open_end=True,
+        inside_word=True,
+        pattern=r"(?:\A|[^\w./-]|\\[nrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})"
+        r"(?P<value>(?:(?:[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})[_-]){1,3}"
+        r"[A-Za-z0-9]{32,200})(?:[^A-Za-z0-9+/=_-]|\z)",
+        gate="prefixed",
+        true=(
+            ("see ", "zxk_" + alnum(32), " here"),
+            ("see ", "zx_v1_" + alnum(40), " here"),
+            ("see ", "zx-" + alnum(48), ""),
+        ),
+        false=(
+            "call_" + alnum(24), "chatcmpl-" + alnum(29), "resp_" + hexes(48),
+            "sha512-" + alnum(86), "file-" + alnum(40),
+            "test_TheHandlerOfRequestsRetriesOn503And504", "zx_" + alnum(40) + "/" + alnum(20),
+        ),
+    ),
 )  # fmt: skip
 
 
 def without(rules: Sequence[Rule], kinds: Collection[str]) -> list[Rule]:
-    """Return the rules of other kinds; what is left alone by its kind is so by its prefix too."""
+    """Return the rules of other kinds; what is left alone by its kind is so by its prefix too.
+
+    So where a vendor's tokens are left alone, those of vendors without a name are not looked for.
+    """
     left = [rule for rule in rules if rule.kind not in kinds]
     if len(left) == len(rules):
         return left
+    if any(rule.family == "vendor" and rule.kind in kinds for rule in rules):
+        left = [rule for rule in left if rule not in MARKED]
     known = [rule for rule in left if rule.kind != KIND]
     return [one for rule in left for one in (loose(known) if rule.kind == KIND else (rule,))]
 
