@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from holdfast.redaction.rule import Rule
-from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes, url_safe
+from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes, token, url_safe
 
 KIND = "vendor-token"
 
@@ -17,7 +17,7 @@ MARKED = (
         family="vendor",
         anchors=(
             *(f"{joint}{word}{joint}" for word in _SAYS.split("|") for joint in "_-"),
-            "pat_", "pat-", "sat_", "sk_", "sk-", "rk_", "rk-", "apikey_", "apikey-",
+            "_sk_", "-sk-", "_rk_", "-rk-", "_sat_", "-sat-", "pat_", "pat-", "apikey_", "apikey-",
             "secret_", "token_", "live_",
         ),
         before=56,
@@ -35,7 +35,6 @@ MARKED = (
             ("see ", "zx_pat_" + hexes(40), " here"),
             ("see ", "zxpat_" + alnum(30), " here"),
             ("see ", "pat_" + hexes(32), " here"),
-            ("see ", "sk-zentrix-v1-" + url_safe(40), " here"),
             ("see ", "zx_secret_" + UUID, " here"),
             ("https://host.test/", "zx_live_" + alnum(24), "/x"),
         ),
@@ -47,6 +46,16 @@ MARKED = (
             "max_token_count_of_the_model_2", "disk_" + hexes(40), "sha256=zx-api-" + url_safe(40),
             "sk_OSSL_ROLE_SPEC_CERT_ID_set_cmp_func",
         ),
+    ),
+    token(
+        "marked-token",
+        ("sk-", "sk_", "rk-", "rk_"),
+        r"(?:[a-z0-9]{1,16}[_-]){1,3}[A-Za-z0-9][\w-]{19,300}={0,2}(?:\.[\w-]{6,}){0,3}",
+        "sk-zentrix-v1-" + url_safe(40),
+        "sk_zentrix_" + alnum(32),
+        false=("sk-learn-contrib-package-2", "rk_buffer_of_the_device_driver_2"),
+        gate="marked",
+        inside=False,
     ),
     Rule(
         kind="prefixed-token",
