@@ -46,6 +46,7 @@ factory-key         fk-                                     w40-90
 featherless-key     rc_                                     h64
 humanloop-key       hl_sk_                                  h48-64
 inference-net-key   inference-                              h32-64
+litellm-key         sk-                                     w22
 logfire-token       pylf_v1_ pylf_v2_                       l2_w40-100
 minimax-key         sk-api- sk-cp-                          w60-140
 mongodb-model-key   al-                                     w43
