@@ -11,14 +11,17 @@ from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes, token, url_
 KIND = "vendor-token"
 
 _SAYS = "live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token|apikey"
+_ALONE = ("pat_", "pat-", "apikey_", "apikey-", "secret_", "token_", "live_")
+"""Words before which nothing need stand."""
 MARKED = (
     Rule(
         kind="marked-token",
         family="vendor",
         anchors=(
-            *(f"{joint}{word}{joint}" for word in _SAYS.split("|") for joint in "_-"),
-            "_sk_", "-sk-", "_rk_", "-rk-", "_sat_", "-sat-", "pat_", "pat-", "apikey_", "apikey-",
-            "secret_", "token_", "live_",
+            *(f"{joint}{word}{joint}" for word in _SAYS.split("|") for joint in "_-"
+              if f"{word}{joint}" not in _ALONE),
+            *_ALONE,
+            "_sk_", "-sk-", "_rk_", "-rk-", "_sat_", "-sat-",
         ),
         before=56,
         inside_word=True,
