@@ -78,14 +78,19 @@ def jwt(value: bytes) -> bool:
 
 def basic(value: bytes) -> bool:
     """Whether base64 holds a user and a password with a colon between them."""
-    body = value.replace(b"%3D", b"=").replace(b"%3d", b"=")
-    if len(body) % 4:
-        return False
+    body = value.replace(b"%3D", b"=").replace(b"%3d", b"=").rstrip(b"=")
+    is_word = len(body) < 8 and body.isalpha() and (body.islower() or body.istitle())
     try:
-        user, colon, password = b64decode(body, altchars=b"-_").decode().partition(":")
+        text = b64decode(body + b"=" * (-len(body) % 4), altchars=b"-_")
     except ValueError:
         return False
-    return bool(colon and (user or password)) and (user + password).isprintable()
+    try:
+        user, colon, password = text.decode().partition(":")
+    except UnicodeDecodeError:
+        user, colon, password = text.decode("latin-1").partition(":")
+        if not user.isascii() or value.isalpha():
+            return False
+    return bool(colon and (user or password)) and (user + password).isprintable() and not is_word
 
 
 def encoded_key(value: bytes) -> bool:

@@ -14,6 +14,7 @@ from holdfast.redaction.field_names import kind_of, words_of
 from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.randomness import AT_ONCE
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.rules.label_words import (
     FOREIGN_WORDS,
     HASH_WORDS,
@@ -83,7 +84,10 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
         case "token":
             pairs = place.mode == "pair" and place.name.isupper()
             access = len(words) < 2 or words[-2] in _ACCESS
-            told = words[-1].endswith("token") or _NUMBER.search(value) is not None
+            told = (
+                place.name.lower().rstrip("_0123456789").endswith("token")
+                or _DIGIT.search(value) is not None
+            )
             return given and told and (pairs or access) and _is_chosen_token(value)
         case "password":
             if given or (place.name.isupper() and b" " in value):
@@ -147,10 +151,11 @@ _TEXTS = re.compile(
     rb"""\\{0,6}["'`]?$"""
 )
 """A map of texts, one of which is that of the password."""
-_TUPLE = re.compile(rb"""(?:^|[^\w.])[\[({]\s{0,8}b?\\{0,6}["'`]$""")
-_TUPLE_END = re.compile(rb"\s{0,8},?\s{0,8}[)\]}]")
+_TUPLE = re.compile(rb"""(?:^|[^\w.])[({]\s{0,8}b?\\{0,6}["'`]$""")
+_TUPLE_END = re.compile(rb"\s{0,8},?\s{0,8}[)}]")
 _DEFINES = re.compile(
-    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset[ \t]+)$"
+    rb"(?:#[ \t]*define[ \t]+|\((?:setq|defvar|defparameter|define|def)[ \t]+|[ \t({\[]:|\(|\bset["
+    rb" \t]+)$"
 )
 """What stands before a name without a sign between it and its value: C, Lisp, Clojure, Tcl."""
 _DEFINED = re.compile(rb"[ \t]*(?:[)}\]]|;|,|[\r\n]|$)")
@@ -175,6 +180,8 @@ def is_chosen(value: bytes) -> bool:
     if not SHORTEST <= len(value) <= LONGEST or value.count(b" ") >= MOST_WORDS:
         return False
     if not _SPOKEN.search(value) or is_about(value) or _ADDRESS.match(value):
+        return False
+    if is_reference(value):
         return False
     if len(value) == SHORTEST:
         return value.isalnum() and len(set(value)) > 1
@@ -223,6 +230,7 @@ def is_aside(name: str, value: bytes) -> bool:
 
 
 _SPOKEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
+_DIGIT = re.compile(rb"[0-9]")
 _NUMBER = re.compile(rb"(?i)(?<!sha)(?<!aes)(?<![0-9])[0-9]{3}")
 _LABEL = compiled(
     rf"(?i)^(?:(?:{'|'.join(sorted(LABEL_WORDS))})"

@@ -58,6 +58,8 @@ def companions(data: bytes, secrets: Sequence[Span], kinds: frozenset[str]) -> l
         after = _AFTER_ID.at(data, span.end) if span.kind == "aws-access-key-id" else None
         if after is not None and unnamed(data[slice(*after[1])]):
             found.append(Span(*after[1], "aws-secret-key", _LATE))
+        if span.kind == "jwt":
+            found += _parts_of_token(data, span)
         first = None if span.kind in kinds else _argument_before(data, span.start)
         if first is not None:
             found.append(Span(*first, KIND, _LATE))
@@ -85,6 +87,17 @@ def _argument_before(data: bytes, at: int) -> tuple[int, int] | None:
     return (base + start, base + end) if unnamed(value) or is_uuid(value) else None
 
 
+def _parts_of_token(data: bytes, span: Span) -> Iterator[Span]:
+    """Yield what a token claims, where its parts stand in strings of their own."""
+    base = max(0, span.start - NEAR)
+    for _, (start, end) in _CLAIMS.all(data[base : span.end + NEAR]):
+        yield Span(base + start, base + end, span.kind, _LATE)
+
+
+_CLAIMS = compiled(
+    r"(?:payload|claims|body)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?::?=|:)[ \t]{0,4}b?\\{0,6}[\"'`](ey[A-Za"
+    r"-z0-9_-]{8,1000})"
+)
 _AFTER_ID = compiled(
     r"\\{0,6}[\"'`]?[ \t]{0,4}[,;:| \t][ \t]{0,8}\\{0,6}[\"'`]?"
     r"([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/]|$)"

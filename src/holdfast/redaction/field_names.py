@@ -83,11 +83,14 @@ def strength_of(name: str) -> Strength:
         last in WEAK_WORDS
         or last in WEAK_LAST_WORDS
         or (last == "keys" and len(words) > 1 and words[-2] in KEY_WORDS)
-        or any(word.endswith(SECRET_WORDS) for word in words)
+        or any(word.endswith(SECRET_WORDS) or word in _PASS_WORDS for word in words)
         or (last.endswith("s") and last[:-1].endswith(SECRET_WORDS))
     ):
         return "weak"
     return "none"
+
+
+_PASS_WORDS = frozenset(("pass", "pw", "psw", "pswd"))
 
 
 @lru_cache(maxsize=4096)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.redaction.field_names import is_secret_entry
 from holdfast.redaction.chosen import is_about
+from holdfast.redaction.field_names import is_secret_entry
 from holdfast.redaction.gates import is_opaque, is_uuid, mixed, password, random
 from holdfast.redaction.matching import Spans, compiled
 from holdfast.redaction.randomness import is_named, is_unspeakable
@@ -104,7 +104,7 @@ def chosen_in_wrap(data: bytes, at: int) -> tuple[tuple[int, int], bool] | None:
 _CHOSEN = compiled(
     r"\s{0,4}(?:([\[{(])\s{0,24}(?:\\{0,6}[\"'](?:S|value|val|[sS]tring_?[vV]alue|default|plain|plaintext"
     r"|current|raw|text)\\{0,6}[\"']\s{0,2}(?::|=>)\s{0,2})?"
-    r"|(?:new )?(?:[A-Za-z_]\w{0,24}(?:::|\.)){0,3}(?:from|from_str|bytes|bytearray|encode|String|str"
+    r"|(?:new )?(?:[A-Za-z_]\w{0,24}(?:::|\.)){0,3}(?:from|from_str|bytes|bytearray|String|str"
     r"|Some|quote|quote_plus|safequote|urlquote|escape|to_bytes|Secret|SecretStr|Text|literal|unicode|of"
     r"|b|u)\(|\[\]byte\(|<<|lambda[ \w,]{0,16}: ?)"
     r"[bu]?(\\{0,6}[\"'`])([^\"'`\r\n\\\x00]{3,80})\\{0,6}[\"'`][ \t]{0,4}(?:[)\]},>.\r\n]|$)"

@@ -35,6 +35,7 @@ from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrap
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
+    is_counted_name,
     is_label,
     is_opaque,
     is_passphrase,
@@ -47,7 +48,9 @@ from holdfast.redaction.gates import (
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.settings_lines import Setting, is_setting
+from holdfast.redaction.strings import string_end
 
 MAX_WORD = 24
 LOOK = 512
@@ -146,7 +149,7 @@ def _wrapped(data: bytes, link: _Link, read: int) -> Values:
 
 
 def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
-    """Return what somebody has chosen, in a call that only turns it into another type, or a list."""
+    """Return what somebody has chosen, in a list or a call that only changes its type."""
     if link.strength != "strong" or link.mode != "assign":
         return None
     sort = sort_of_name(link.name)
@@ -159,7 +162,7 @@ def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
         fits = is_chosen(value) if is_call else is_stated(value)
     else:
         fits = is_call and len(value) >= SHORTEST_KEY and is_stated(value) and b" " not in value
-    return (start, end) if fits and not is_named(value) else None
+    return (start, end) if fits and (is_call or not is_named(value)) else None
 
 
 SHORTEST_KEY = 8
@@ -229,8 +232,12 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         return None
     start, end, quoted = value
     if link.mode in ("tag", "attr"):
-        inside = link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)
-        close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
+        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+            return None
+        limit = min(start + MAX_VALUE, len(data))
+        over = string_end(data, start, limit)  # a tag that is cut off there
+        close = data.find(b"</", start, over)
+        close = over if close < 0 and over < limit else close
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
@@ -310,6 +317,8 @@ def _is_chosen(
     if link.strength != "strong" or len(look) > LONGEST:
         return False
     sort = sort_of_name(link.name, called=link.mode == "call")
+    if not sort and not value[2] and kind_of(link.name) == "key":
+        sort = "token"
     if not sort or not (value[2] or link.mode in ("assign", "tag", "attr")):
         return False
     first = name_start(data, name_at)
@@ -362,6 +371,8 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
+        if len(value) < 16 and _HEX.match(value):
+            return False
         odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
         return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
     if mode == "prose":
@@ -379,11 +390,13 @@ def _is_secret(
             is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
         )
     if mode == "call":
-        return _is_given(value, sets=kind_of(name) == "password" and bool(_SETS.match(name)))
+        return _is_given(value, sets=bool(_SETS.match(name)))
     if quoted and name.lower().endswith("key") and is_label(value):
         return False
     if quoted and mode in ("assign", "named", "flag", "tag", "other"):
         fits = password(value) and not is_aside(name, value)
+        if kind_of(name) == "token" and is_counted_name(value):
+            return False
         return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
     if mode == "argument":  # of a list, after its flag
         return quoted and not value.startswith(b"-") and b" " not in value and password(value)
@@ -399,20 +412,27 @@ def _is_secret(
         )  # fmt: skip
     if is_unbalanced(value):
         return real(value) and b"://" not in value
+    if _PIN.search(name) and mode == "assign":
+        return 4 <= len(value) <= 8 and real(value)
     if value.isdigit() and kind_of(name) == "password":
         return len(value) >= 6 and real(value)
     if mode == "flag":
-        return real(value) and not value.startswith((b"-", b"/", b"http")) and (
+        if is_reference(value) or value.startswith((b"-", b"/", b"http")):
+            return False
+        return real(value) and (
             bare_password(value)
             or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
         )  # fmt: skip
     return bare_password(value)
 
 
+_HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
 _LOOSE = frozenset(("space", "below", "loose"))
 """Modes in which a name and its value may stand side by side by chance."""
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
-_SETS = re.compile(r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$")
+_SETS = re.compile(
+    r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$"
+)
 
 
 def _is_given(value: bytes, *, sets: bool = False) -> bool:

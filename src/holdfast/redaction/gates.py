@@ -28,6 +28,7 @@ from holdfast.redaction.randomness import (
     is_unspeakable,
     looks_random,
 )
+from holdfast.redaction.references import is_reference
 from holdfast.redaction.rule import Gate
 
 _CODE = re.compile(
@@ -85,7 +86,7 @@ _DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
-    if not real(value) or value.count(b" ") > 4:
+    if not real(value) or value.count(b" ") > 4 or is_reference(value):
         return False
     if b" " in value and not _WORDS.match(value):
         return value.count(b" ") < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
@@ -140,7 +141,15 @@ def is_label(value: bytes) -> bool:
     return _LABEL.match(value) is not None and not is_passphrase(value)
 
 
-_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+
+
+def is_counted_name(value: bytes) -> bool:
+    """Whether a value is words with a counter, joined as names in code are: `engine2_upgrades`."""
+    return _COUNTED.match(value) is not None
+
+
+_COUNTED = re.compile(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
 def header(value: bytes) -> bool:
@@ -163,6 +172,23 @@ def seed(value: bytes) -> bool:
 def code(value: bytes) -> bool:
     """Whether a number can be a one-time password, and not the round one of a setting."""
     return len(set(value)) > 2 and not value.endswith(b"000")
+
+
+def escaped(value: bytes) -> bool:
+    r"""Whether a value is mostly bytes that are written as `\\x2b`, and they differ."""
+    written = _ESCAPED.findall(value)
+    return len(written) >= 6 and len(set(written)) > len(written) // 2
+
+
+_ESCAPED = re.compile(rb"(?i)\\x[0-9a-f]{2}")
+
+
+def ticket(value: bytes) -> bool:
+    """Whether a value is what a service gives somebody to type in or to hand on."""
+    return mixed(value) or (_GROUPS.match(value) is not None and real(value))
+
+
+_GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
 
 
 def is_opaque(value: bytes) -> bool:
@@ -233,6 +259,8 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "encoded-key": encoded_key,
     "seed": seed,
     "code": code,
+    "ticket": ticket,
+    "escaped": escaped,
     "basic": basic,
     "marked": marked,
     "prefixed": prefixed,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 
 BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
@@ -67,7 +68,9 @@ def key_block(data: bytes, at: int, covered: int) -> Key:
     body, last, close = found
     following = data.find(b"BEGIN ", body, body + MAX_BODY)
     end = _END.after(data, body, following if following >= 0 else body + MAX_BODY)
-    if end is not None and _is_mostly_base64(data[body : end[0][0]]):
+    if end is not None and (
+        _is_mostly_base64(data[body : end[0][0]]) or _is_made_up(data[body : end[0][0]])
+    ):
         return Key((at, end[0][1]))
     if _BASE64.search(data, body, last) is None:
         return Key(None, TIMES * (close - at))
@@ -126,7 +129,19 @@ def _is_mostly_base64(body: bytes) -> bool:
     """Whether what stands between BEGIN and END is a key, however it was escaped."""
     if len(body) < 32 or _STRUCTURE.search(body):
         return False
+    if _BASE64_RUN.search(body) is None:
+        return False
     return len(body.translate(None, _BASE64_BYTES)) < len(body) * 0.4
+
+
+def _is_made_up(body: bytes) -> bool:
+    """Whether the lines between BEGIN and END are some text in place of a key, as tests have it."""
+    text = _MADE_UP.fullmatch(body)
+    return text is not None and real(text[1]) and b"..." not in text[1]
+
+
+_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/=]{12,}")
+_MADE_UP = re.compile(rb"(?:\\{1,4}[nr]|\s)+([A-Za-z0-9+/=_.-]{4,64})(?:\\{1,4}[nr]|\s)+")
 
 
 _STRUCTURE = re.compile(rb"""["']\s*[\]}:]|[\[{]""")

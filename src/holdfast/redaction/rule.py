@@ -15,7 +15,7 @@ Family: TypeAlias = Literal[
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "given",
     "userinfo", "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
-    "seed", "code", "basic", "marked", "prefixed",
+    "seed", "code", "ticket", "escaped", "basic", "marked", "prefixed",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -32,6 +32,8 @@ given     password or chosen: where nothing but a password can stand
 userinfo  real or chosen
 seed      base32 that is no word: what one-time passwords are made from
 code      a number that is neither one digit again and again nor the round one of a setting
+ticket    letters and digits, or two groups of capitals
+escaped   mostly bytes that are written as `\\x2b`
 header    a credential after an authentication scheme, and no word of prose
 marked    something random after a word that says what it is
 prefixed  a short prefix and a long run of small letters, capitals and digits

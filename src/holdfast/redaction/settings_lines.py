@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from holdfast.redaction.chosen import is_chosen
 from holdfast.redaction.gates import mixed
+from holdfast.redaction.randomness import is_numbered_name
 
 ABOVE, BELOW = 600, 80
 """How far the heading of a section and the line below are looked for."""
@@ -65,7 +66,12 @@ def _is_in_section(data: bytes, at: int) -> bool:
 
 def _is_odd_word(value: bytes) -> bool:
     """Whether a word has digits as no type and no variable does."""
-    return mixed(value) and _ODD_WORD.match(value) is not None and not _SIZED.match(value)
+    return (
+        mixed(value)
+        and _ODD_WORD.match(value) is not None
+        and not _SIZED.match(value)
+        and not is_numbered_name(value)
+    )
 
 
 _ODD_WORD = re.compile(rb"[a-z0-9][A-Za-z0-9!@#$%^&*+_-]{5,63}$")
@@ -75,7 +81,7 @@ _NAMED_TAG = re.compile(
 )
 _EDGES = re.compile(rb"""[\s"'`(){}\[\]<>,;]""")
 _LINE_END = re.compile(rb"[ \t]*(?:\r?\n|$)")
-_LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*([#;]+[ \t]?)?$")
+_LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*:?([#;]+[ \t]?)?$")
 _IN_CONNECTION = re.compile(rb";[ \t]?$|[\w.-]:[0-9]{2,5},(?:[a-zA-Z]+=[\w.]+,){0,4}$")
 """After a semicolon, or after a host and a port: `cache:6380,password=…,ssl=True`."""
 _CONNECTION_END = re.compile(rb"""[;"']|,[a-zA-Z]+=|$""")
@@ -89,8 +95,8 @@ _SUM = re.compile(rb"^[^A-Za-z0-9]|[+*/|&=:]|\.\w+-")
 _SECTION = re.compile(rb"(?:^|\n)[ \t]*\[[\w .:/-]{1,64}\][ \t]*(?=\r?\n)")
 _CODE = re.compile(rb"[;{}]|\)[ \t:]*\n|(?:^|\n)[ \t]*(?:def|class|return|import|if|for)\b")
 _NEXT = re.compile(
-    rb"[ \t]*\r?\n(?:[\w.]+-[\w.-]+[ \t]*=|[\w.]+[ \t]*=[ \t]*"
-    rb"(?:/[\w./-]+|\d+(?:\.\d+){3}|localhost|[a-z]+://[^\s\"']+|[\w-]+\.[\w.-]+\.[a-z]{2,6})"
+    rb"[ \t]*\r?\n[ \t]*(?:[\w.]+-[\w.-]+[ \t]*=|[\w.]+[ \t]*=[ \t]*"
+    rb"(?:/[\w./-]+|\d+(?:\.\d+){3}[\d.,]*|localhost|[a-z]+://[^\s\"']+|[\w-]+\.[\w.-]+\.[a-z]{2,6})"
     rb"[ \t]*(?:\r?\n|$))"
 )
 """The line below is a setting too: a name with a hyphen, a path, an address without quotes."""

@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         r"|wmic [^\r\n\x00]{0,200}?/password:"
         r"|(?:schtasks|cmdkey) [^\r\n\x00]{0,200}?\s/(?:rp|pass:|p)[ :]?"
         r"|winexe [^\r\n\x00]{0,200}?-U ?[\"']?[^\s%\"']{1,64}%"
-        r"|net use [^\r\n\x00]{1,120}? /user:[^\s\x00]{1,64} )"
+        r"|net use [^\r\n\x00]{1,120}? /user:[^\s\"'\\\x00]{1,64}(?:\\{1,4}[^\s\"'\\\x00]{1,64})? )"
         r"[\"']?(?P<value>[^\s\"'%$<\x00-][^\s\"'\x00]{2,127})",
         gate="chosen",
         true=(
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         anchors=("operator unseal ", "operator rekey ", "operator generate-root "),
         open_end=True,
         pattern=r"operator (?:unseal|rekey|generate-root) "
-        r"(?:-[a-z-]{2,30}(?:=[^\s\x00]{1,80})? ){0,4}[\"']?(?P<value>[A-Za-z0-9+/=]{40,90})",
+        r"(?:-[a-z-]{2,30}(?:=[^\s\"'\\\x00]{1,80})? ){0,4}[\"']?(?P<value>[A-Za-z0-9+/=]{40,90})",
         gate="random",
         true=(("vault operator unseal ", "kV7mo2ylRhVbOi+3o5ub6PbP343ocFUVORgSYeypMDjh", "\n"),),
         false=("vault operator unseal $KEY", "vault operator unseal -reset"),

@@ -54,14 +54,16 @@ RULES: tuple[Rule, ...] = (
         ),
         false=(
             '["docker", "run", "-p", "8080:80"]', '["mysql", "-p"]', "['mysql', '-p' + password]",
-            '["curl", "-u", user]', '["mysql", "-P", "3306"]', '["docker", "login", "-p", password]',
+            '["curl", "-u", user]', '["mysql", "-P", "3306"]',
+            '["docker", "login", "-p", password]',
             '["docker", "run", "-p", "127.0.0.1:80:80"]',
         ),
     ),
     Rule(
         kind="command-password",
         family="command",
-        anchors=tuple(f"{flag}{quote}," for flag in ("--user", "--proxy-user") for quote in ("\"", "'")),
+        anchors=tuple(f"{flag}{quote}," for flag in ("--user", "--proxy-user") for quote in ("\"",
+        "'")),
         inside_word=True,
         open_end=True,
         pattern=rf"--(?:proxy-)?user{_NEXT}[A-Za-z][\w.@+-]{{0,63}}:{_VALUE}",
@@ -73,12 +75,12 @@ RULES: tuple[Rule, ...] = (
         kind="command-password",
         family="command",
         anchors=tuple(
-            f"{flag}{quote}," for flag in ("--password", "--passphrase", "--passwd", "--pass", "-Password")
+            f"{flag}{quote}," for flag in ("--password", "--passphrase", "--passwd", "--pass")
             for quote in ("\"", "'")
         ),
         inside_word=True,
         open_end=True,
-        pattern=rf"--?(?:password|passphrase|passwd|pass|Password){_NEXT}{_VALUE}\s{{0,24}}[,\])]",
+        pattern=rf"--(?:password|passphrase|passwd|pass){_NEXT}{_VALUE}\s{{0,24}}[,\])]",
         gate="chosen",
         true=(('["--password", "', "tiger", '"]'), ("['gpg', '--passphrase', '", "tiger", "']")),
         false=(

@@ -12,7 +12,8 @@ _END = r"(?:\(\)|\\{0,6}[\"']\]|\(\)\.unwrap\(\)|\.(?:value|get\(\)|to_s|clone\(
 _ASSERT = (
     r"(?:assert(?:[._]?(?:strict|deep|are|is|not|almost)?_?equals?|_?eq!?|[._]same|same|that|[._]is)"
     r"|require\.equal(?:values)?|expect_eq|assert_eq!?|expect\w{0,8}|t\.(?:is|equal|deepequal)"
-    r"|check[._]?equals?|(?:must|should)[._]equal)[( ]\s{0,24}"
+    r"|check[._]?equals?|(?:must|should)[._]equal|(?:cl_|ck_|g_)?assert_(?:str(?:ing)?_?)?(?:equals?|eq|cmpstr)"
+    r"(?:_[a-z]{1,3})?|(?:expect|assert)_str(?:case)?eq|xctassertequal|is(?:_deeply)?)[( ]\s{0,24}"
 )
 _TEST = r"(?:\w{1,8},\s{0,24})?"
 """The test itself, which Go gives first."""
@@ -41,6 +42,8 @@ RULES: tuple[Rule, ...] = (
             ('assertThat(conf.getPassword(), is("', "tiger", '"));'),
             ("assert.strictEqual(u.password, '", "keyboard cat", "');"),
             ('self.assertEqual(creds["secret_key"], "', "JKL456", '")'),
+            ('cl_assert_equal_s(data.password, "', "tiger", '");'),
+            ("is($url->password, '", "tiger", "', 'right')"),
         ),
         false=(
             "self.assertEqual(form.errors.password, 'Required')",

@@ -12,7 +12,11 @@ _SAFE = "qC57l_uxcm7Nm3K-ct4GFjx8tM1U8CZ0NLBvdQstiS8"
 _DECODE = (
     "b64decode(", "unhexlify(", "fromhex(", "hex2bin(", "base64_decode(", "decode64(",
     "base64.decode(", "hex.decodestring(", "base64.stdencoding.decodestring(", "buffer.from(",
-    "hex::decode(", "frombase64string(",
+    "hex::decode(", "frombase64string(", "hex.decode(", "decodehex(", "parsehexbinary(",
+    "from_hex(",
+    "decodebase64(", "from_base64(", "hextobytes(", "hexstringtobytearray(", "unhex(",
+    "decode_hex(",
+    "hex_to_bytes(",
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = (
@@ -26,7 +30,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         pattern=r"jwt(?:\.|::)(?:encode|decode|sign|verify)\(\s{0,16}"
-        r"(?:\{[^{}\x00]{0,200}(?:\{[^{}\x00]{0,100}\}[^{}\x00]{0,100})?\}|[^\r\n\"'`{}\x00]{1,80}?),\s{0,16}(?:key ?= ?|secret ?= ?)?b?"
+        r"(?:\{[^{}\x00]{0,200}(?:\{[^{}\x00]{0,100}\}[^{}\x00]{0,100})?\}|[^\r\n\"'`{}\x00]{1,80"
+        r"}?),\s{0,16}(?:key ?= ?|secret ?= ?)?b?"
         rf"{_Q}(?P<value>[^\"'`\r\n\x00\\]{{6,128}}){_Q}",
         true=(
             ('jwt.encode(payload, "', _KEY, '", algorithm="HS256")'),
@@ -43,7 +48,9 @@ RULES: tuple[Rule, ...] = (
         kind="signing-key",
         family="key",
         anchors=(
-            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "serializer(", "signer(",
+            "hmac.new(", "createhmac(", "fernet(", "aes.new(", "urlsafeserializer(",
+            "timedserializer(",
+            "signatureserializer(", " serializer(", "signer(",
             "createcipheriv(", "createdecipheriv(", "createcipher(", "createdecipher(",
             "secretkeyspec(", "hmacsha256(", "hmacsha1(", "hmacsha512(", "hash_hmac(",
             "hmac256(", "hmac384(", "hmac512(", "hmacshakeyfor(", "from_secret(",
@@ -63,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         rf"|signwith\(\s{{0,8}}[\w.]{{2,40}},\s{{0,8}}"
         rf"|symmetricsecuritykey\([\w.]{{0,40}}getbytes\("
         rf"|(?:hex)?digest\(\s{{0,8}}{_Q}sha-?[0-9]{{1,3}}{_Q},\s{{0,8}}"
-        rf"|(?:urlsafe|timed|signature|json)?serializer\(\s{{0,16}}"
+        rf"|(?:urlsafe|timed|signature)serializer\(\s{{0,16}}| (?-i:Serializer)\(\s{{0,16}}"
         rf"|create(?:hmac|(?:de)?cipher(?:iv)?)\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,16}}"
         rf"|openssl_(?:en|de)crypt\([^\r\n,\x00]{{1,80}},\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,8}}"
         rf"|hash_hmac\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},[^\r\n,\x00]{{1,80}},\s{{0,16}}"
@@ -119,6 +126,64 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="key",
         family="key",
+        anchors=(
+            "key = b", "key=b", "key: b", 'key = "', 'key="', "key = '", "key='",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
+        # key material byte by byte: "\x2b\x7e…", {0x2b, 0x7e, …}
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:)[ \t]{0,4}b?[\"'](?P<value>(?:\\{1,2}x[0-"
+        r"9a-f]{2}|[ !#-&(-Z^-~]){6,256})[\"']",
+        gate="escaped",
+        true=(
+            ('key = b"', "\\x2b\\x7e\\x15\\x16\\x28\\xae\\xd2\\xa6", '"'),
+        ),
+        false=('key = b"plain"', 'key = "\\x00"', "key = [1, 2, 3]"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
+        anchors=(
+            "key = [", "key = {", "key[] = {", "key := []byte{", "key = new byte[", "key: [",
+            "key = bytes([", "key = bytearray([", "key = vec![", "key[16] = {", "key[32] = {",
+            "key[24] = {", "key[8] = {", "key = (byte[]){", "key{", "key = uint8array",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        not_after=r"(?:pub|nonce|salt|sort|iv)[^\r\n]{0,60}",
+        # {0x2b, 0x7e, …}
+        pattern=r"key(?:\[\d{0,3}\])?[ \t]{0,4}(?::=|=|:|)[ \t]{0,4}(?:new )?[\w\[\]().!]{0,24}\s?"
+        r"[\[{(]{1,2}\s{0,16}"
+        r"(?P<value>0x[0-9a-f]{1,2}(?:,\s{0,24}0x[0-9a-f]{1,2}){7,})",
+        gate="any",
+        true=(
+            ("byte[] key = {", "0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6", "};"),
+            ("key := []byte{", "0x2b, 0x7e, 0x15, 0x16,\n 0x28, 0xae, 0xd2, 0xa6", "}"),
+        ),
+        false=("key = [0x01, 0x02]",
+        "public_key = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6}"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
+        anchors=("priv:", "privateexponent:", "prime1:", "prime2:", "exponent1:", "exponent2:",
+                 "coefficient:"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # what openssl prints of a private key
+        pattern=r"(?:priv|privateexponent|prime[12]|exponent[12]|coefficient):\s{1,24}"
+        r"(?P<value>(?:[0-9a-f]{2}:\s{0,24}){7,}[0-9a-f]{2})",
+        gate="any",
+        true=(("priv:\n    ", "00:e4:f2:01:aa:bc:17:92:3c:\n    44:5f:61", "\npub:"),),
+        false=("pub:\n    04:e4:f2:01:aa:bc:17:92:3c", "priv: yes"),
+    ),
+    Rule(
+        kind="key",
+        family="key",
         anchors=("\"k\":", "'k':", "\"k\" :", "'k' :"),
         inside_word=True,
         in_pieces=True,
@@ -157,10 +222,47 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="authorization-code",
         family="key",
+        anchors=("code=",),
+        ignore_case=True,
+        # code=…&state=…, grant_type=authorization_code&code=…
+        pattern=r"code=(?P<value>[A-Za-z0-9._~%/+-]{6,256})&(?:amp;)?"
+        r"(?:state|client_id|redirect_uri|grant_type|scope|session_state|client_secret|iss)=",
+        gate="mixed",
+        open_end=True,
+        true=(
+            ("grant_type=authorization_code&code=", "i1WsRn1uB1", "&client_id=s6"),
+            ('"code=', "SplxlOBeZQQYbYS6WxSbIA", '&state=xyz"'),
+        ),
+        false=("code=invalid&state=x", "code=404"),
+    ),
+    Rule(
+        kind="authorization-code",
+        family="key",
+        anchors=("oauth_verifier", "oauthverifier", "user_code", "usercode", "device?code="),
+        ignore_case=True,
+        inside_word=True,
+        pattern=r"(?:oauth_?verifier|user_?code|device\?code=)\\{0,6}[\"'`]?\]?[ \t]{0,4}(?:={1,3}"
+        r">?|:|,|)[ \t]{0,4}"
+        r"(?:b?\\{0,6}[\"'`])?(?P<value>[A-Za-z0-9]{4}-[A-Za-z0-9]{4}|[A-Za-z0-9_.~-]{6,128})\\{0,6}[\"'`&\s,)]",
+        gate="ticket",
+        open_end=True,
+        true=(
+            ("&oauth_verifier=", "hfdp7dh39dks9884", "&x=1"), ('"oauth_verifier": "', "473f82d3",
+            '"'),
+            ('"user_code": "', "WDJB-MJHT", '"'), ("login/device?code=", "BCDF-GHJK", " "),
+        ),
+        false=(
+            "oauth_verifier = request.args", "user_code: str ", 'oauth_verifier="verifier"',
+            "user_code = make_user_code ",
+        ),
+    ),
+    Rule(
+        kind="authorization-code",
+        family="key",
         anchors=('"code"', "'code'", "code="),
         # the code that is given for a token, where the words beside it say so
         pattern=r"[\"']?code[\"']?[ ]?[:=,][ ]?[\"'](?P<value>[A-Za-z0-9._~/+-]{12,256})[\"']"
-        r"[^{}\x00]{0,200}(?:authorization_code|redirect_uri|client_id|client_secret)",
+        r"[^{}\x00]{0,200}(?:authorization_code|redirect_uri|client_id|client_secret|[\"']state[\"']|grant_type)",
         gate="unnamed",
         inside_word=True,
         open_end=True,

@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
         rf"|redis-cli\b{_SAME}\s-a\s+|(?:mysql|mysqldump|mysqladmin)\b{_SAME}\s-p"
         rf"|mongo(?:sh|dump|restore|export)?\b{_SAME}\s-p\s+"
         rf"|ldapsearch\b{_SAME}\s-w\s+|keytool\b{_SAME}\s-(?:storepass|keypass)\s+"
-        r"|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+"
+        r"|htpasswd\s+-\w*b\w*\s+[^\s\"']+\s+[^\s\"']+\s+"
         rf"|openssl\b{_SAME}\spass:)"
         r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00]{4,256})",
         open_end=True,
@@ -105,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:net user \S{1,64} |net use \S{1,16}:? \\\\\S{1,128} "
+        pattern=r"(?:net user [^\s\"'\\]{1,64} |net use [^\s\"'\\]{1,16}:? \\\\[^\s\"']{1,128} "
         r"|(?:un)?zip\b[^\r\n\x00]{0,120}?\s(?-i:-P) ?"
         r"|7z [a-z]\b[^\r\n\x00]{0,120}?\s-p|smbclient\b[^\r\n\x00]{0,120}?\s-U ?[^\s%\"']{1,64}%"
         r"|vault login (?:token=)?|_authtoken "
@@ -218,12 +218,15 @@ RULES: tuple[Rule, ...] = (
         family="command",
         anchors=(
             "identified by", "identified with", "with password", "set password",
-            "encrypted password",
+            "encrypted password", "create user ", "create role ", "alter user ", "alter role ",
+            "create login ", "alter login ", "create user\t",
         ),
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password"
+        pattern=r"(?:identified (?:with \w+ )?by(?: password)?|(?:with |encrypted )password(?:\s?="
+        r")?"
+        r"|(?:create|alter) (?:user|role|login)\s[^\r\n;\x00]{1,160}?\spassword(?:\s?=)?"
         r"|set password(?: for \S{1,64})?"
         r"(?:\s*=)?)\s{0,3}(?:password)?\(?\s{0,2}\\{0,6}[\"'](?P<value>"
         r"[^\"'\r\n\\\x00]{4,128})[\"'\\]",
@@ -232,6 +235,9 @@ RULES: tuple[Rule, ...] = (
             ("ALTER USER readonly IDENTIFIED BY '", "asT1T0woqQBHo62", "';"),
             ("CREATE USER svc WITH PASSWORD '", "adm1nP4ss75", "';"),
             ("SET PASSWORD = '", "travel-around-produce-detail", "';"),
+            ("CREATE ROLE svc LOGIN PASSWORD '", "sesame", "';"),
+            ("ALTER USER svc PASSWORD '", "sesame", "'"),
+            ("CREATE LOGIN svc WITH PASSWORD = '", "sesame", "'"),
         ),
         false=("IDENTIFIED BY 'your_password'", "log in with password or key"),
     ),
@@ -273,18 +279,37 @@ RULES: tuple[Rule, ...] = (
             "login('first_name_last_name_2024')",
         ),
     ),
-    Rule(
-        kind="sql-password",
-        family="command",
-        anchors=("insert into",),
-        ignore_case=True,
-        open_end=True,
-        pattern=r"insert into [^\s(]{1,80}\s?\([^()\r\n\x00]{0,200}passw(?:or)?d"
-        r"[^,()\r\n\x00]{0,20}\)\s{0,4}values\s{0,4}"
-        r"\([^()\r\n\x00]{0,300},\s{0,4}\\{0,6}[\"'](?P<value>[^\"'\r\n\\\x00]{4,128})\\{0,6}"
-        r"[\"']\s{0,2}\)",
-        gate="real",
-        true=(("INSERT INTO users(name,password) VALUES ('jdoe','", "s3cr3tpw40", "');"),),
-        false=("INSERT INTO users(name,age) VALUES ('jdoe','30');",),
+    *(
+        Rule(
+            kind="sql-password",
+            family="command",
+            anchors=("insert into", "replace into"),
+            ignore_case=True,
+            open_end=True,
+            # the column of the password is the same in both lists
+            pattern=r"(?:insert|replace) into [^\s(]{1,80}\s?\(\s{0,4}(?:[^,()\x00]{1,60},\s{0,24}"
+            r"){"
+            + str(before)
+            + r"}[\"'`\[]?\w{0,24}(?:passw(?:or)?d|passphrase|pwd)[\"'`\]]?\s{0,4}[,)][^()\x00]{0,"
+            r"300}?"
+            r"\)?\s{0,24}values\s{0,4}\(\s{0,4}(?:(?:[\w.$:@?-]{1,60}|\\{0,2}[\"'][^\"'\r\n\\\x00]{0,120}"
+            r"\\{0,2}[\"']|\w{1,24}\([^()\x00]{0,60}\)),\s{0,24}){" + str(before) + r"}(?:\w{1,16}"
+            r"\()?"
+            r"\\{0,6}[\"'](?P<value>[^\"'\r\n\\\x00]{3,128})\\{0,6}[\"']",
+            gate="given",
+            true=(
+                (
+                    f"INSERT INTO users ({'a, ' * before}password, x) VALUES ({'1, ' * before}'",
+                    "s3cr3tpw40",
+                    "', 1);",
+                ),
+            ),
+            false=(
+                "INSERT INTO users(name,age) VALUES ('jdoe','30');",
+                "INSERT INTO users (a, password) VALUES (?, ?)",
+                "INSERT INTO users (a, password) VALUES ('a', 'password')",
+            ),
+        )
+        for before in range(6)
     ),
 )  # fmt: skip

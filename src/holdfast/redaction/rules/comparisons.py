@@ -13,11 +13,12 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        pattern=r"[\"'](?P<value>[^\"'\r\n\x00]{6,128})[\"'] [!=]={1,2} "
+        pattern=r"[\"'](?P<value>[^\"'\r\n\x00]{3,128})[\"'] [!=]={1,2} "
         r"(?:[a-z_.$]{0,32}[._])?(?:password|passwd|passphrase|pwd|secret|token|api_?key)(?:[^a-z]|$)",
-        gate="password",
+        gate="given",
         true=(
             ('if ("', "Reach!task99", '" == password) {'),
+            ('assert "', "tiger", '" == u.password'),
             ("if '", "s3cr3tpw27", "' != user.secret:"),
         ),
         false=(

@@ -1,4 +1,4 @@
-"""Passwords that a call hashes, wraps, opens a key with, or that a test puts in a prompt's place."""
+"""Passwords that a call hashes, wraps or opens a key with, or that answer a prompt in a test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from holdfast.redaction.rule import Rule
 
 _Q = r"\\{0,6}[\"'`]"
 _VALUE = rf"b?{_Q}(?P<value>[^\"'`\r\n\\\x00]{{3,80}}){_Q}"
-_OTHER = rf"(?:b?{_Q}[^\"'`\r\n\\\x00]{{0,120}}{_Q}|[\w.:$>\[\]-]{{1,48}}(?:\([^()\r\n\x00]{{0,40}}\)[.\w]{{0,16}}(?:\(\))?)?)"
+_OTHER = (
+    rf"(?:b?{_Q}[^\"'`\r\n\\\x00]{{0,120}}{_Q}|[\w.:$>\[\]-]{{1,48}}"
+    r"(?:\([^()\r\n\x00]{0,40}\)[.\w]{0,16}(?:\(\))?)?)"
+)
 """An argument before it."""
 
 RULES: tuple[Rule, ...] = (
@@ -24,7 +27,8 @@ RULES: tuple[Rule, ...] = (
             "encryptpassword(", "encode_password(", "encodepassword(", "compare_password(",
             "comparepassword(", "crypt.crypt(", "= crypt(", "secretstr(", "secretbytes(",
             "secretstring(", "securestring(", "secretstring::from(", "secretstring::new(",
-            "secret::new(", "unsafeplaintext(", "bestavailableencryption(", "pbekeyspec(",
+            "secret::new(", "secret.from_token(", "secret.from_string(", "unsafeplaintext(",
+            "bestavailableencryption(", "pbekeyspec(",
             "redis.auth(", "communitydata(",
         ),
         ignore_case=True,
@@ -34,7 +38,7 @@ RULES: tuple[Rule, ...] = (
         r"\.(?:hash|compare|encrypt|verify)(?:sync)?|crypt\.crypt|= crypt"
         r"|(?:from)?password\(\[\]byte|password_(?:hash|verify)"
         r"|passwordencoder\.encode|(?:hash|encrypt|encode|compare)_?password"
-        r"|(?:secret|secure)(?:str|bytes|string)(?:::from|::new)?|secret::new"
+        r"|(?:secret|secure)(?:str|bytes|string)(?:::from|::new)?|secret::new|secret\.from_(?:token|string)"
         r"|unsafeplaintext|bestavailableencryption|pbekeyspec"
         rf"|redis\.auth|communitydata)\(\s{{0,16}}(?:secret ?= ?|password ?= ?)?{_VALUE}",
         gate="chosen",
@@ -65,7 +69,8 @@ RULES: tuple[Rule, ...] = (
             "password_hash(", "checkpw(", "pem_private_key(", "der_private_key(", "importkey(",
             "import_key(", "private_key_file(", "load_pkcs12(", "key_and_certificates(",
             "pkcs12.decode(", "withpassphrase(", "hashandpassword([]byte(", "keystore.load(",
-            "ks.load(", "execute_command(", "private_decrypt(",
+            "ks.load(", "execute_command(", "create_secret(", "put_secret(", "set_secret(",
+            "store_secret(", "write_secret(", "add_secret(", "update_secret(",
         ),
         ignore_case=True,
         inside_word=True,
@@ -73,7 +78,7 @@ RULES: tuple[Rule, ...] = (
         # the hash, the key or the file comes first
         pattern=r"(?:password_hash|checkpw|(?:pem|der)_private_key|import_?key|private_key_file"
         r"|load_pkcs12|key_and_certificates|pkcs12\.decode|withpassphrase|hashandpassword"
-        rf"|(?:keystore|ks)\.load|execute_command)\(\s{{0,16}}(?:\[\]byte\()?{_OTHER}\)?,\s{{0,16}}"
+        rf"|(?:keystore|ks)\.load|execute_command|(?:create|put|set|store|write|add|update)_secret)\(\s{{0,16}}(?:\[\]byte\()?{_OTHER}\)?,\s{{0,16}}"
         rf"(?:\[\]byte\(|password ?= ?|passphrase ?= ?)?{_VALUE}",
         not_after=r"execute_command\(\s{0,16}(?:[^\"'a]|[\"'][^a]|[\"']a[^u])[^\r\n]{0,60}",
         gate="chosen",
@@ -85,6 +90,7 @@ RULES: tuple[Rule, ...] = (
             ('keyStore.load(in, "', "sesame", '".toCharArray());'),
             ('CompareHashAndPassword([]byte(hash), []byte("', "sesame", '"))'),
             ("execute_command('AUTH', '", "sesame", "')"),
+            ("client.create_secret(NAME, '", "sesame", "')"),
         ),
         false=(
             "check_password_hash(stored, password)", "load_pem_private_key(data, None, backend)",

@@ -161,6 +161,7 @@ RULES: tuple[Rule, ...] = (
         family="key",
         anchors=("0x0100", "0x0200"),
         ignore_case=True,
+        in_pieces=True,
         # SQL Server: a salt of eight digits, and one or two digests
         pattern=r"0x0100[0-9A-F]{48}(?:[0-9A-F]{40})?|0x0200[0-9A-F]{60,136}",
         gate="random",
@@ -197,6 +198,68 @@ RULES: tuple[Rule, ...] = (
         gate="mixed",
         true=(("HA1 = '", _HEX[:32], "'"), ('"ha1": "', _HEX[:32], '"')),
         false=("ha1 = md5(a)", "sha1: " + _HEX),
+    ),
+    Rule(
+        kind="password-hash",
+        family="key",
+        anchors=("nthash", "nt_hash", "lmhash", "lm_hash", "ntlm", "nt hash", "lm hash",
+        "sambantpassword",
+                 "sambalmpassword"),
+        ignore_case=True,
+        pattern=r"(?:samba)?(?:nt|lm|ntlm)[_ -]?(?:hash|password)?[a-z_]{0,8}\\{0,6}[\"'`]?\]?[ \t"
+        r"]{0,4}"
+        r"(?::=|={1,3}>?|:|,|\()[ \t]{0,4}(?:\w{1,16}\()?b?\\{0,6}[\"'`]?(?P<value>[0-9a-f]{32})",
+        gate="mixed",
+        true=(
+            ("nt_hash = '", _HEX[:32], "'"), ('var ntlmHashHex = "', _HEX[:32], '"'),
+            ("sambaNTPassword: ", _HEX[:32].upper(), "\n"), ("lmhash=", _HEX[:32], "\n"),
+        ),
+        false=("nt_hash = md4(x)", "lmhash: 32 digits", f"ntlm commit {_HEX}"),
+    ),
+    Rule(
+        kind="password-hash",
+        family="key",
+        anchors=('"salt"', "'salt'", '\\"salt\\"'),
+        inside_word=True,
+        before=420,
+        # what was made of a password and its salt
+        pattern=r"[\"'](?:hash|digest|key|derived_?key|stored_?key|verifier)\\{0,2}[\"'] ?: ?\\{0,"
+        r"2}[\"']"
+        r"(?P<value>[A-Za-z0-9+/_-]{24,700}={0,2})\\{0,2}[\"'][^{}\x00]{0,120}?[\"']salt\\{0,2}[\"']",
+        gate="random",
+        open_end=True,
+        true=(
+            ('{"hash": "', _HEX, '", "salt": "c2FsdA"}'),
+        ),
+        false=('{"hash": "sha256", "salt": "x"}', '{"salt": "x", "iterations": 10}'),
+    ),
+    Rule(
+        kind="password-hash",
+        family="key",
+        anchors=('"salt"', "'salt'", '\\"salt\\"'),
+        inside_word=True,
+        pattern=r"\\?[\"']salt\\{0,2}[\"'] ?: ?\\{0,2}[\"'][^\"'\r\n\x00]{0,400}[\"'],[^{}\x00]{0,"
+        r"120}?"
+        r"[\"'](?:hash|digest|key|derived_?key|stored_?key|verifier)\\{0,2}[\"'] ?: ?\\{0,2}[\"']"
+        r"(?P<value>[A-Za-z0-9+/_-]{24,700}={0,2})",
+        gate="random",
+        open_end=True,
+        true=(
+            ('{"salt": "c2FsdA", "hash": "', _HEX, '"}'),
+        ),
+        false=('{"salt": "x", "hash": "sha256"}', '{"salt": "x", "iterations": 10}'),
+    ),
+    Rule(
+        kind="password-hash",
+        family="key",
+        anchors=("$krb5", "$DCC2$", "$NETNTLM"),
+        inside_word=True,
+        open_end=True,
+        # what crackers of tickets and cached logons take
+        pattern=r"\$(?:krb5[a-z]{2,6}|DCC2|NETNTLM(?:v2)?)\$[^\s\"'`\x00]{32,1000}",
+        gate="mixed",
+        true=(("hash: ", "$krb5tgs$" "23$*bob$CORP.ORG$http/h*$" + _HEX + _HEX, "\n"),),
+        false=("$krb5cc_1000", "$DCC2$10240#tom#"),
     ),
     Rule(
         kind="password",

@@ -51,6 +51,30 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        kind="authorization",
+        family="header",
+        anchors=("authorization", "x-auth", "x-access-token"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # any word that is all of a string after its scheme
+        pattern=r"(?:authorization|x-auth[a-z-]{0,16}|x-access-token)\\{0,6}[\"'`]?\]?\)?\s{0,4}"
+        r"(?:[:=]{1,3}>?|,)\s{0,4}[fb]?\\{0,6}[\"'`](?:bearer|token|apikey|api-key|bot|jwt|oauth|key)"
+        r"(?:\s|=|:\s?)\\{0,6}[\"']?(?P<value>[A-Za-z0-9._~+/|=!@#$%^&*-]{3,80})\\{0,6}[\"'`]",
+        gate="chosen",
+        true=(
+            ("{'Authorization': 'Bearer ", "swordfish", "'}"),
+            ('setHeader("Authorization", "Bearer ', "swordfish", '")'),
+            ('assert headers["Authorization"] == "Token ', "swordfish", '"'),
+        ),
+        false=(
+            "'Authorization': 'Bearer token'",
+            "'Authorization': 'Bearer %s'",
+            "'Authorization': 'Bearer invalid'",
+            "'Authorization': 'Bearer ' + token",
+        ),
+    ),
+    Rule(
         kind="bearer-token",
         family="header",
         anchors=("bearer ", "bearer%20"),
@@ -68,17 +92,20 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="basic-credential",
         family="header",
-        anchors=("basic ", "basic%20"),
+        anchors=("basic ", "basic%20", 'basic": "', "basic': '", "basic_auth", "basicauth"),
         ignore_case=True,
         # any base64 with a colon in it: a user and a password, short or in another language
-        pattern=r"basic(?: {1,2}|%20)\\{0,6}[\"'`]?"
-        r"(?P<value>[A-Za-z0-9+/_-]{8,400}(?:=|%3[Dd]){0,2})",
+        pattern=r"basic(?: {1,2}|%20|(?:_?auth[a-z_]{0,12})?[\"']?(?: ?[:=] ?)b?[\"'])(?:\\{0,6}["
+        r"\"'`] ?[+.,] ?|%s\\{0,6}[\"'`] ?% ?\(?b?|\\{0,6}[\"'`]\) ?\+ ?)?\\{0,6}[\"'`]?"
+        r"(?P<value>[A-Za-z0-9+/_-]{4,400}(?:=|%3[Dd]){0,2})",
         gate="basic",
         true=(
             ("== 'Basic ", "dXNlcjpwYXNz", "'"),
             ('("Authorization", "Basic ', "dGVzdDp0ZXN0MTIz", '")'),
             ('b"Basic ', "am9zw6k6c8mZY3LJmXQ=", '"'),
             ("Proxy-Authorization: Basic ", "dXNlcjpwYXNz", "\r\n"),
+            ('"Basic " + "', "dXNlcjpwYXNz", '"'),
+            ('"Basic %s" % "', "dXNlcjpwYXNz", '"'),
         ),
         false=(
             "basic authentication is used",

@@ -36,8 +36,10 @@ LABEL_WORDS = _words(
     signature sign encoded encoder encode decode private public shared account email mail phone code
     otp mfa totp policy rule rules backend module class method function attr attribute property
     column table row schema model view page button link icon placeholder symbol operator identifier
-    keyword literal comment scope scopes callback redirect realm guard end start begin eof set unset get put only self all already used
-    please
+    keyword literal comment scope scopes callback redirect realm guard utf ascii latin
+    end start begin eof set unset get put only self all already used
+    please protection support based only less protected prompts manager managers database databases
+    stdin stdout keychain keyring interactive interactively rotation recovery managed
     """
 )
 """A value that consists of these alone, with joints and a small number, says nothing itself."""

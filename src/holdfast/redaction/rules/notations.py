@@ -40,6 +40,120 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         kind="password",
+        family="field",
+        anchors=('type="password"', "type='password'", 'type=\\"password\\"'),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # a form that is filled in already
+        pattern=r"type=\\{0,2}[\"']password\\{0,2}[\"'][^<>\x00]{0,200}?\svalue=\\{0,2}[\"']"
+        r"(?P<value>[^\"'<>\r\n\\\x00]{3,80})\\{0,2}[\"']",
+        gate="chosen",
+        true=(('<input type="password" name="p" value="', "tiger", '"/>'),),
+        false=('<input type="password" name="p" value=""/>',
+        '<input type="password" value="{{ pw }}">'),
+    ),
+    Rule(
+        kind="password",
+        family="field",
+        anchors=("<password ", ":password ", "<secret ", ":secret ", "<passwd ", "<passphrase "),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # a tag with attributes
+        pattern=r"[<:](?:password|passwd|passphrase|secret) [A-Za-z][\w:.-]{0,30}=[^<>\x00]{1,200}>"
+        r"\s{0,8}(?P<value>[^\s<>\x00]{3,128})\s{0,8}</",
+        gate="given",
+        true=(('<wsse:Password Type="x#PasswordText">', "tiger", "</wsse:Password>"),),
+        false=('<Password Type="x">{{ pw }}</Password>', '<password id="a">password</password>'),
+    ),
+    Rule(
+        kind="password",
+        family="field",
+        anchors=("password:: ", "passwd:: ", "secret:: "),
+        ignore_case=True,
+        inside_word=True,
+        # LDIF: what follows two colons is base64
+        pattern=r"(?:password|passwd|secret):: (?P<value>[A-Za-z0-9+/]{6,400}={0,2})",
+        gate="real",
+        true=(("userPassword:: ", "e1NTSEF9RGtNVHdCbCthLzNEUVR4", "\n"),),
+        false=("token::Password:: of", "password:: <base64>"),
+    ),
+    Rule(
+        kind="password",
+        family="field",
+        anchors=(
+            "app password", "app_password", "apppassword", "app-password", "app pw", "gmail",
+            "mail_pass", "mailpass", "smtp_pass", "smtppass", "email_pass", "mail password",
+        ),
+        ignore_case=True,
+        inside_word=True,
+        # what a mailbox gives an app: sixteen letters in groups of four
+        pattern=r"(?:app[ _-]?(?:password|pw)|gmail[\w .-]{0,16}pass|(?:e?mail|smtp)[ _]?pass)[\w "
+        r".()-]{0,24}[\"'`*]{0,2}"
+        r"(?:\s{0,4}[:=]{1,2}>?\s{0,4}| is:? )\\{0,6}[\"'`*]{0,2}(?P<value>(?-i:[a-z]{4} [a-z]{4} "
+        r"[a-z]{4} [a-z]{4}))"
+        r"(?:[\"'`*.,;)\\\r\n]|$)",
+        open_end=True,
+        gate="any",
+        true=(
+            ("app password: ", "abqd efgh ijkz mnop", "\n"),
+            ('GMAIL_APP_PASSWORD="', "abqd efgh ijkz mnop", '"'),
+            ("my gmail app password is ", "abqd efgh ijkz mnop", "."),
+        ),
+        false=("app password: then open your mail again", "gmail is what they also have"),
+    ),
+    Rule(
+        kind="password",
+        family="command",
+        anchors=("--password ", "--passphrase ", "--passwd ", " -u "),
+        inside_word=True,
+        open_end=True,
+        # a word between two flags is no prose
+        pattern=r"(?:--(?:password|passphrase|passwd) |(?: )-u [\w.@-]{1,64} -p ?)"
+        r"[\"']?(?P<value>[A-Za-z0-9!@#%^*_+.][A-Za-z0-9!@#%^*_+.-]{2,60}[A-Za-z!@#%^*_+-])[\"']? "
+        r"-{1,2}[A-Za-z]",
+        gate="chosen",
+        true=(
+            ("gpg --passphrase ", "tiger", " -d x"), ("tool -u bob -p ", "tiger", " --verbose"),
+            ("tool --password ", "swordfish", " --user bob"),
+        ),
+        false=(
+            "use --password or --token", "tool -u bob -p 8080 -x", "--password and --user",
+            "tool -u bob -p 2222 -o x",
+        ),
+    ),
+    Rule(
+        kind="password",
+        family="command",
+        anchors=("ENV ",),
+        open_end=True,
+        pattern=r"ENV [A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|PASSPHRASE)[ \t]{1,4}"
+        r"(?P<value>[A-Za-z0-9!@#%^*_+.-]{3,64})[ \t]{0,4}(?:\r?\n|$)",
+        gate="chosen",
+        true=(("ENV DB_PASSWORD ", "tiger", "\n"),),
+        false=("ENV DB_PASSWORD password\n", "ENV DB_PASSWORD $X\n", "ENV PASSWORD is not set\n"),
+    ),
+    Rule(
+        kind="password",
+        family="command",
+        anchors=(".write_text(", ".write_bytes("),
+        before=90,
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # a file that is called what it holds
+        pattern=r"[\"'][\w./-]{0,40}(?:password|passwd|passphrase|token|secret|api_?key)(?:\.txt)?[\"']"
+        r"\)?\.write_(?:text|bytes)\(b?[\"'](?P<value>[^\"'\r\n\\\x00]{3,80})(?:\\n)?[\"']",
+        gate="chosen",
+        true=(
+            ("(tmp_path / 'password').write_text('", "tiger", "')"),
+            ('Path("a/api_key.txt").write_text("', "tiger2", '\\n")'),
+        ),
+        false=("(tmp_path / 'token').write_text(token)", "(p / 'name').write_text('tiger')"),
+    ),
+    Rule(
+        kind="password",
         family="command",
         anchors=("echo $", 'echo "$', "echo ${", "printenv ", "cat "),
         open_end=True,

@@ -26,7 +26,8 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="command",
         anchors=(
-            "auth(", "auth_str(", "authprovider(", "authentication(", "authenticator(",
+            "auth(", "oauth1(", "oauthhandler(", "oauth1session(", "auth_str(", "authprovider(",
+            "authentication(", "authenticator(",
             "credential(", "credentials(", "credentials.basic(", "credential.from(",
             "credentials.from(", "credentials::new(", "credential::new(", "userpassword(",
             "usernamepassword(", "userpass(", "pw_set(", "login(", "log_in(", "sign_in(",
@@ -35,7 +36,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:auth(?:_str|provider|entication|enticator)?(?:::new)?"
+        pattern=r"(?:o?auth(?:_str|provider|entication|enticator|1|1session|handler)?(?:::new)?"
         r"|credentials?(?:\.basic|\.from|::new)?|user(?:name)?pass(?:word)?|pw_set|log_?in|sign_?in"
         r"|authenticate|usernamepasswordauthenticationtoken)"
         rf"\(\s{{0,24}}{_USER},\s{{0,24}}{_MADE}{_QUOTED}{_AFTER}",
@@ -98,7 +99,8 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         inside_word=True,
         # user, password = "bob", "…"
-        pattern=r", ?\$?(?:pass(?:wd|word|phrase)?|pwd|pw|secret)\w{0,8}\)?\]? {0,2}(?::=|={1,3}) {0,2}"
+        pattern=r", ?\$?(?:pass(?:wd|word|phrase)?|pwd|pw|secret)\w{0,8}\)?\]? {0,2}(?::=|={1,3})"
+        r" {0,2}"
         rf"[(\[]?b?{_Q}[^\"'`\r\n\\\x00]{{0,64}}{_Q},\s{{0,24}}b?{_QUOTED}",
         gate="chosen",
         true=(
@@ -111,6 +113,22 @@ RULES: tuple[Rule, ...] = (
             'user, password = "bob", "password"', "user, password = get()",
             'f(user, password="a", x="sesame")'.replace(', x="sesame"', ""),
         ),
+    ),
+    Rule(
+        kind="password",
+        family="field",
+        anchors=tuple(
+            f"{{{word}," for word in ("password", "pass", "passwd", "secret", "db_password",
+            "passphrase")
+        ),
+        open_end=True,
+        inside_word=True,
+        # what Erlang and its kin call a property
+        pattern=r"\{(?:db_)?(?:password|passwd|pass|passphrase|secret),\s{0,4}(?:<<)?"
+        r"\"(?P<value>[^\"'`\r\n\\\x00]{3,80})\"(?:>>)?\}",
+        gate="chosen",
+        true=(('{password, "', "tiger", '"}'), ('{pass, <<"', "tiger", '">>},')),
+        false=('{password, Password}', '{password, "password"}', '{password, "Enter it"}'),
     ),
     Rule(
         kind="password",

@@ -75,6 +75,65 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         family="prose",
+        anchors=tuple(
+            f"{word} {tie}{quote}"
+            for word in ("password", "passphrase")
+            for tie in (
+                "", "of ", "is ", "such as ", "like ", "supplied as ", "set to ", "was ", "be ",
+                "as ", "to ", "e.g. ", "will be ", "would be ", "being ",
+            )
+            for quote in ("\"", "'", "`")
+        ),
+        before=24,
+        inside_word=True,
+        ignore_case=True,
+        open_end=True,
+        # a sentence names it, in quotes
+        pattern=r"(?:^|[\s(])(?:the|a|with|using|use|default|its|and|is|as|root|admin|user|whose|h"
+        r"as|my|for a)"
+        r" (?:default |new |old |initial |root |admin |user )?(?:password|passphrase) (?:of |is |s"
+        r"uch as |like |supplied as |set to |was |(?:will |would )?be |as |to "
+        r"|being |e\.g\. )?[\"'`]{1,3}(?P<value>[^\s\"'`\\\x00]{3,64})[\"'`]{1,3}",
+        gate="chosen",
+        true=(
+            ('using the password "', "swordfish", '".'),
+            ("For a password such as ``\"", "P@ssw%rd", "\"``::"),
+            ("the default password is `", "raspberry", "`"),
+            ("with password '", "tiger", "' for bob"),
+        ),
+        false=(
+            'the password "field" is needed', "a password 'must' be set",
+            'use the password "prompt"',
+            "with password `None`", 'the password "%s" is too short',
+        ),
+    ),
+    Rule(
+        kind="password",
+        family="prose",
+        anchors=("password> ", "passwd> ", "password:> ", "password for ", "enter password: ",
+                 "(password: ", "password? "),
+        ignore_case=True,
+        open_end=True,
+        # what somebody answers to a prompt, alone up to the end of its line
+        pattern=r"(?:(?:password|passwd):?> |\(password: |(?:enter password|password for [\w.@'-]{"
+        r"1,40}): "
+        r"|password\? )(?P<value>[^\s\"'`<>(){}\[\]$\\\x00,;.]{4,40})"
+        r"(?:[ \t]{0,4}(?:\r?\n|$)|\)|\.(?:\s|$))",
+        gate="chosen",
+        true=(
+            ("username> bob\npassword> ", "passw0rd", "\n"), ("(password: ", "raspberry", ")"),
+            ("Enter password: ", "raspberry", "\n"),
+            ("[sudo] password for bob: ", "raspberry", "\n"),
+        ),
+        false=(
+            "login with password authentication", "Enter password: \n", "password> ",
+            "(password: str)",
+            "with password protection.", "Enter password: ****\n", "with password hashing.\n",
+        ),
+    ),
+    Rule(
+        kind="password",
+        family="prose",
         anchors=(
             "and password ", "and password: ", ", password: ", "/ password: ", ", password ",
             "; password: ", "/password: ", "and the password ", "and pass: ", ", pass: ",

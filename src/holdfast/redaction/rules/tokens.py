@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         in_pieces=True,
         # two dots where a part is empty: nothing is wrapped, or the content stands elsewhere
-        pattern=r"e[yw][A-Za-z0-9_+/-]{10,}={0,2}"
+        pattern=r"e[yw][A-Za-z0-9_+/-]{6,}={0,2}"
         r"(?:(?:(?:\.{1,2}|%2[Ee])[A-Za-z0-9_+/-]{2,}={0,2}){1,4}(?:~[A-Za-z0-9_.-]*){0,20}"
         r"|:[A-Za-z0-9]{6}:[A-Za-z0-9_-]{27,86})?",
         gate="jwt",
@@ -65,9 +65,38 @@ RULES: tuple[Rule, ...] = (
             ('["', _HEAD, '", "', _BODY, '", "', _BODY, '"].join(".")'),
             ("     ", f"{_HEAD}.", "\n     ", f"{_BODY}.", "\n     ", _BODY, "\n\n   Next"),
             ("     ", _HEAD, "\n     .\n     ", _BODY, "\n     .\n     ", _BODY, "\n\n   Next"),
+            (
+                '"',
+                f"{_HEAD}.",
+                '"\n            + "',
+                f"{_BODY}.",
+                '"\n            + "',
+                _BODY,
+                '";',
+            ),
+            ('concat!("', _HEAD, '", "', ".", '", "', _BODY, '", "', ".", '", "', _BODY, '")'),
+            ("`", f"{_HEAD}.", "\n", f"{_BODY}.", "\n", _BODY, "`"),
+            ("'", _HEAD, "' || '", ".", "' || '", _BODY, "'"),
+            ("'", "eyJhIjoxfQ.eyJiIjoyfQ.c2ln", "'"),
             ("// ", f"{_HEAD}.", "\n// ", f"{_BODY}.", "\n// ", _BODY, "\n// the rest\n"),
         ),
         false=("eyJhIjogMX0=", "eyJmb28iOiAiYmFyIiwgImJheiI6IDF9", "ewogICJhIjogMQp9"),
+    ),
+    Rule(
+        kind="jwt",
+        family="key",
+        anchors=("_eyJhbGci", "_eyJ0eXAi", "_eyJraWQi", "e30."),
+        inside_word=True,
+        open_end=True,
+        # after a prefix; with nothing in its header
+        pattern=r"_?(?P<value>eyJ(?:hbGci|0eXAi|raWQi)[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]{2,}){1,4}"
+        r"|e30=?\.(?:e30|ey[A-Za-z0-9_-]{4,})=?\.[A-Za-z0-9_-]{0,200})",
+        gate="any",
+        true=(
+            ("tok_", f"{_HEAD}.{_BODY}.{_BODY}", " x"),
+            ("'", "e30.e30.c2ln", "'"),
+        ),
+        false=("e30.5", "see e30.e31", "_eyJhbGci"),
     ),
     Rule(
         kind="jwt",

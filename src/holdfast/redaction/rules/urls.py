@@ -159,7 +159,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         pattern=r"(?:[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
         r"|nonce|invite|magic|assertion"
-        r"|hash|confirmation|verify|reset|signature|credential)|[?&][tks])"
+        r"|hash|confirmation|verify|reset|signature|credential|hmac|sign)|[?&][tks])"
         r"=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
         gate="unnamed",
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),

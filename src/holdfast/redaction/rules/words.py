@@ -7,7 +7,8 @@ SECRET_WORDS = (
     "credential", "privatekey", "accesskey", "secretkey", "authkey", "signingkey", "encryptionkey",
     "accountkey", "storagekey", "masterkey", "sharedkey", "licensekey", "servicekey", "sessionkey",
     "hmackey", "webhookkey", "clientkey", "appkey", "adminkey", "deploykey", "wpakey",
-    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete", "sendpass", "recvpass",
+    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete", "sendpass",
+    "recvpass",
     "adminpass", "userpass", "dbpass", "rootpass", "smtppass", "mailpass", "ftppass", "loginpass",
     "keypass", "storepass", "bindpass", "authpass", "wifipass", "mysqlpass", "operpass", "bindpw",
     "rootpw", "userpw", "adminpw", "dbpw", "storepw",
@@ -49,7 +50,7 @@ WEAK_WORDS = (
 )  # fmt: skip
 """A field that ends in one of these holds a secret only where its value looks random."""
 
-WEAK_LAST_WORDS = ("pat", "sk", "api")
+WEAK_LAST_WORDS = ("pat", "sk", "api", "sign", "hmac")
 """The same, where they are words of their own: `path` is none."""
 
 ID_WORDS = frozenset((
