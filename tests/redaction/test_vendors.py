@@ -113,3 +113,12 @@ def test_a_kind_that_is_kept_is_kept_by_its_prefix_too() -> None:
     assert token in kept
     assert "pplx-" not in kept
     assert "ghp_" not in Redactor(RedactionPolicy(key="test"))(text)
+
+
+def test_a_kind_that_is_kept_is_kept_by_its_shape_too() -> None:
+    """Where a vendor's tokens are kept, no rule for tokens of any vendor hides them."""
+    text = f"one sk_live_{alnum(24)} and zxk_{alnum(40)}"
+    assert Redactor(RedactionPolicy(key="test", keep=frozenset({"stripe-key"})))(text) == text
+    hidden_text = Redactor(RedactionPolicy(key="test"))(text)
+    assert "sk_live_" not in hidden_text
+    assert "zxk_" not in hidden_text

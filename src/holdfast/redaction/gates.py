@@ -21,6 +21,7 @@ from holdfast.redaction.check_digits import (
 )
 from holdfast.redaction.chosen import is_chosen
 from holdfast.redaction.fillers import real
+from holdfast.redaction.prefixes import marked, prefixed
 from holdfast.redaction.randomness import (
     JOINTS,
     is_named,
@@ -235,38 +236,6 @@ def _ends_in_digits(value: bytes) -> bool:
 _NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
-def marked(value: bytes) -> bool:
-    """Whether something random stands after a word that says what it is: `xyz_live_…`.
-
-    After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
-    letters and digits, as no digest has.
-    """
-    pieces = _JOINT.split(value)
-    last = max((n for n, piece in enumerate(pieces[:-1]) if _MARK.search(piece)), default=-1)
-    if last < 0 or _OPEN.match(pieces[0]):
-        return False
-    tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
-    longest = max(map(len, pieces[last + 1 :]))
-    digit = _DIGIT.search(tail) is not None
-    if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digit):
-        return False
-    if _ULID.match(tail) or not unnamed(tail):
-        return False
-    cased = digit and not (tail.islower() or tail.isupper())
-    return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
-
-
-_JOINT = re.compile(rb"[_-]")
-_MARK = re.compile(
-    rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
-    rb"|apikey|sat|sk|rk)$|pat$"
-)
-_SURE = re.compile(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
-_OPEN = re.compile(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
-"""What stands before keys that anybody may know."""
-_ULID = re.compile(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
-
-
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "any": lambda value: b"\x00" not in value,
     "real": real,
@@ -294,4 +263,5 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "escaped": escaped,
     "basic": basic,
     "marked": marked,
+    "prefixed": prefixed,
 }

@@ -15,7 +15,7 @@ Family: TypeAlias = Literal[
 Gate: TypeAlias = Literal[
     "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "given",
     "userinfo", "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
-    "seed", "code", "ticket", "escaped", "basic", "marked",
+    "seed", "code", "ticket", "escaped", "basic", "marked", "prefixed",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -36,6 +36,7 @@ ticket    letters and digits, or two groups of capitals
 escaped   mostly bytes that are written as `\\x2b`
 header    a credential after an authentication scheme, and no word of prose
 marked    something random after a word that says what it is
+prefixed  a short prefix and a long run of small letters, capitals and digits
 others    the check digits or the shape of that kind
 """
 

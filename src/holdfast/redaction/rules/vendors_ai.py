@@ -182,7 +182,7 @@ RULES = (
         "pa-",
         r"[A-Za-z0-9][\w-]{38,47}",
         "pa-" + url_safe(43),
-        false=("pa-3", "pa-this-is-a-long-kebab-case-identifier-name", "spa-" + alnum(43)),
+        false=("pa-3", "pa-this-is-a-long-kebab-case-identifier-name", "spa-" + hexes(43)),
         gate="random",
     ),
     token(
@@ -258,7 +258,7 @@ RULES = (
         "m0-",
         "[A-Za-z0-9]{40}",
         "m0-" + alnum(40),
-        false=("m0-" + alnum(6), "arm0-" + alnum(40)),
+        false=("m0-" + alnum(6), "arm0-" + hexes(40)),
     ),
     token(
         "cursor-key",

@@ -6,19 +6,22 @@ import re
 from collections.abc import Collection, Sequence
 
 from holdfast.redaction.rule import Rule
-from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes, url_safe
+from holdfast.redaction.rules.vendor_form import UUID, alnum, hexes, token, url_safe
 
 KIND = "vendor-token"
 
 _SAYS = "live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token|apikey"
+_ALONE = ("pat_", "pat-", "apikey_", "apikey-", "secret_", "token_", "live_")
+"""Words before which nothing need stand."""
 MARKED = (
     Rule(
         kind="marked-token",
         family="vendor",
         anchors=(
-            *(f"{joint}{word}{joint}" for word in _SAYS.split("|") for joint in "_-"),
-            "pat_", "pat-", "sat_", "sk_", "sk-", "rk_", "rk-", "apikey_", "apikey-",
-            "secret_", "token_", "live_",
+            *(f"{joint}{word}{joint}" for word in _SAYS.split("|") for joint in "_-"
+              if f"{word}{joint}" not in _ALONE),
+            *_ALONE,
+            "_sk_", "-sk-", "_rk_", "-rk-", "_sat_", "-sat-",
         ),
         before=56,
         inside_word=True,
@@ -35,7 +38,6 @@ MARKED = (
             ("see ", "zx_pat_" + hexes(40), " here"),
             ("see ", "zxpat_" + alnum(30), " here"),
             ("see ", "pat_" + hexes(32), " here"),
-            ("see ", "sk-zentrix-v1-" + url_safe(40), " here"),
             ("see ", "zx_secret_" + UUID, " here"),
             ("https://host.test/", "zx_live_" + alnum(24), "/x"),
         ),
@@ -48,14 +50,51 @@ MARKED = (
             "sk_OSSL_ROLE_SPEC_CERT_ID_set_cmp_func",
         ),
     ),
+    token(
+        "marked-token",
+        ("sk-", "sk_", "rk-", "rk_"),
+        r"(?:[a-z0-9]{1,16}[_-]){1,3}[A-Za-z0-9][\w-]{19,300}={0,2}(?:\.[\w-]{6,}){0,3}",
+        "sk-zentrix-v1-" + url_safe(40),
+        "sk_zentrix_" + alnum(32),
+        false=("sk-learn-contrib-package-2", "rk_buffer_of_the_device_driver_2"),
+        gate="marked",
+        inside=False,
+    ),
+    Rule(
+        kind="prefixed-token",
+        family="vendor",
+        anchors=(),
+        not_after=r"(?:sha(?:1|256|384|512)|md5|integrity)[=:-]",
+        open_end=True,
+        inside_word=True,
+        pattern=r"(?:\A|[^\w./-]|\\[nrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})"
+        r"(?P<value>(?:(?:[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})[_-]){1,3}"
+        r"[A-Za-z0-9]{32,200})(?:[^A-Za-z0-9+/=_-]|\z)",
+        gate="prefixed",
+        true=(
+            ("see ", "zxk_" + alnum(32), " here"),
+            ("see ", "zx_v1_" + alnum(40), " here"),
+            ("see ", "zx-" + alnum(48), ""),
+        ),
+        false=(
+            "call_" + alnum(24), "chatcmpl-" + alnum(29), "resp_" + hexes(48),
+            "sha512-" + alnum(86), "file-" + alnum(40),
+            "test_TheHandlerOfRequestsRetriesOn503And504", "zx_" + alnum(40) + "/" + alnum(20),
+        ),
+    ),
 )  # fmt: skip
 
 
 def without(rules: Sequence[Rule], kinds: Collection[str]) -> list[Rule]:
-    """Return the rules of other kinds; what is left alone by its kind is so by its prefix too."""
+    """Return the rules of other kinds; what is left alone by its kind is so by its prefix too.
+
+    So where a vendor's tokens are left alone, those of vendors without a name are not looked for.
+    """
     left = [rule for rule in rules if rule.kind not in kinds]
     if len(left) == len(rules):
         return left
+    if any(rule.family == "vendor" and rule.kind in kinds for rule in rules):
+        left = [rule for rule in left if rule not in MARKED]
     known = [rule for rule in left if rule.kind != KIND]
     return [one for rule in left for one in (loose(known) if rule.kind == KIND else (rule,))]
 

@@ -46,6 +46,7 @@ factory-key         fk-                                     w40-90
 featherless-key     rc_                                     h64
 humanloop-key       hl_sk_                                  h48-64
 inference-net-key   inference-                              h32-64
+litellm-key         sk-                                     w22
 logfire-token       pylf_v1_ pylf_v2_                       l2_w40-100
 minimax-key         sk-api- sk-cp-                          w60-140
 mongodb-model-key   al-                                     w43
@@ -98,7 +99,6 @@ gc-notify-key       gcntfy-                                 w2-40-uuid-uuid
 gitbook-token       gb_api_                                 a36-64
 hex-token           hxtp_ hxtw_                             h64-128
 hop-token           ptk_                                    a30-80~
-infisical-token     st.                                     h24.h32.h32
 infracost-key       ico-                                    a32
 iterative-token     isat_                                   uuid
 iterative-token     isat_                                   w30-80
@@ -190,6 +190,7 @@ smtp2go-key         api-                                    u32~
 square-token        sandbox-sq0idb- sandbox-sq0atb- sandbox-sq0csb-  w22-60
 square-token        sq0idb- sq0atb- sq0csb-                 w22-60
 stripe-key          ek_live_ ek_test_                       a16-260
+secret-key          rk_                                     a24-128~
 stripe-key          sk_acct_ rk_acct_                       a16-200
 sumsub-token        sbx: prd:                               a24.a32
 svix-key            testsk_                                 w24-64
