@@ -11,7 +11,7 @@ SECRET_WORDS = (
     "recvpass",
     "adminpass", "userpass", "dbpass", "rootpass", "smtppass", "mailpass", "ftppass", "loginpass",
     "keypass", "storepass", "bindpass", "authpass", "wifipass", "mysqlpass", "operpass", "bindpw",
-    "rootpw", "userpw", "adminpw", "dbpw", "storepw",
+    "sshpass", "rootpw", "userpw", "adminpw", "dbpw", "storepw",
 )  # fmt: skip
 """A field whose last word is or ends in one of these holds a secret."""
 
