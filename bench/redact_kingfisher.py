@@ -3,11 +3,18 @@
     python bench/redact_kingfisher.py [--part A|B] [--no-peer] [--missed] [--json FILE]
 
 kingfisher has an example or more beside each of its rules, and lists both; its wheel is fetched by
-pip. What the pattern of a rule takes out of its own example is the secret. Rules that kingfisher
-itself does not report (ids and hosts that it needs to check a secret) are counted apart. The rules
-are parted by vendor: part A was read while rules were made, and part B is sealed: nobody who makes
-rules has read it. A secret counts as hidden only if every character of it is, for peers as
-`bench/redact.py` says. Intervals are of a bootstrap over vendors.
+pip. What the pattern of a rule takes out of its own example is often no secret but a user, a host,
+an id that is open by design or a whole URL, so all of them were read by somebody who knew neither
+the redactor's rules nor what it hides (`outside/kingfisher.jsonl`: class and span, no text):
+
+secrets    the label or its correction is a secret
+in order   the same, typed in order (`abcdef1234567890`) in the form of a token
+as listed  what the patterns take, without the reading, where kingfisher itself reports it
+
+The rules are parted by vendor: part A was read while rules were made, and part B is sealed: nobody
+who makes rules has read it. A secret counts as hidden only if every character of it is (the filling
+`=` at the end of base64 aside), for peers as `bench/redact.py` says. Intervals are of a bootstrap
+over vendors.
 """
 
 from __future__ import annotations
@@ -28,11 +35,12 @@ sys.path.insert(0, str(BENCH))
 
 from redact import ask, installed_peers  # noqa: E402
 from redact_formats import fetched  # noqa: E402
-from redact_outside import Found, Text, interval, ours, rate, show_missed, theirs  # noqa: E402
+from redact_outside import Found, Text, interval, ours, show_missed, theirs  # noqa: E402
 
 PACKAGE = "kingfisher-bin==1.112.0"
 PROGRAM = "kingfisher/bin/kingfisher"
-REPORTED, HELPERS = "reported", "helpers"
+LABELS = BENCH / "outside" / "kingfisher.jsonl"
+SECRETS, IN_ORDER, AS_LISTED = "secrets", "in order", "as listed"
 _CLASSES = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
     "xdigit": "A-Fa-f0-9", "blank": r" \t", "word": r"\w", "space": r"\s",
@@ -87,16 +95,33 @@ def _rules() -> list[dict[str, Any]] | None:
 
 
 def _texts(rules: Sequence[dict[str, Any]]) -> Iterator[Text]:
-    """Yield the examples in which the pattern of their own rule finds something."""
+    """Yield the examples in which the pattern of their own rule finds something, as it labels them.
+
+    What kingfisher does not report itself has no secret as listed.
+    """
+    corrected = _corrections()
     for rule in rules:
         pattern = _compiled(rule["pattern"])
-        kind = REPORTED if rule["visible"] else HELPERS
         for number, example in enumerate(rule["examples"]):
             if match := pattern.search(example):
                 filled = (at for at, one in enumerate(match.groups(), 1) if one)
-                at = "TOKEN" if "TOKEN" in pattern.groupindex else next(filled, 0)
-                name = f"{rule['id']}#{number}"
-                yield Text(name, _vendor(rule), "pos", example, [(*match.span(at), kind)], [])
+                span = match.span("TOKEN" if "TOKEN" in pattern.groupindex else next(filled, 0))
+                name = f"{str(rule['id']).removeprefix('kingfisher.')}#{number}"
+                told = corrected.get(name, {})
+                spans = told.get("spans", [span])
+                kind = IN_ORDER if "sequence" in (told.get("class"), told.get("also")) else SECRETS
+                secrets = [(start, _unfilled(example, end), kind) for start, end in spans]
+                secrets += [(*span, AS_LISTED)] if rule["visible"] else []
+                yield Text(name, _vendor(rule), "pos", example, secrets, [])
+
+
+def _unfilled(text: str, end: int) -> int:
+    return len(text[:end].rstrip("="))
+
+
+def _corrections() -> dict[str, dict[str, Any]]:
+    rows = map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())
+    return {row["id"]: row for row in rows}
 
 
 def _compiled(text: str) -> re.Pattern[str]:
@@ -126,7 +151,7 @@ def _shown(part: str, texts: Sequence[Text], found: dict[str, list[Found]]) -> d
     print("| | secrets | " + " | ".join(found) + " |")
     print("| --- | --- | " + " | ".join("---" for _ in found) + " |")
     figures: dict[str, Any] = {}
-    for kind in (REPORTED, HELPERS):
+    for kind in (SECRETS, IN_ORDER, AS_LISTED):
         total = sum(one == kind for text in texts for *_, one in text.secrets)
         shares = {name: _share(rows, kind) for name, rows in found.items()}
         print(f"| {kind} | {total:,} | " + " | ".join(shares.values()) + " |")
@@ -139,9 +164,7 @@ def _share(rows: Sequence[Found], kind: str) -> str:
         flags = [hidden for one, hidden in row.secrets if one == kind]
         return sum(flags), len(flags)
 
-    if kind == REPORTED:
-        return interval(rows, counted, 100)
-    return f"{rate(map(counted, rows)) * 100:.1f}"
+    return interval(rows, counted, 100)
 
 
 if __name__ == "__main__":

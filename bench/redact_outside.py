@@ -4,10 +4,10 @@
 
 FOLDER holds A.jsonl and B.jsonl as `bench/outside/collect.py` makes them, and is made where it is
 missing. All were labelled without sight of the rules. Part A was read while rules were made, and
-after it B1,
-a half of B by package; B2 is sealed: nobody who makes rules has read it. A secret counts
-as hidden only if every character of it is, for peers as `bench/redact.py` says. Intervals are of a
-bootstrap over packages. Placeholders are not scored, neither as secrets nor as harmless text.
+after it B1, a half of B by package; B2 is sealed: nobody who makes rules has read it. A secret
+counts as hidden only if every character of it is, for peers as `bench/redact.py` says. Intervals
+are of a bootstrap over packages. Placeholders are not scored, neither as secrets nor as harmless
+text.
 """
 
 from __future__ import annotations

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+import zstandard
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 TOKEN = "ghp_" + "a8Bd3Fg7Hj2Kl5Mn9Pq4Rs6Tv1Wx3Yz8Cb2D"
 TEXT = f"user=app token={TOKEN}\ncall +1 503 757 9372\n"
 
@@ -80,3 +91,144 @@ def test_what_cannot_be_read_or_written_is_one_sentence(holdfast: Any, tmp_path:
     seen = holdfast("redact", torn, "-o", out)
     assert (seen.code, out.read_text()) == (2, "old")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    "form", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+)
+def test_a_wide_text_is_read_with_and_without_a_mark(holdfast: Any, form: str) -> None:
+    """Its letters are NULs apart: passed on as it is, every secret would be in it."""
+    seen = holdfast("redact", "-", stdin=TEXT.encode(form))
+    assert (seen.code, seen.out.decode().count("[redacted:")) == (0, 2)
+    assert seen.text.endswith("]\n")
+
+
+def test_nuls_alone_make_no_wide_text(holdfast: Any) -> None:
+    """What is not text throughout stays as it is."""
+    for data in (b"a\0b\0", bytes(4_000), os.urandom(64).replace(b"\x1f", b"") + b"\0" * 64,
+                 b"a\0" * 4 + b"plain words, and no NUL among them" * 9):  # fmt: skip
+        assert holdfast("redact", "-", stdin=data).out == data
+
+
+def zipped() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr("a.txt", TEXT)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (lzma.compress(TEXT.encode()), "xz"), (bz2.compress(TEXT.encode()), "bzip2"),
+        (zstandard.compress(TEXT.encode()), "zstd"), (zipped(), "zip"),
+    ],
+)  # fmt: skip
+def test_what_is_packed_otherwise_is_refused(holdfast: Any, data: bytes, name: str) -> None:
+    """It would go out with every secret in it, or broken."""
+    for more in ((), ("--check",)):
+        seen = holdfast("redact", "-", *more, stdin=data)
+        assert (seen.code, seen.out) == (2, b"")
+        assert f"is packed ({name}); unpack it first" in seen.err
+
+
+def test_several_files_can_be_checked_and_the_worst_decides(holdfast: Any, tmp_path: Path) -> None:
+    """A hook gives many files at once; written is one."""
+    found, fine = tmp_path / "found", tmp_path / "fine"
+    found.write_text(TEXT)
+    fine.write_text("all is well\n")
+    seen = holdfast("redact", "--check", found, fine)
+    assert (seen.code, seen.text.count("fine: 0 secrets")) == (1, 1)
+    assert holdfast("redact", "--check", fine, fine).code == 0
+    seen = holdfast("redact", "--check", fine, tmp_path / "none", found)
+    assert seen.code == 2
+    assert "does not exist" in seen.err
+    assert "found: 2 secrets" in seen.text
+    for files in ((found, fine), (found, "-", fine)):
+        seen = holdfast("redact", *files)
+        assert (seen.code, seen.out) == (2, b"")
+        assert "--check" in seen.err
+
+
+def test_a_kind_that_does_not_exist_is_refused(holdfast: Any, tmp_path: Path) -> None:
+    """The sentence names those that do, the likeliest first; nothing is written."""
+    seen = holdfast("redact", "-", "--keep", "emial", "-o", tmp_path / "out", stdin=TEXT.encode())
+    assert (seen.code, seen.out) == (2, b"")
+    assert "unknown kind of secret 'emial'; known: email, " in seen.err
+    assert "github-token" in seen.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_becomes_its_own_output(holdfast: Any, tmp_path: Path) -> None:
+    """It is replaced when all of it was read; a link stays one, and rights stay."""
+    path, link = tmp_path / "a.log", tmp_path / "link"
+    path.write_text(TEXT)
+    path.chmod(0o600)
+    link.symlink_to(path)
+    assert holdfast("redact", link, "-o", link).code == 0
+    assert link.is_symlink()
+    assert TOKEN not in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_input_gives_no_output(holdfast: Any) -> None:
+    """Exit 0, and 0 for --check too."""
+    assert holdfast("redact", "-")[:2] == (0, b"")
+    assert holdfast("redact", "--check", "-").code == 0
+
+
+CLOSED = """
+import os, sys
+os.close(int(sys.argv[1]))
+os.execv(sys.executable, [sys.executable, "-m", "holdfast", *sys.argv[2:]])
+"""
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: int) -> None:
+    """Without standard output there is one sentence; without standard error nothing is missed."""
+    path = tmp_path / "a.log"
+    path.write_text(TEXT)
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED, str(closed), "redact", str(path), "--report"],
+        capture_output=True, timeout=60, check=False, env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )  # fmt: skip
+    if closed == 1:
+        assert done.returncode == 2
+        assert b"standard output: is closed; name a file with -o" in done.stderr
+    else:
+        assert (done.returncode, done.stdout.count(b"[redacted:")) == (0, 2)
+
+
+@pytest.mark.parametrize("megabytes", [1, 9])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_a_bar_is_shown_to_a_terminal_for_a_long_input(
+    tmp_path: Path, megabytes: int, to_file: bool
+) -> None:
+    """On standard error, of a pipe too; and not where the text itself goes to the terminal."""
+    pty = pytest.importorskip("pty", reason="needs a terminal")
+    ours, theirs = pty.openpty()
+    path = tmp_path / "a.log"
+    path.write_bytes(b"plain words of a log\n" * (megabytes * 50_000))
+    with path.open("rb") as text, (tmp_path / "out").open("wb") as out:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "redact", "-"],
+            stdin=text, stdout=out if to_file else theirs, stderr=theirs,
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        )  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while piece := _read(ours):
+            shown += piece
+        assert started.wait(60) == 0
+    os.close(ours)
+    assert (b"standard input" in shown) == (to_file and megabytes == 9)
+    if to_file:
+        assert (tmp_path / "out").read_bytes() == path.read_bytes()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # the other end is closed
+        return b""

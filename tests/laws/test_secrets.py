@@ -13,6 +13,7 @@ from holdfast import Compressor, compress, load
 from holdfast.dialects.convert import convert
 from holdfast.pipeline.frame import recognise, summary_text
 from holdfast.policy import Policy
+from holdfast.testing import ScriptedSummarizer
 from holdfast.transcript import Text, ToolResult
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100, protect_last=2)
@@ -28,7 +29,8 @@ SECRETS = {
     PEM: "MIIEowIBAAKCAQEA" + BODY,
 }
 PLACES = ("ask", "reply", "said", "command", "argument", "output", "json", "error", "todo", "path",
-          "thought", "part", "key", "system", "image")  # fmt: skip
+          "thought", "part", "key", "system", "image", "nested", "blocks", "name",
+          "metadata")  # fmt: skip
 
 
 def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
@@ -39,13 +41,14 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
         "note": f"a longer argument of the call{here['argument']}" * 3,
         "path": f"src/step_{number}{here['path']}.py",
         f"flag{here['key']}": True,
+        "nested": json.dumps({"inner": json.dumps({"x": [here["nested"]]})}),
     }
     todo = {"todos": [{"content": f"Do {number}{here['todo']}", "status": "in_progress"}]}
     output = "\n".join(f"line {n} of step_{number}: value_{n} = {n * 7}" for n in range(30))
     data = json.dumps({"id": f"id_{number}", "status": "done", "text": here["json"]})
     failed = f"Error: step {number} failed{here['error']}\nexit code: 1"
 
-    def step(name: str, given: Any, said: str, result: str) -> list[dict[str, Any]]:
+    def step(name: str, given: Any, said: str, result: Any) -> list[dict[str, Any]]:
         call_id = f"{name}_{number}"
         function = {"name": name, "arguments": json.dumps(given)}
         call = {"id": call_id, "type": "function", "function": function}
@@ -63,11 +66,19 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
     ran = step("bash", {"command": f"make step_{number}"}, "", failed)
     if here["thought"]:
         ran[0]["reasoning_content"] = f"I think of{here['thought']}."
+    shown: Any = f"{output}{here['output']}\n{output}"
+    if here["blocks"]:
+        shown = [{"type": "text", "text": one} for one in (output, here["blocks"], output)]
+    asked: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": ask}, *more]}
+    if here["name"]:
+        asked["name"] = here["name"]
+    if here["metadata"]:
+        asked["metadata"] = {"password": here["metadata"]}
     return [
         *([{"role": "system", "content": f"Be it.{here['system']}"}] if here["system"] else []),
-        {"role": "user", "content": [{"type": "text", "text": ask}, *more] if more else ask},
+        asked if more or here["name"] or here["metadata"] else {"role": "user", "content": ask},
         *step("bash", arguments, f"I will use step_{number}, because it works.{here['said']}",
-              f"{output}{here['output']}\n{output}"),
+              shown),
         *step("lookup", {"q": f"id_{number}"}, "", data),
         *ran,
         *step("TodoWrite", todo, "", "ok"),
@@ -94,6 +105,8 @@ def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataO
     that is kept, in the one-shot and in the long-lived form."""
     text, secret = data.draw(st.sampled_from(sorted(SECRETS.items())))
     at = data.draw(st.integers(0, 4))
+    # what stands before it decides where it is cut
+    text = "wo " * data.draw(st.integers(0, 90)) + text
     items = [
         message
         for number in range(7)
@@ -102,18 +115,28 @@ def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataO
     hold_no_secret(items, secret)
 
 
+def shows(text: str, secret: str) -> bool:
+    """Whether a text shows a secret, or a piece of one by which it could be known."""
+    return any(secret[at : at + 10] in text for at in range(len(secret) - 9))
+
+
 def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
-    """Hold both forms of a compaction against the law."""
+    """Hold both forms of a compaction against the law, and what a model is asked and answers."""
     made = compress(items, target_tokens=1_800, policy=SMALL)
     assert made.report.status == "compacted"
     for shown in written_texts(made.messages):
-        assert secret not in shown
+        assert not shows(shown, secret)
     engine = Compressor(context_length=8_000, policy=SMALL)
     engine.append(*items)
     engine.compact(force=True)
     for shown in written_texts(engine.messages):
-        assert secret not in shown
-    assert secret not in engine.snapshot().decode()
+        assert not shows(shown, secret)
+    assert not shows(engine.snapshot().decode(), secret)
+    model = ScriptedSummarizer(lambda _: f"## Goal\n- Always do step 1: password={secret} [m0]\n")
+    told = compress(items, target_tokens=1_800, policy=SMALL, summarizer=model)
+    assert model.requests
+    for shown in (*map(repr, model.requests), *written_texts(told.messages)):
+        assert not shows(shown, secret)
 
 
 def test_no_secret_stands_there_that_was_the_name_of_a_tool() -> None:
@@ -126,19 +149,24 @@ def test_no_secret_stands_there_that_was_the_name_of_a_tool() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])
-def test_no_secret_stands_in_other_dialects_either(dialect: str) -> None:
+@pytest.mark.parametrize(
+    "place", [one for one in PLACES if one not in ("image", "metadata", "name")]
+)
+def test_no_secret_stands_in_other_dialects_either(dialect: str, place: str) -> None:
     """The same through another wire format, with all secrets in one transcript."""
     items: list[Any] = []
-    texts = sorted(SECRETS)
-    for number in range(8):
-        place = PLACES[number % len(PLACES)]
-        items += turn(number, place, texts[number % len(texts)])
+    for number, text in enumerate((*sorted(SECRETS), "plain", "words")):
+        items += turn(number, place, text)
     given_items = convert(items, dialect).messages
-    made = compress(given_items, dialect=dialect, target_tokens=2_500, policy=SMALL)
+    model = ScriptedSummarizer(lambda _: "## Goal\n- Always do step 1, never skip it. [m0]\n")
+    made = compress(
+        given_items, dialect=dialect, target_tokens=2_500, policy=SMALL, summarizer=model
+    )
     assert made.report.status == "compacted"
-    for shown in written_texts(made.messages):
+    assert model.requests
+    for shown in (*map(repr, model.requests), *written_texts(made.messages)):
         for secret in SECRETS.values():
-            assert secret not in shown
+            assert not shows(shown, secret)
 
 
 def test_no_secret_of_a_carried_summary_is_kept() -> None:

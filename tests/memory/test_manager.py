@@ -332,6 +332,17 @@ def test_tools_may_not_shadow_those_of_the_host() -> None:
         MemoryManager(Plain(), Plain())
 
 
+def test_a_provider_gets_the_arguments_of_a_tool_without_secrets() -> None:
+    """A model may want to remember a password; what it is told stays in the conversation."""
+    key = "ghp_" + "a1B2" * 9
+    with MemoryManager(Plain()) as manager:
+        said = manager.call("note", {"x": f"the key is {key}", "y": {"password": "hunter2024!"}})
+        assert said.startswith("note the key is [redacted:")
+        told = manager.call("note", {"x": {"password": "hunter2024!", "n": [1, None, True]}})
+    assert "hunter" not in told
+    assert "[1, None, True]" in told
+
+
 def test_what_is_remembered_is_the_users_own_and_without_secrets() -> None:
     """Templates, recalled blocks and keys are gone before any provider sees them."""
     plain = Plain()

@@ -198,6 +198,47 @@ def test_a_digest_is_made_without_secrets() -> None:
     assert SECRET not in repr(short.message.parts)
 
 
+PASSWORD = "R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
+GIVEN = (f"ghp_{PASSWORD}", f"password={PASSWORD}", f"postgres://admin:{PASSWORD}@db/app",
+         f"Authorization: Bearer {PASSWORD}{PASSWORD}")  # fmt: skip
+
+
+def shows_a_piece(text: str) -> bool:
+    return any(PASSWORD[at : at + 8] in text for at in range(len(PASSWORD) - 7))
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("name", ["bash", "read_file", "web_search", "lookup"])
+def test_a_digest_shows_no_piece_of_a_secret(name: str, given: str) -> None:
+    """Wherever it is cut: secrets are hidden in what it is made from."""
+    readings = Readings(Estimator(), Policy(), Redactor())
+    plain = "plain words\n" * 2_000
+    for room in range(0, 180, 5):
+        words = f"{'wo ' * (room // 3)}{given} and more"
+        for argument, output in ((words, plain), ("x", f"{words}\n{plain}"), ("x", plain + words)):
+            made = call(name, command=argument, path=argument, query=argument)
+            log = talk(user("Go."), assistant(made), result(output)).messages
+            [ready] = index_of(log, readings).prepared(2).values()
+            assert not shows_a_piece(ready.line)
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None:
+    """There too words and calls are cleaned before they are cut."""
+    readings = Readings(Estimator(), Policy(), Redactor())
+    for room in range(0, 420, 3):
+        words = f"{' '.join(f'word{n}' for n in range(80))[:room]} {given} and then more after it"
+        log = talk(
+            user(f"Always use {words} never other.\nNever do that."),
+            assistant(call("bash", command=f"make x {words}")), result(f"x\nError: no {words}"),
+            assistant(call("bash", command=f"git commit -m '{words}'")), result("ok"),
+            assistant(f"The port is 80, not {words}."),
+        ).messages  # fmt: skip
+        index = ScannedIndex(log, whole(len(log)), readings, lines_of=1)
+        for facts in (index.facts(0, len(log)), index.deeds(range(len(log)))):
+            assert not shows_a_piece(msgspec.json.encode(facts).decode())
+
+
 def test_without_originals_no_reference_is_written() -> None:
     """Nobody could follow it."""
     output = "plain words\n" * 2_000

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import RedactionPolicy, Redactor, Vault, redact
+from holdfast.redaction.field_names import kind_of
+from holdfast.redaction.kinds import FIELDS, KINDS
 from holdfast.redaction.rules.field_examples import TRUE
 from holdfast.redaction.rules.registry import RULES
 
@@ -169,6 +171,36 @@ def test_families_and_kinds_can_be_switched() -> None:
     assert "112233445566778899" not in Redactor(RedactionPolicy(mentions=True))(text)
     assert "jane.roe@mailhost.org" in Redactor(RedactionPolicy(keep=frozenset({"email"})))(text)
     assert "9372" not in redact(text)
+
+
+@pytest.mark.parametrize("keep", [{"email"}, ["email"], ("email",), frozenset({"email"}), "email"])
+def test_any_collection_says_what_is_kept(keep: Any) -> None:
+    """Policies of equal kinds are equal, however those were given."""
+    policy = RedactionPolicy(keep=keep)
+    assert policy == RedactionPolicy(keep=frozenset({"email"}))
+    assert Redactor(policy)("mail jane.roe@mailhost.org") == "mail jane.roe@mailhost.org"
+
+
+@pytest.mark.parametrize("kind", ["emial", "", "Email", "line", "personal"])
+def test_a_kind_that_does_not_exist_is_refused(kind: str) -> None:
+    """A slip would hide what should stay; and what nobody has read, a whole line, is never kept."""
+    with pytest.raises(holdfast.UnknownName) as raised:
+        Redactor(RedactionPolicy(keep={"phone", kind}))
+    assert raised.value.name == kind
+    assert {"email", "password", "github-token", "api-key"} <= set(raised.value.known)
+    if kind == "emial":
+        assert raised.value.known[0] == "email"
+
+
+def test_every_kind_that_is_found_can_be_kept() -> None:
+    """What a report names is a kind that exists."""
+    every = Redactor(RedactionPolicy(mentions=True))
+    texts_of_rules = [*map("".join, (*TRUE, *(parts for rule in RULES for parts in rule.true)))]
+    found = {one.kind for text in texts_of_rules for one in every.redact(text).findings}
+    assert found <= KINDS
+    assert {kind_of(name) for name in ("pwd", "jwt", "api", "secret", "key", "x")} == set(FIELDS)
+    for kind in sorted(found):
+        Redactor(RedactionPolicy(keep={kind}))
 
 
 def test_a_vault_restores_what_it_saw_and_nothing_else() -> None:

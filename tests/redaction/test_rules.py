@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -70,6 +72,16 @@ def test_a_field_hides_its_value(parts: tuple[str, ...]) -> None:
 def test_a_field_that_holds_no_secret_stays(text: str) -> None:
     """Code, prose and counts beside a secret word are left alone."""
     assert hidden(text) == text
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_a_rule_stays_within_the_string_of_json_that_it_starts_in(rule: Rule) -> None:
+    for parts in rule.true:
+        text = "".join(parts)
+        for cut in range(1, len(text) if len(text) < 200 else 0):
+            out = EVERYTHING(json.dumps({"a": [text[:cut], 4012888888881881, "x"]}))
+            assert json.loads(out)["a"][-1] == "x", text[:cut]
+            assert EVERYTHING(out) == out
 
 
 def test_there_are_many_vendors() -> None:

@@ -108,6 +108,19 @@ def test_no_secret_leaves_through_any_tool(kept: Store, begin: Begin) -> None:
     assert not [text for text in texts if SECRET in text]
 
 
+def test_no_piece_of_a_secret_is_in_the_title_of_a_session(kept: Store, begin: Begin) -> None:
+    """It is the beginning of what was asked, cut wherever that may be."""
+    for room in range(150, 200, 4):
+        begin(
+            said("user", f"{'wo ' * 70}"[:room] + f" postgres://app:{SECRET}@db/x and more"),
+            title="",
+        )
+        begin(said("user", f"{'wo ' * 70}"[:room] + f" {SECRET} and more"), title="")
+    shown = call(outside(kept), "holdfast_sessions_read", {})
+    assert '"title":"wo wo' in shown
+    assert SECRET[4:12] not in shown
+
+
 def test_long_answers_are_cut_and_stay_json(kept: Store, begin: Begin) -> None:
     """Whatever is left out is counted."""
     for number in range(25):

@@ -61,6 +61,8 @@ def write_bytes(name: str, data: bytes, *, private: bool = False) -> None:
 def check_writable(name: str) -> None:
     """Raise `NotWritable` for an output of which it is plain beforehand that it cannot be."""
     if name == STANDARD:
+        if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise NotWritable("standard output", "is closed", remedy="name a file with -o")
         return
     if not name:
         raise NotWritable(

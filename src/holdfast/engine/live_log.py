@@ -179,9 +179,11 @@ class LiveLog:
 
     def _reading(self, message: Message, tokens: int, calls: Mapping[str, ToolCall]) -> Read:
         readings = self._readings
-        prepared = results_of(message, calls, readings) or _NOTHING
+        is_clean = readings.is_clean(message, calls)
+        prepared = results_of(message, calls, readings, is_clean=is_clean) or _NOTHING
         short = readings.shortened(message, lambda: tokens, prepared)
-        return Read(readings.facts(message, calls), prepared, short)
+        facts = readings.facts(message, calls, is_clean=is_clean)
+        return Read(facts, prepared, short)
 
     def _take(self, arrival: Arrival, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)

@@ -220,14 +220,19 @@ class MemoryManager:
         return [dict(schema) for _, schema in self._tools.values()]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer a tool call; what went wrong is said in a sentence."""
+        """Answer a tool call; what went wrong is said in a sentence.
+
+        The provider gets the arguments without secrets: a model may well remember a password.
+        """
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
             return f"no memory tool {name!r}; there are: {known}"
         if not isinstance(cast("object", arguments), Mapping):
             return f"the arguments of {name} are no object; give one, not its text"
         seat, _ = self._tools[name]
-        ticket = seat.ask(lambda: seat.provider.call(name, arguments))
+        ticket = seat.ask(
+            lambda: seat.provider.call(name, without_secrets(dict(arguments), self._redact))
+        )
         until = time.monotonic() + self.limits.tool_seconds
         said = seat.answer(ticket, until)
         if said is not None:

@@ -24,16 +24,16 @@ def cleaned(message: Message, redact: Redact, *, calls: bool = True) -> Message:
     return replace(message, parts=parts)
 
 
-def words_of(message: Message, calls: Mapping[str, ToolCall]) -> list[str]:
+def words_of(message: Message, calls: Mapping[str, ToolCall], *, outputs: bool = True) -> list[str]:
     """Return all that `cleaned` looks at of a message, but not its calls, and the names and
-    arguments of the calls that it answers.
+    arguments of the calls that it answers; without `outputs` not what those gave.
     """
     found: list[str] = []
     for part in message.parts:
         if type(part) is ToolResult and part.call_id in calls:
             call = calls[part.call_id]
             found += (call.name, call.arguments)
-        if type(part) is not ToolCall:
+        if type(part) is not ToolCall and (outputs or type(part) is not ToolResult):
             found.extend(_words(part))
     return found
 
@@ -59,6 +59,13 @@ def cleaned_call(call: ToolCall, redact: Redact) -> ToolCall:
     return replace(call, name=name, arguments=arguments)
 
 
+def cleaned_result(result: ToolResult, redact: Redact) -> ToolResult:
+    """Return the result with the secrets in its words hidden; the same object where none are."""
+    made = tuple(_part(one, redact) for one in result.parts)
+    same = all(new is old for new, old in zip(made, result.parts, strict=True))
+    return result if same else replace(result, parts=made)
+
+
 def _part(part: Part, redact: Redact) -> Part:
     match part:
         case Text(text=text):
@@ -66,9 +73,7 @@ def _part(part: Part, redact: Redact) -> Part:
             return part if clean == text else replace(part, text=clean)
         case ToolCall():
             return cleaned_call(part, redact)
-        case ToolResult(parts=inner):
-            made = tuple(_part(one, redact) for one in inner)
-            same = all(new is old for new, old in zip(made, inner, strict=True))
-            return part if same else replace(part, parts=made)
+        case ToolResult():
+            return cleaned_result(part, redact)
         case _:
             return part

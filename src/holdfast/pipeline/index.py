@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property, partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -11,20 +11,28 @@ from msgspec.structs import replace
 
 from holdfast.pipeline.arrival import Arrived
 from holdfast.pipeline.breakdown import by_category
-from holdfast.pipeline.cleaning import cleaned, cleaned_call, words_of
+from holdfast.pipeline.cleaning import cleaned, cleaned_call, cleaned_result, words_of
 from holdfast.pipeline.ledger import (
     KEPT_ASKS,
     KEPT_RULES,
     Fact,
     Ledger,
     facts_of,
+    is_piece,
     update,
     without_secrets,
 )
 from holdfast.pipeline.ledger.terms import terms_of
 from holdfast.pipeline.measure import Costs, message_tokens, text_length
 from holdfast.pipeline.partition import Anchors
-from holdfast.pipeline.prune import Prepared, answered_calls, nothing_newer, prepare, prune_message
+from holdfast.pipeline.prune import (
+    Prepared,
+    answered_calls,
+    line_of,
+    nothing_newer,
+    prepare,
+    prune_message,
+)
 from holdfast.pipeline.references import reference_of
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
@@ -64,35 +72,57 @@ class Readings(Struct, frozen=True):
     redact: Redact = str
     references: bool = True
 
-    def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
+    def facts(
+        self, message: Message, calls: Mapping[str, ToolCall], *, is_clean: bool | None = None
+    ) -> tuple[Fact, ...]:
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
-        Of calls only those that are answered here are read.
+        Of calls only those that are answered here are read. `is_clean` where that is known.
         """
-        if self.redact is str or self.is_clean([(message, calls)]):
-            return facts_of(message, calls)
+        clean = self.is_clean(message, calls) if is_clean is None else is_clean
+        return facts_of(*((message, calls) if clean else self.cleaned(message, calls)))
+
+    def cleaned(
+        self, message: Message, calls: Mapping[str, ToolCall]
+    ) -> tuple[Message, Mapping[str, ToolCall]]:
+        """Return a message without its secrets, and the calls that it answers without theirs."""
         answered = {
             part.call_id: cleaned_call(calls[part.call_id], self.redact)
             for part in message.parts
             if type(part) is ToolResult and part.call_id in calls
         }
-        return facts_of(cleaned(message, self.redact, calls=False), answered)
+        return cleaned(message, self.redact, calls=False), answered
 
-    def is_clean(self, rows: Iterable[tuple[Message, Mapping[str, ToolCall]]]) -> bool:
-        """Return whether messages, and the calls that they answer, hold no secret.
+    def is_clean(self, message: Message, calls: Mapping[str, ToolCall]) -> bool:
+        """Return whether a message, and the calls that it answers, hold no secret."""
+        return self.redact is str or self.are_clean(words_of(message, calls))
 
-        They are looked through together, as most hold none: false may also be said of clean ones.
-        """
-        text = "\n\n".join([words for message, calls in rows for words in words_of(message, calls)])
+    def are_clean(self, words: Iterable[str]) -> bool:
+        """Return whether texts hold no secret; they are looked through together."""
+        if self.redact is str:
+            return True
+        text = "\n\n".join(words)
         return self.redact(text) == text
 
-    def prepared(self, result: ToolResult, calls: Mapping[str, ToolCall]) -> Prepared | None:
-        """Return what pruning needs of a result, without the secrets that a digest would show."""
+    def prepared(
+        self, result: ToolResult, calls: Mapping[str, ToolCall], *, is_clean: bool = False
+    ) -> Prepared | None:
+        """Return what pruning needs of a result, without the secrets that a digest would show.
+
+        Call and output are cleaned before a line is made of them: a digest shows pieces, and a
+        piece of a secret is none that the redactor knows. `is_clean` says that they hold none.
+        """
         found = prepare(result, calls, self.policy)
         if found is None or self.redact is str:
             return found
-        return replace(found, line=self.redact(found.line))
+        call = calls.get(result.call_id)
+        shown, asked = result, call
+        if not is_clean:
+            shown = cleaned_result(result, self.redact)
+            asked = call and cleaned_call(call, self.redact)
+        line = found.line if shown is result and asked is call else line_of(shown, asked)
+        return replace(found, line=self.redact(line))
 
     def reference(self, message: Message) -> str:
         """Return the reference of a message, "" where none may be written."""
@@ -247,7 +277,7 @@ class ScannedIndex:
         It is read from its end: what a ledger lets go for newer rules and requests, and what a
         command printed that ran again, is not looked for.
         """
-        log, calls, redact = self._log, self._calls, self._readings.redact
+        redact = self._readings.redact
         ran = {fact.key for fact in newer if fact.kind == "command"}
         rules: set[str] = set()
         asked = 0
@@ -255,11 +285,8 @@ class ScannedIndex:
         for last in range(stop, start, -_STRETCH):
             stretch: list[Sequence[Fact]] = []
             for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
-                given, more = calls.get(at, _NO_CALLS), len(rules) < KEPT_RULES
-                words = asked < KEPT_ASKS
-                if facts := facts_of(
-                    log[at], given, lines=False, rules=more, asks=words, ran_again=ran
-                ):
+                more, words = len(rules) < KEPT_RULES, asked < KEPT_ASKS
+                if facts := self._deeds_at(at, rules=more, asks=words, ran_again=ran):
                     stretch.append(facts)
                     for fact in facts:
                         if fact.kind == "command":
@@ -284,13 +311,24 @@ class ScannedIndex:
         return self._deeds(positions, rules=False)
 
     def _deeds(self, positions: Sequence[int], *, rules: bool) -> list[Fact]:
-        log, calls = self._log, self._calls
-        found = [
-            fact
-            for at in positions
-            for fact in facts_of(log[at], calls.get(at, _NO_CALLS), lines=False, rules=rules)
-        ]
+        found = [fact for at in positions for fact in self._deeds_at(at, rules=rules)]
         return list(without_secrets(found, self._readings.redact))
+
+    def _deeds_at(
+        self, at: int, *, rules: bool, asks: bool = True, ran_again: Set[str] | None = None
+    ) -> tuple[Fact, ...]:
+        """Return the facts of one message without its lines; no piece of a secret is among them.
+
+        A piece is nothing that the redactor knows, so where a fact is one, words and calls are
+        looked through as a whole. Of an output whole words are taken, or nothing.
+        """
+        readings, row = self._readings, (self._log[at], self._calls.get(at, _NO_CALLS))
+        read = partial(facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again)
+        found = read(*row)
+        if readings.redact is str or not any(map(is_piece, found)):
+            return found
+        clean = readings.are_clean(words_of(*row, outputs=False))
+        return found if clean else read(*readings.cleaned(*row))
 
     def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
         """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
@@ -302,16 +340,17 @@ class ScannedIndex:
 
     def _look_through(self, positions: Sequence[int]) -> None:
         """Note which messages hold no secret, many at once."""
-        log, calls, chars = self._log, self._calls, 0
         some: list[int] = []
+        words: list[str] = []
+        chars = 0
         for at in positions:
             some.append(at)
-            chars += text_length(log[at])
+            words += words_of(self._log[at], self._calls.get(at, _NO_CALLS))
+            chars += text_length(self._log[at])
             if chars > _TOGETHER_CHARS or at == positions[-1]:
-                rows = [(log[one], calls.get(one, _NO_CALLS)) for one in some]
-                if self._readings.is_clean(rows):
+                if self._readings.are_clean(words):
                     self._clean.update(some)
-                some, chars = [], 0
+                some, words, chars = [], [], 0
 
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
@@ -334,8 +373,10 @@ class ScannedIndex:
         """Return what pruning needs of the results of one message, by call id."""
         found = self._prepared.get(at)
         if found is None:
-            calls = self._calls.get(at, _NO_CALLS)
-            found = self._prepared[at] = results_of(self._log[at], calls, self._readings)
+            message, calls = self._log[at], self._calls.get(at, _NO_CALLS)
+            is_clean = at in self._clean
+            found = results_of(message, calls, self._readings, is_clean=is_clean)
+            self._prepared[at] = found
         return found
 
     def shortened(self, at: int) -> Shortened | None:
@@ -354,11 +395,16 @@ class ScannedIndex:
 
 
 def results_of(
-    message: Message, calls: Mapping[str, ToolCall], readings: Readings
+    message: Message, calls: Mapping[str, ToolCall], readings: Readings, *, is_clean: bool = False
 ) -> dict[str, Prepared]:
-    """Return what pruning needs of the results of a message, by call id."""
-    return {
-        part.call_id: found
-        for part in message.parts
-        if isinstance(part, ToolResult) and (found := readings.prepared(part, calls)) is not None
-    }
+    """Return what pruning needs of the results of a message, by call id.
+
+    `is_clean` says that neither they nor the calls that they answer hold a secret.
+    """
+    found: dict[str, Prepared] = {}
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            ready = readings.prepared(part, calls, is_clean=is_clean)
+            if ready is not None:
+                found[part.call_id] = ready
+    return found

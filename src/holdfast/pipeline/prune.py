@@ -69,15 +69,24 @@ def prepare(result: ToolResult, calls: Mapping[str, ToolCall], policy: Policy) -
     if result.kind in ("server", "hosted"):
         return None
     text = _text_of(result)
-    media = sum(isinstance(part, Media) for part in result.parts)
-    if len(text) <= policy.digest_from_chars and not media:
+    if len(text) <= policy.digest_from_chars and not _media_in(result):
         return None
     if text[:1] == "[" and origin_of(text) != "real":
         return None
     call = calls.get(result.call_id)
-    line = digest_of(call, text) + (f" and {media} media" if media else "")
+    line = line_of(result, call)
     failed = result.is_error or text[:40].lower().startswith(("error", "<error", "<tool_use_error"))
     return Prepared(text, _what_was_read(call) if call is not None else "", line, failed)
+
+
+def line_of(result: ToolResult, call: ToolCall | None) -> str:
+    """Return the digest of a result and of the call that it answers."""
+    media = _media_in(result)
+    return digest_of(call, _text_of(result)) + (f" and {media} media" if media else "")
+
+
+def _media_in(result: ToolResult) -> int:
+    return sum(isinstance(part, Media) for part in result.parts)
 
 
 def prune_message(

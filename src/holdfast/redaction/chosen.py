@@ -22,6 +22,7 @@ from holdfast.redaction.rules.label_words import (
     MESSAGE_WORDS,
     NAME_SAYS_MORE,
     READING_VERBS,
+    SECRET_LABELS,
 )
 
 SHORTEST, LONGEST = 3, 80
@@ -198,7 +199,16 @@ def is_stated(value: bytes) -> bool:
         return False
     if b" " in value:
         return value.islower() and _PHRASE.match(value) is not None
-    return not _TITLE.match(value) and not _NAME.match(value)
+    return not _TITLE.match(value) and (not _NAME.match(value) or is_joined(value))
+
+
+def is_joined(value: bytes) -> bool:
+    """Whether a value is joined words that speak of no password: one in three may be a label's."""
+    if not _JOINED_WORDS.match(value):
+        return False
+    words = value.lower().decode("ascii").replace("_", "-").split("-")
+    labels = LABEL_WORDS.intersection(words)
+    return len(labels) <= len(words) // 3 and SECRET_LABELS.isdisjoint(labels)
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -246,6 +256,7 @@ _REFERENCE = re.compile(
     rb"|[?&][\w.]+=$|(?:\\x[0-9a-fA-F]{2}){1,3}$"
 )
 """Versions, rates, where a secret is kept, the start of a query, a byte or two."""
+_JOINED_WORDS = re.compile(rb"[A-Za-z]{3,16}(?:[-_][A-Za-z]{3,16}){1,3}$")
 _PHRASE = re.compile(rb"[a-z\x80-\xff]+(?: [a-z\x80-\xff]+){1,5}$")
 _TITLE = re.compile(rb"(?:[A-Z]|\xc3[\x80-\x9e])[a-z\x80-\xff]*$|[A-Z]+$")
 _NAME = re.compile(rb"[A-Za-z]+(?:[-_./:][A-Za-z]+)+[:.,?]?$|[a-z]+(?:[A-Z][a-z]+)+$|[a-zA-Z]+:$")

@@ -61,6 +61,8 @@ _TYPE = (
     r"|(?:final|optional|classvar)\[[a-z \[\]|]{1,24}\])(?: ?\| ?(?:none|null|undefined))?"
     r"[ \t]{0,4}|\[[0-9]{0,4}\])?"
 )
+_COUNT = r"(?:[ \t]#?[0-9]{1,2})?"
+"""Of several: `token 1 = …`, `API key #2: …`."""
 _TAIL = r"[A-Za-z0-9_.-]{0,32}"
 _MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
 _NAME = (
@@ -82,7 +84,7 @@ _SHAPE = (
     # NAME || "value"; name | default("value")
     rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
     rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
     rf"|{_NAME}(?:>)"
@@ -130,7 +132,7 @@ _LONG = (
 )
 SORT = re.compile(
     (
-        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
+        rf"(?i)(?:{_ANY}(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?P<assign>{_ASSIGN}){_LONG}"
         rf"|{_ANY}(?P<dash>[ \t](?:-[ \t])?){_Q}"
         rf"|{_ANY}(?P<tag>>)"
         rf"|{_ANY}[ \t]{{0,8}}(?P<cell>\|){_LONG}"

@@ -46,10 +46,11 @@ from holdfast.redaction.gates import (
     unnamed,
 )
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.passwords import Place, is_weak_password, is_weak_phrase
+from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 from holdfast.redaction.references import is_reference
 from holdfast.redaction.settings_lines import Setting, is_setting
+from holdfast.redaction.strings import string_end
 
 MAX_WORD = 24
 LOOK = 512
@@ -231,8 +232,12 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
         return None
     start, end, quoted = value
     if link.mode in ("tag", "attr"):
-        inside = link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)
-        close = data.find(b"</", start, start + MAX_VALUE) if inside else -1
+        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+            return None
+        limit = min(start + MAX_VALUE, len(data))
+        over = string_end(data, start, limit)  # a tag that is cut off there
+        close = data.find(b"</", start, over)
+        close = over if close < 0 and over < limit else close
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
@@ -258,9 +263,11 @@ def _is_weak(
     data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether the surroundings tell that a word is a password."""
-    if link.strength != "strong" or link.compares or len(look) > MAX_WORD or not look.isalnum():
+    if link.strength != "strong" or link.compares or len(look) > MAX_WORD:
         return False
     start, end, quoted = value
+    if not (look.isalnum() if quoted else is_weak_form(look)):
+        return False
     if quoted and is_about(look):
         return False
     first = name_start(data, name_at)
@@ -273,8 +280,20 @@ def _is_weak(
         colon=colon,
         starts_line=colon and _LINE_START.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
+        among_flags=link.mode == "flag" and _is_among_flags(data, first, end),
     )
     return is_weak_password(link.name, kind_of(link.name), look, place)
+
+
+def _is_among_flags(data: bytes, start: int, end: int) -> bool:
+    return (
+        _FLAG_AFTER.match(data, end) is not None
+        or _FLAG_BEFORE.search(data, max(0, start - 48), start) is not None
+    )
+
+
+_FLAG_AFTER = re.compile(rb"[ \t]+(?:\\\r?\n[ \t]*)?--?[A-Za-z]")
+_FLAG_BEFORE = re.compile(rb"[ \t]--?[A-Za-z][\w-]{0,20}[ =][^\s-][^\s]{0,20}[ \t]+$")
 
 
 def _is_flagged(data: bytes, name_at: int, link: _Link, look: bytes) -> bool:

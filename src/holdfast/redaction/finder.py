@@ -30,6 +30,7 @@ from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Shapes
 from holdfast.redaction.span import LINE, Span, merged
+from holdfast.redaction.strings import within_strings
 from holdfast.redaction.tables import HEADINGS
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
 from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
@@ -115,6 +116,7 @@ class Finder:
             known = merged(
                 [*known, *companions(data, known, _PERSONAL), *echoes(data, known, _PERSONAL)]
             )
+            known = within_strings(data, known)
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, min(anchored.slack, shaped.slack, fields.slack))

@@ -75,6 +75,14 @@ def unnamed(value: bytes) -> bool:
     return random(value) and not (_CODE.match(value) and is_named(value))
 
 
+def digest(value: bytes) -> bool:
+    """Whether a value is random, or hexadecimal as long as keys are, however regular it is."""
+    return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
+
+
+_DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
+
+
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
     if not real(value) or value.count(b" ") > 4 or is_reference(value):
@@ -224,7 +232,39 @@ def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}\d{2,}$")
+_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
+
+
+def marked(value: bytes) -> bool:
+    """Whether something random stands after a word that says what it is: `xyz_live_…`.
+
+    After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
+    letters and digits, as no digest has.
+    """
+    pieces = _JOINT.split(value)
+    last = max((n for n, piece in enumerate(pieces[:-1]) if _MARK.search(piece)), default=-1)
+    if last < 0 or _OPEN.match(pieces[0]):
+        return False
+    tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
+    longest = max(map(len, pieces[last + 1 :]))
+    digit = _DIGIT.search(tail) is not None
+    if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digit):
+        return False
+    if _ULID.match(tail) or not unnamed(tail):
+        return False
+    cased = digit and not (tail.islower() or tail.isupper())
+    return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
+
+
+_JOINT = re.compile(rb"[_-]")
+_MARK = re.compile(
+    rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
+    rb"|apikey|sat|sk|rk)$|pat$"
+)
+_SURE = re.compile(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
+_OPEN = re.compile(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
+"""What stands before keys that anybody may know."""
+_ULID = re.compile(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {
@@ -233,6 +273,7 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "mixed": mixed,
     "random": random,
     "unnamed": unnamed,
+    "digest": digest,
     "password": password,
     "bare": bare_password,
     "chosen": is_chosen,
@@ -252,4 +293,5 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "ticket": ticket,
     "escaped": escaped,
     "basic": basic,
+    "marked": marked,
 }

@@ -23,13 +23,15 @@ def key_object(data: bytes, at: int, covered: int) -> Key:
     end = data.find(b"}", at, at + REACH)
     inner = data[start : max(start, end)] if start else b""
     opened = None if b"}" in inner or b"\x00" in inner else _OPENS.match(inner)
-    if opened is None:
+    if opened is None or (len(opened[1]) > 1 and _SHALLOWER.search(inner)):
         return Key(None)
     private = _WEB_KEY if _TYPED.match(data, at) else _SERVICE
     is_whole = private.search(inner) and _CLOSES[opened[1]].search(inner)
     return Key((start, end) if is_whole else None, len(inner) // TIMES)
 
 
+_SHALLOWER = re.compile(rb"""(?<!\\)["']""")
+"""A quote that ends the string which an escaped object is in."""
 _Q = rb"""\\{0,6}["']"""
 _BLANKS = rb"(?:\s|\\{1,3}[nrt])"
 _OPENS = re.compile(_BLANKS + rb"""*+((?:\\|\\\\\\)?["'])\w{1,40}+\1""" + _BLANKS + rb"{0,8}:")

@@ -122,6 +122,6 @@ def _depth(backslashes: int) -> int:
 _BEFORE = re.compile(rb"""\s*(?::\s*(["']\\*)|[\[,]|$)""")
 """What stands before a value in JSON, read backwards."""
 _AFTER = re.compile(rb"\s*(?:[,\]}]|\\n|$)")
-_OBJECT = re.compile(rb"""\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["'])[^{}]*+\}\Z""")
+_OBJECT = re.compile(rb"""(?s)\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["']).*\}\Z""")
 """All that stands between two braces, which has a name and a value."""
 _QUOTE = re.compile(rb'\\*"')

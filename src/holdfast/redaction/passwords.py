@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from holdfast.redaction.chosen import is_joined
 from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 
@@ -24,6 +25,8 @@ class Place(NamedTuple):
     """Whether only blanks or a list's dash stand before the name."""
     after: bytes
     """What follows the value; empty at the end of the text."""
+    among_flags: bool
+    """Whether another flag stands on either side, as on the line of a command."""
 
 
 def is_weak_password(name: str, kind: str, value: bytes, place: Place) -> bool:
@@ -33,8 +36,11 @@ def is_weak_password(name: str, kind: str, value: bytes, place: Place) -> bool:
     ends = place.after in _ENDS
     if name.isupper() and place.tight and place.mode == "assign":
         return ends and len(value) >= 4 and _is_no_label(value)
+    if not value.isalnum():
+        lone = place.tight or (place.colon and place.starts_line)
+        return lone and ends and kind == "password" and b"_" not in value and _is_no_label(value)
     is_secret = kind == "password" or name.lower().endswith("secret")
-    if not is_secret or len(value) < 6 or place.mode not in _MODES:
+    if not is_secret or len(value) < (4 if place.among_flags else 6) or place.mode not in _MODES:
         return False
     if value.isalpha():
         if kind != "password":
@@ -43,12 +49,22 @@ def is_weak_password(name: str, kind: str, value: bytes, place: Place) -> bool:
             fits = not value.istitle() and not value.isupper()
         elif place.mode == "assign":
             fits = value.islower() and ends and (place.starts_line if place.colon else place.tight)
+        elif place.mode == "flag":
+            fits = ends and place.among_flags
         else:
             fits = value.islower() and place.mode == "tag"
     else:
         fits = place.quoted or ends or place.mode == "tag"
         fits = fits or (place.mode == "prose" and place.after in _STOPS)
     return fits and value not in _TYPES and _is_no_label(value)
+
+
+def is_weak_form(value: bytes) -> bool:
+    """Whether a value has the form of a word: letters and digits, joined, or with a sign behind."""
+    return value.isalnum() or _SIGNED.match(value) is not None or is_joined(value)
+
+
+_SIGNED = re.compile(rb"[A-Za-z0-9]{4,}[!#$%*?@^~]{1,3}$")
 
 
 def is_weak_phrase(value: bytes) -> bool:
@@ -61,7 +77,7 @@ _PHRASE = re.compile(rb"^[a-z]{2,12}(?:[ -][a-z]{2,12}){2,11}$")
 
 
 def _is_no_label(value: bytes) -> bool:
-    return _SPEAKS_OF_IT.after(value) is None and real(value)
+    return (_SPEAKS_OF_IT.after(value) is None or is_joined(value)) and real(value)
 
 
 _MODES = frozenset(("assign", "tag", "flag", "prose"))

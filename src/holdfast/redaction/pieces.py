@@ -12,7 +12,7 @@ from holdfast.redaction.gates import unnamed
 from holdfast.redaction.randomness import is_unspeakable
 
 MAX_PIECES = 64
-REACH = 512
+REACH = 4_096
 """So long one piece may be, with what parts it from the one before."""
 DOTS = 2
 """A token has so many at least."""
@@ -21,7 +21,7 @@ DOTS = 2
 def pieces_after(data: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Return the token that starts at `start`, and what belongs to it beyond `end`."""
     quote = _OPENED.search(data, max(0, start - 8), start)
-    end += _is_last_dot(data, end)
+    end = _own_end(data, end)
     found = [(start, end)]
     dots = data.count(b".", start, end)
     while len(found) <= MAX_PIECES:
@@ -37,9 +37,12 @@ def pieces_after(data: bytes, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
-def _is_last_dot(data: bytes, end: int) -> bool:
-    """Whether a dot at `end` is the token's own: nothing is signed, or it goes on elsewhere."""
-    return _DOT.match(data, end) is not None
+def _own_end(data: bytes, end: int) -> int:
+    """Return where the first piece ends: a dot at `end` is its own where nothing is signed, or
+    where the token goes on elsewhere; so are the one or two letters that may stand between.
+    """
+    more = _DOT.match(data, end)
+    return end if more is None else more.end()
 
 
 def _belongs(data: bytes, piece: re.Match[bytes], dots: int, *, strings: bool) -> bool:
@@ -57,7 +60,7 @@ def _belongs(data: bytes, piece: re.Match[bytes], dots: int, *, strings: bool) -
 _PARTS = re.compile(rb",|\\[nr]$")
 """What may stand between two strings that have nothing to do with each other."""
 _OPENED = re.compile(rb"""["'`]$""")
-_DOT = re.compile(rb"""\.(?=\\{0,6}["'`]|\\{1,2}[nr]|[ \t]{0,4}\\?\r?\n)""")
+_DOT = re.compile(rb"""\.[A-Za-z0-9_-]{0,2}(?=\\{0,6}["'`]|\\{1,2}[nr]|[ \t]{0,4}\\?\r?\n)""")
 _PART = rb"(\.{0,2}[A-Za-z0-9_=-][A-Za-z0-9_=.-]*+|\.)"
 _STRING = re.compile(
     rb"""((?:\\{0,6}["'`]\s{0,40}+"""

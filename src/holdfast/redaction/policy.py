@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from holdfast.redaction.rule import Family
 
@@ -23,8 +26,14 @@ class RedactionPolicy(Struct, frozen=True, kw_only=True):
     """Whether mentions of people on platforms are hidden."""
     code: bool = False
     """Source-code mode: assignments without quotes stay. Everything else is still hidden."""
-    keep: frozenset[str] = frozenset()
-    """Kinds that are left alone, for instance `email`."""
+    keep: Collection[str] = frozenset()
+    """Kinds that are left alone, for instance `{"email"}`; a redactor raises `UnknownName` for one
+    that does not exist."""
+
+    def __post_init__(self) -> None:
+        """Freeze the kinds, so that policies can be compared; one alone is a set of one."""
+        kinds = (self.keep,) if isinstance(self.keep, str) else self.keep
+        force_setattr(self, "keep", frozenset(kinds))
 
     def families_off(self) -> frozenset[Family]:
         """Return the families whose rules do not run."""

@@ -26,12 +26,29 @@ def looks_random(value: bytes) -> bool:
     size = len(body)
     if size == 0 or not _is_varied(body, min(3.0, 0.75 * log2(size))):
         return False
+    if digits >= 2 and size >= 16 and any(map(is_in_order, body.translate(JOINTS).split())):
+        return True
     if _HEX.match(body):
         return digits >= 2 and digits < size and switches >= size * 0.2
     if digits >= 2:
         # of 62 random characters every second one is of another class than the one before
         return switches >= max(4, size * 0.24) and not is_numbered_name(body)
     return size >= 16 and switches >= size * 0.38 and kinds.count(2) >= 4 and kinds.count(3) >= 4
+
+
+def is_in_order(value: bytes) -> bool:
+    """Whether a value is typed in the form of a key: `abcdef1234567890`, but no whole alphabet."""
+    if not (len(value) >= 16 and value.isalnum()) or value.isalpha() or value.isdigit():
+        return False
+    if value.startswith(b"0x"):
+        return False
+    lowered = value.lower()
+    steps = sum([b - a in _NEXT for a, b in pairwise(lowered)])
+    return steps >= len(value) * 0.6 and _ALPHABET not in lowered
+
+
+_NEXT = frozenset((-1, 1, ord("0") - ord("9"), ord("9") - ord("0")))
+_ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -45,6 +62,8 @@ def is_unspeakable(value: bytes) -> bool:
         return not _is_alphabet(letters)
     if value.islower() or value.isupper():
         return False
+    if len(letters) == len(value) and seldom_share(letters) >= 0.3:
+        return True
     longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
     if longest >= 5 or (longest == 4 and _DIGIT.search(value) is not None):
         return True
@@ -76,10 +95,17 @@ def is_named(value: bytes) -> bool:
     """Whether most letters belong to words, as in what code calls things: `Ed25519PrivateKey`."""
     if value.isalnum() and (value.islower() or value.isupper()):
         return False
+    if any(map(_is_body, value.translate(JOINTS).split())):
+        return False
     words = _CAMEL.findall(value)
     spoken = [w for w in words if len(w) > 2 and _SPOKEN.search(w) and not _MUTE.search(w.lower())]
     letters = sum(map(len, spoken))
     return letters >= 0.7 * sum(map(len, words)) and any(len(word) > 4 for word in spoken)
+
+
+def _is_body(piece: bytes) -> bool:
+    """Whether a piece between separators is random by itself, in letters of one case."""
+    return len(piece) >= 20 and (piece.islower() or piece.isupper()) and looks_random(piece)
 
 
 _SPOKEN = re.compile(rb"[aeiouyAEIOUY]")

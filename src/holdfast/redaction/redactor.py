@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.redaction.finder import Finder, finder_for
+from holdfast.redaction.kinds import check_kinds
 from holdfast.redaction.mask import Dressing, placeholder
 from holdfast.redaction.matching import Hit
 from holdfast.redaction.policy import RedactionPolicy
@@ -43,7 +44,9 @@ class Redactor:
     def __init__(
         self, policy: RedactionPolicy | None = None, *, vault: Vault | None = None
     ) -> None:
+        """Take a policy; raise `UnknownName` where it keeps a kind that does not exist."""
         self.policy = policy = policy or RedactionPolicy()
+        check_kinds(policy.keep)
         self._finder: Finder = finder_for(policy)
         self._vault = vault
 
@@ -119,8 +122,10 @@ class Redactor:
             mask = placeholder(kind, data[start:end], self.policy.key)
             dressed = dressing.dressed(mask, start, end)
             if self._vault is not None:
-                whole = decoded(dressed) if b": " in dressed else ""  # a name and its value
-                self._vault.put(decoded(mask), decoded(data[start:end]), whole)
+                # a number has got quotes, an object a name and its value
+                whole = decoded(dressed) if mask in dressed and dressed != mask else ""
+                quoted = not whole and data[max(start, 1) - 1 : start] in _QUOTES
+                self._vault.put(decoded(mask), data[start:end], whole, quoted=quoted)
             pieces.append(dressed)
         return b"".join((*pieces, data[last:]))
 
@@ -210,7 +215,7 @@ def _whole(data: bytes, start: int, end: int) -> tuple[int, int]:
         end += 1
     while start > 0 and data[start] & 0xC0 == 0x80:
         start -= 1
-    slash = data.rfind(b"\\u", max(0, start - 5), start)
+    slash = data.rfind(b"\\u", max(0, start - 5), start + 1)
     if slash >= 0 and _is_escape(data, slash):
         start = min(max(start, slash + 6), end)
     if data[start : start + 1] in _ESCAPED:
@@ -222,6 +227,7 @@ def _whole(data: bytes, start: int, end: int) -> tuple[int, int]:
     return start, min(end, len(data))
 
 
+_QUOTES = (b'"', b"'")
 _ESCAPED = (b"n", b"r", b"t", b"b", b"f")
 
 

@@ -13,9 +13,9 @@ Family: TypeAlias = Literal[
 """What a policy switches on and off as a whole."""
 
 Gate: TypeAlias = Literal[
-    "any", "real", "mixed", "random", "unnamed", "password", "bare", "chosen", "given", "userinfo",
-    "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key", "seed",
-    "code", "ticket", "escaped", "basic",
+    "any", "real", "mixed", "random", "unnamed", "digest", "password", "bare", "chosen", "given",
+    "userinfo", "header", "luhn", "card", "iban", "phone", "ssn", "email", "jwt", "encoded-key",
+    "seed", "code", "ticket", "escaped", "basic", "marked",
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` holds the functions.
 
@@ -24,16 +24,18 @@ real      no placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)
 mixed     real, with a digit and a letter
 random    real, and as varied as random characters of its length are
 unnamed   random, and not put together from words, as names in code are
+digest    unnamed, or hexadecimal and as long as keys are
 password  real, and no plain word, file name or sentence
 bare      password, and neither code nor a literal: for values without quotes
 chosen    anything that a person may choose: no label, message, name of a field or placeholder
-given     password or chosen
+given     password or chosen: where nothing but a password can stand
 userinfo  real or chosen
 seed      base32 that is no word: what one-time passwords are made from
 code      a number that is neither one digit again and again nor the round one of a setting
 ticket    letters and digits, or two groups of capitals
 escaped   mostly bytes that are written as `\\x2b`
 header    a credential after an authentication scheme, and no word of prose
+marked    something random after a word that says what it is
 others    the check digits or the shape of that kind
 """
 

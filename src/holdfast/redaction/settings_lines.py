@@ -39,6 +39,8 @@ def is_setting(data: bytes, value: bytes, at: Setting) -> bool:
     after = data[at.end : at.end + BELOW]
     if _IN_CONNECTION.search(before) and _CONNECTION_END.match(after):
         return at.separator == b"="
+    if _IN_PAIRS.search(before) and _PAIR_END.match(after):
+        return at.separator == b"="
     if not _LINE_END.match(after):
         return False
     line = _LINE_START.search(before)
@@ -80,8 +82,12 @@ _NAMED_TAG = re.compile(
 _EDGES = re.compile(rb"""[\s"'`(){}\[\]<>,;]""")
 _LINE_END = re.compile(rb"[ \t]*(?:\r?\n|$)")
 _LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*:?([#;]+[ \t]?)?$")
-_IN_CONNECTION = re.compile(rb";[ \t]?$")
-_CONNECTION_END = re.compile(rb"""[;"']|$""")
+_IN_CONNECTION = re.compile(rb";[ \t]?$|[\w.-]:[0-9]{2,5},(?:[a-zA-Z]+=[\w.]+,){0,4}$")
+"""After a semicolon, or after a host and a port: `cache:6380,password=…,ssl=True`."""
+_CONNECTION_END = re.compile(rb"""[;"']|,[a-zA-Z]+=|$""")
+_IN_PAIRS = re.compile(rb"(?:^|\s)(?:host|port|user|username|dbname|login)=[^\s,;]+ $")
+"""After another pair with a blank between, as libpq and logs write them, and code does not."""
+_PAIR_END = re.compile(rb"""[ \t"'\\\r\n]|$""")
 _WORD = re.compile(rb"[a-z]{4,24}$")
 _IDENTIFIER = re.compile(rb"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*$")
 _NUMBER = re.compile(rb"[\d.+-]+$")

@@ -76,7 +76,8 @@ class RuleTry:
         read = 0
         if found is not None:
             read = found[0][1] - start
-            span = self.judged(data, found[0][1], *found[self.group])
+            over = _is_over_mask(data, start, found[0][1])
+            span = None if over else self.judged(data, found[0][1], *found[self.group])
             if span is not None:
                 if found[0][1] == start + REACH and (more := _MORE.at(data, start + REACH)):
                     return Tried([span._replace(end=more[0][1])], read)
@@ -91,7 +92,7 @@ class RuleTry:
         """Return the secret of a match that ends at `whole_end`, if its value is one."""
         if not self.rule.open_end and _goes_on(data, whole_end):
             return None
-        if not self._gate(data[start:end]):
+        if _is_after_string(data, start) or not self._gate(data[start:end]):
             return None
         if self._not_after:
             line = data.rfind(b"\n", max(0, start - 80), start) + 1
@@ -108,7 +109,11 @@ class RuleTry:
             if found is None or found[0][0] > start:
                 return []
             at, stop = found[0]
-            if stop >= end and (self.rule.inside_word or at == 0 or starts_word(data, at)):
+            if (
+                stop >= end
+                and (self.rule.inside_word or at == 0 or starts_word(data, at))
+                and not _is_over_mask(data, at, stop)
+            ):
                 span = self.judged(data, stop, *found[self.group])
                 if span is not None:
                     return [span]
@@ -140,6 +145,19 @@ class RuleTry:
             Span(start, first_end, kind, rank),
             Span(second_start, second_start + taken, kind, rank),
         ]
+
+
+def _is_after_string(data: bytes, start: int) -> bool:
+    """Whether the quote before a value closes a string of JSON, and another item follows."""
+    return start > 0 and data[start - 1] in b"\"'`" and _JOINT.match(data, start) is not None
+
+
+_JOINT = re.compile(rb"[ \t]{0,4}[,:\]}]")
+
+
+def _is_over_mask(data: bytes, start: int, end: int) -> bool:
+    """Whether a match reaches over what is hidden already; the same text read first would not."""
+    return data.find(b"\x00", start, end) >= 0
 
 
 _MOST_TRIES = 3

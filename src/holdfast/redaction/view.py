@@ -16,11 +16,14 @@ from holdfast.redaction.matching import compiled
 PLACEHOLDER = compiled(r"\[redacted:[a-z0-9-]{1,40}(?::[0-9a-f]{4,8})?\]")
 PLACEHOLDER_START = b"[redacted:"
 _UNSEEN = compiled(
-    r"(?:(?:\x1b|\\{1,2}u001[bB]|\\{1,2}x1[bB]|\\{1,2}033|\\{1,2}e)\[[0-9;:?]{0,24}[A-Za-z]"
+    r"(?:(?:\x1b|\\{1,2}u001[bB]|\\{1,2}x1[bB]|\\{1,2}033|\\{1,2}e)\[(?:[0-9;:?]{1,24}[A-Za-z]|[A-Za-qs-z])"
     r"|\x1b\][^\x07\x1b\r\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]"
     r"|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf|\xc2\xad"
     r"|\\{1,2}u200[b-fB-F]|\\{1,2}u2060|\\{1,2}u[fF][eE][fF][fF])+"
 )
+
+"""Among the codes without a number the one that ends in `r` is left out: a placeholder that stands
+behind the sign of a code would start so."""
 
 ESCAPE = b"\x1b"
 SIGNS = (

@@ -13,6 +13,7 @@ from holdfast.errors import HoldfastError, UnknownReference
 from holdfast.search.values import Filters, Sort
 from holdfast.sessions.finding import Show, as_it_is, browse, discover, read, scroll
 from holdfast.sessions.rows import payloads
+from holdfast.stores.log import FIRST_ASK_CHARS
 from holdfast.stores.store import Store
 from holdfast.stores.values import Place, SessionInfo
 
@@ -257,11 +258,16 @@ def _about(library: Library, info: SessionInfo) -> dict[str, Any]:
     show = library.show
     return {
         "session": info.id, "source": info.source, "source_id": show(info.source_id),
-        "title": show(info.title or info.first_ask), "goal": show(info.goal),
+        "title": show(info.title or _first_words(info.first_ask)), "goal": show(info.goal),
         "model": info.model, "folder": show(info.cwd), "started": info.started,
         "updated": info.updated, "messages": info.length, "tokens": info.tokens,
         "compactions": info.compactions,
     }  # fmt: skip
+
+
+def _first_words(ask: str) -> str:
+    """Return the whole words of what was asked first: of one that is cut no secret can be told."""
+    return ask if len(ask) < FIRST_ASK_CHARS else ask.rpartition(" ")[0]
 
 
 def _sort(arguments: Mapping[str, Any]) -> Sort:

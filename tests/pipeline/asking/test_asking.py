@@ -212,6 +212,18 @@ def test_no_secret_is_in_a_request(planned: Planned) -> None:
         assert SECRET not in str(after.prose)
 
 
+def test_no_piece_of_a_secret_is_taken_from_an_answer(planned: Planned) -> None:
+    """Long entries are cut, wherever a secret stands in them."""
+    asking = begin(
+        planned(log_of(), redact=Redactor(RedactionPolicy(personal=False))),
+        now=NOW, summarizer_window=64_000,
+    )  # fmt: skip
+    for room in range(1_140, 1_210, 3):
+        words = f"{'module_1.py ' * 120}"[:room]
+        after = take(asking, answer(critical=[f"{words} password={SECRET[4:]} and more"]))
+        assert SECRET[4:12] not in str(after.prose)
+
+
 def test_the_request_says_date_language_budget_and_topic(planned: Planned) -> None:
     """All that the words depend on is in them."""
     log = talk(

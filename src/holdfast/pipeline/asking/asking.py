@@ -179,7 +179,9 @@ def take(asking: Asking, answer: SummaryAnswer) -> Asking:
         return asking
     judge_text(answer, request, asking.counter)
     is_cut = answer.stopped == "length"
-    read = read_answer(answer.text, asking.terms.language, is_cut=is_cut)
+    # before it is read: entries are cut, and a piece of a secret is none that is known
+    text = asking.redact(answer.text)
+    read = read_answer(text, asking.terms.language, is_cut=is_cut)
     judge_note(
         answer, request, read.summary, has_sections=read.form != "words",
         languages=asking.languages,

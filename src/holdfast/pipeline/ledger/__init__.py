@@ -8,6 +8,7 @@ from holdfast.pipeline.ledger.fact import (
     FileState,
     Ledger,
     is_complex,
+    is_piece,
     redacted,
     without_secrets,
 )
@@ -16,5 +17,5 @@ from holdfast.pipeline.ledger.take import facts_of
 from holdfast.pipeline.ledger.update import KEPT_ASKS, KEPT_RULES, update
 
 __all__ = ["KEPT_ASKS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger",
-           "facts_of", "is_complex", "redacted", "summarise", "tokens_per_char", "update",
-           "without_secrets"]  # fmt: skip
+           "facts_of", "is_complex", "is_piece", "redacted", "summarise", "tokens_per_char",
+           "update", "without_secrets"]  # fmt: skip

@@ -63,6 +63,18 @@ class Fact(Struct, frozen=True, gc=False):
     """What it is worth beside its terms."""
 
 
+_TOLD = frozenset({"ask", "constraint", "question", "decision", "said", "reply", "slot", "todo"})
+
+
+def is_piece(fact: Fact) -> bool:
+    """Return whether a fact may hold a piece of what its message says: it was cut, or it is a
+    sentence of more.
+    """
+    if fact.kind in _TOLD or (fact.effect is not None and fact.effect.detail):
+        return True
+    return any("…" in text for text in _all_texts(fact))
+
+
 def redacted(fact: Fact, redact: Redact) -> Fact:
     """Return a fact without the secrets in it; its terms are those that are left."""
     hidden = _with_texts(fact, lambda text: redact(text) if text else "")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
-_ARGUMENT = r"(?:[\s=]{1,4}|\\{0,6}[\"'],\s{0,4})(?:\\{0,6}[\"'])?"
+_ARGUMENT = r"(?:[\s=]{1,4}(?:\\{0,6}[\"'])?|\\{0,6}[\"'],\s{0,4}\\{0,6}[\"'])"
 """Between a flag and its value, in a shell or in a list of arguments."""
+_BARE = r"[^\s\"'\\\x00]"
+"""Of an argument before it: without quotes, which may close the string that the command is in."""
 _VALUE = r"(?P<value>[^\s\"'\\\x00$<-][^\s\"'\\\x00]{3,255})"
 
 RULES: tuple[Rule, ...] = (
@@ -53,14 +55,14 @@ RULES: tuple[Rule, ...] = (
         ),
         ignore_case=True,
         open_end=True,
-        pattern=r"(?:rabbitmqctl (?:add_user|change_password) [^\s\x00]{1,64}\s{1,4}"
-        r"|wpa_passphrase [\"']?[^\s\"']{1,64}[\"']? "
+        pattern=rf"(?:rabbitmqctl (?:add_user|change_password) {_BARE}{{1,64}}\s{{1,4}}"
+        r"|wpa_passphrase (?:[^\s\"'\\\x00]{1,64}|\\{0,6}[\"'][^\"'\\\x00]{1,64}\\{0,6}[\"']) "
         r"|ssh-keygen [^\r\n\x00]{0,200}?(?-i:-[NP]) ?"
         r"|nmcli [^\r\n\x00]{0,200}? (?:password|[\w.-]*psk) "
         r"|rclone config [^\r\n\x00]{0,200}? pass(?:word)?[ =]"
         r"|(?:smb|rpc)client [^\r\n\x00]{0,200}?-U ?[\"'][^\s%\"']{1,64}%"
         r"|(?-i:sudo -S) <<< ?"
-        r"|mc (?:alias set|config host add) [^\s\x00]{1,64} [^\s\x00]{1,200} [^\s\x00]{1,128} "
+        rf"|mc (?:alias set|config host add) {_BARE}{{1,64}} {_BARE}{{1,200}} {_BARE}{{1,128}} "
         r"|convertto-securestring\s{1,4}(?:-(?:string|asplaintext|force) {1,4}){0,3})"
         rf"\\{{0,6}}[\"']?{_VALUE}",
         gate="given",

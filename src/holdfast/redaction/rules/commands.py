@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_SAME = r"[^\r\n\x00;&|]{0,200}?"
+"""What may stand between a command and its flag: no other command."""
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="curl-user",
@@ -19,13 +22,15 @@ RULES: tuple[Rule, ...] = (
         gate="given",
         true=(
             ("curl -u admin:", "s3cr3tpw27", " https://x.example.com"),
+            ("curl -s -u root:", "sunshine", " https://x.example.com"),
+            ("curl -s -u root:", "blue-horse", " https://x.example.com"),
             ("curl -sSL --user 'svc:", "Reach!task99", "' x"),
             ("curl -usvc:", "4Reach!task99", " x"),
             ("http -a jane:", "s3cr3tpw27", " example.com"),
         ),
         false=(
-            "curl -u", "curl -u user: https://x", "curl -u <user:password> x",
-            "curl -u $USER:$PASS x",
+            "curl -u", "curl -u user: https://x", "curl -u user:password x", "curl -u user:pass x",
+            "curl -u <user:password> x", "curl -u $USER:$PASS x", "curl -u xxx:yyy",
             "curl --user-agent=curl:7.88.1-x x", "curl x | tool -u https://host2.example.com:8443/a1",
             "docker run curl -u 1000:1000 x", "curl -a ftp:s3cr3tpw27",
         ),
@@ -66,24 +71,29 @@ RULES: tuple[Rule, ...] = (
             "docker login", "sshpass", "redis-cli", "mysql", "mongo", "az login", "podman login",
             "helm registry login", "ldapsearch", "keytool", "openssl", "htpasswd",
         ),
-        pattern=r"(?:(?:docker|podman|az|helm registry) login\b[^\r\n\x00]{0,200}?\s-p[ =]?"
+        pattern=rf"(?:(?:docker|podman|az|helm registry) login\b{_SAME}\s-p[ =]?"
         r"|sshpass\s+-p\s?"
-        r"|redis-cli\b[^\r\n\x00]{0,200}?\s-a\s+|(?:mysql|mysqldump"
-        r"|mysqladmin)\b[^\r\n\x00]{0,200}?\s-p"
-        r"|mongo(?:sh|dump|restore|export)?\b[^\r\n\x00]{0,200}?\s-p\s+"
-        r"|ldapsearch\b[^\r\n\x00]{0,200}?\s-w\s+"
-        r"|keytool\b[^\r\n\x00]{0,200}?\s-(?:storepass|keypass)\s+"
-        r"|htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+"
-        r"|openssl\b[^\r\n\x00]{0,200}?\spass:)\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00]{4,256})",
+        rf"|redis-cli\b{_SAME}\s-a\s+|(?:mysql|mysqldump|mysqladmin)\b{_SAME}\s-p"
+        rf"|mongo(?:sh|dump|restore|export)?\b{_SAME}\s-p\s+"
+        rf"|ldapsearch\b{_SAME}\s-w\s+|keytool\b{_SAME}\s-(?:storepass|keypass)\s+"
+        r"|htpasswd\s+-\w*b\w*\s+[^\s\"']+\s+[^\s\"']+\s+"
+        rf"|openssl\b{_SAME}\spass:)"
+        r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00]{4,256})",
         open_end=True,
         gate="given",
         true=(
             ("docker login -u admin -p ", "asT1T0woqQBHo62", " registry.example.com"),
+            ("docker login -u admin -p ", "quiet_river", " registry.example.com"),
+            ("redis-cli -h 10.2.3.4 -a ", "sunshine", " ping"),
             ("redis-cli -h 10.2.3.4 -a ", "Reach!task99", " ping"),
             ("sshpass -p '", "hunter2024", "' ssh root@h"),
             ("mysql -uroot -p", "Str0ngPass", " db"),
         ),
-        false=("docker run -p 8080:80 img", "mysql -u root -p db", "redis-cli -a $REDIS_PASS ping"),
+        false=(
+            "docker run -p 8080:80 img", "docker login && docker run -p 8080:80 img",
+            "mysql -u root -p db", "redis-cli -a $REDIS_PASS ping",
+            "redis-cli -a password ping",
+        ),
     ),
     Rule(
         kind="command-password",
@@ -95,7 +105,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:net user \S{1,64} |net use \S{1,16}:? \\\\\S{1,128} "
+        pattern=r"(?:net user [^\s\"'\\]{1,64} |net use [^\s\"'\\]{1,16}:? \\\\[^\s\"']{1,128} "
         r"|(?:un)?zip\b[^\r\n\x00]{0,120}?\s(?-i:-P) ?"
         r"|7z [a-z]\b[^\r\n\x00]{0,120}?\s-p|smbclient\b[^\r\n\x00]{0,120}?\s-U ?[^\s%\"']{1,64}%"
         r"|vault login (?:token=)?|_authtoken "

@@ -45,6 +45,14 @@ LABEL_WORDS = _words(
 )
 """A value that consists of these alone, with joints and a small number, says nothing itself."""
 
+SECRET_LABELS = _words(
+    """
+    password passwords passwd passphrase passcode pass pwd pw psw pin secret secrets token tokens
+    key keys auth authentication cred creds credential credentials user username login reset
+    """
+)
+"""Those that speak of a secret wherever they stand: `current-db-password`."""
+
 MESSAGE_WORDS = _words(
     """
     must required requires require enter please invalid incorrect wrong your cannot should least

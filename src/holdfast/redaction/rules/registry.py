@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules import (
+    admin,
     afterwards,
     argv,
     assertions,
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     *vendors.RULES,
     *tokens.RULES,
     *hashes.RULES,
+    *admin.RULES,
     *onetime.RULES,
     *calls.RULES,
     *headers.RULES,

@@ -13,10 +13,12 @@ from holdfast.redaction.rules import (
     vendors_messaging,
     vendors_named,
     vendors_payments,
+    vendors_shapes,
+    vendors_table,
     vendors_tools,
     vendors_work,
 )
-from holdfast.redaction.rules.vendors_loose import loose
+from holdfast.redaction.rules.vendors_loose import MARKED, loose
 
 _EXACT: tuple[Rule, ...] = (
     *vendors_ai.RULES,
@@ -29,5 +31,7 @@ _EXACT: tuple[Rule, ...] = (
     *vendors_payments.RULES,
     *vendors_tools.RULES,
     *vendors_work.RULES,
+    *vendors_table.RULES,
+    *vendors_shapes.RULES,
 )
-RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *vendors_named.RULES)
+RULES: tuple[Rule, ...] = (*_EXACT, *loose(_EXACT), *MARKED, *vendors_named.RULES)

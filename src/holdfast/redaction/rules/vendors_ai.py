@@ -154,7 +154,7 @@ RULES = (
         "sk_",
         "[0-9a-f]{48}",
         "sk_" + hexes(48),
-        false=("sk_" + hexes(20), "sk_buff", "disk_" + hexes(48)),
+        false=("sk_" + hexes(12), "sk_buff", "disk_" + hexes(48)),
     ),
     token(
         "cerebras-key",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.redaction.rules.vendor_form import (
     UUID,
     alnum,
+    digits,
     hexes,
     lower,
     shape,
@@ -17,8 +18,9 @@ RULES = (
     token(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        r"(?:[A-Za-z0-9]{30,255}|eyJ[\w.-]{60,900})",
+        r"(?:[A-Za-z0-9]{30,255}|(?:\d{1,12}_)?eyJ[\w.-]{60,900})",
         "ghp_" + alnum(36),
+        "ghs_" + digits(7) + "_eyJ" + url_safe(40) + "." + url_safe(90) + "." + url_safe(43),
         "ghs_" + alnum(36),
         "ghr_" + alnum(76),
         false=("ghp_short", "ghs_" + alnum(9), "gho_st_writer"),
@@ -202,7 +204,7 @@ RULES = (
         ("CCIPAT_", "CCIPRJ_"),
         "[A-Za-z0-9]{20,24}_[0-9a-f]{40}",
         "CCIPAT_" + alnum(22) + "_" + hexes(40),
-        false=("CCIPAT_" + alnum(22),),
+        false=("CCIPAT_" + alnum(12),),
     ),
     token(
         "buildkite-token",

@@ -50,7 +50,7 @@ WEAK_WORDS = (
 )  # fmt: skip
 """A field that ends in one of these holds a secret only where its value looks random."""
 
-WEAK_LAST_WORDS = ("pat", "sk", "sign", "hmac")
+WEAK_LAST_WORDS = ("pat", "sk", "api", "sign", "hmac")
 """The same, where they are words of their own: `path` is none."""
 
 ID_WORDS = frozenset((

@@ -1,0 +1,162 @@
+"""The input of `holdfast redact`: bytes in pieces, in UTF-8, with a bar where one is wanted."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import re
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from holdfast.cli.files import STANDARD, label
+from holdfast.errors import NotReadable
+
+PIECE = 1 << 20
+LONG = 8 * PIECE
+"""An input that is longer gets a bar."""
+
+
+class Source:
+    """The pieces of an input, in UTF-8 where it is UTF-16 or UTF-32."""
+
+    def __init__(self, name: str, file: BinaryIO, size: int) -> None:
+        self._name = name
+        self._file = file
+        self._size = size
+
+    def pieces(self, *, bar: bool) -> Iterator[bytes]:
+        """Yield what the input holds; with `bar`, how far it is on standard error.
+
+        Raises `NotReadable` where it is packed otherwise than by gzip, torn or not decodable.
+        """
+        where = label(self._name)
+        try:
+            pieces = self._decoded()
+            yield from _with_bar(pieces, where, self._size) if bar else pieces
+        except gzip.BadGzipFile:
+            raise NotReadable("is no whole gzip file", where=where) from None
+        except EOFError:
+            raise NotReadable("ends in the middle", where=where) from None
+        except UnicodeDecodeError:
+            raise NotReadable(
+                "is not the UTF-16 or UTF-32 that it begins as", where=where
+            ) from None
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise NotReadable(f"cannot be read ({error.strerror})", where=where) from None
+
+    def _decoded(self) -> Iterator[bytes]:
+        piece = self._file.read(PIECE)
+        if packed := _PACKED.match(piece):
+            what, where = f"is packed ({packed.lastgroup})", label(self._name)
+            raise NotReadable(what, where=where, remedy="unpack it first")
+        encoding = encoding_of(piece)
+        decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
+        while piece:
+            yield (
+                piece if decoder is None else decoder.decode(piece).encode("utf-8", "surrogatepass")
+            )
+            piece = self._file.read(PIECE)
+        if decoder is not None:
+            decoder.decode(b"", final=True)
+
+
+_GZIP = b"\x1f\x8b"
+_PACKED = re.compile(
+    rb"(?P<zip>PK\x03\x04)|(?P<xz>\xfd7zXZ\x00)|(?P<bzip2>BZh[1-9]1AY&SY)|(?P<zstd>\x28\xb5\x2f\xfd)"
+    rb"|(?P<lz4>\x04\x22\x4d\x18)|(?P<sevenzip>7z\xbc\xaf\x27\x1c)"
+)
+"""What would be passed on with every secret in it, or broken."""
+_SAMPLE = 4_096
+_LEAST = 16
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+_UNITS = (("utf-32-le", 4, 0), ("utf-32-be", 4, 3), ("utf-16-le", 2, 0), ("utf-16-be", 2, 1))
+"""Encoding, bytes of a unit, and which of them is the character where that is ASCII."""
+
+
+def encoding_of(start: bytes) -> str:
+    """Return in which wide encoding a text begins, by its mark or its NULs; "" for none."""
+    for mark, encoding in _MARKS:
+        if start.startswith(mark):
+            return encoding
+    sample = start[:_SAMPLE]
+    for encoding, unit, place in _UNITS:
+        low = sample[place::unit]
+        others = [sample[at::unit] for at in range(unit) if at != place]
+        if len(sample) >= _LEAST and _is_words(low) and all(map(_is_nothing, others)):
+            return encoding
+    return ""
+
+
+def _is_words(column: bytes) -> bool:
+    return sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in column) > 0.9 * len(column)
+
+
+def _is_nothing(column: bytes) -> bool:
+    return column.count(0) > 0.9 * len(column)
+
+
+@contextmanager
+def source_of(name: str) -> Generator[Source]:
+    """Give the input, `-` being standard input; raise `NotReadable` where there is none."""
+    try:
+        if name == STANDARD:
+            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise NotReadable("is closed", where=label(name), remedy="pipe something in")
+            yield Source(name, _unpacked(sys.stdin.buffer), 0)
+            return
+        with open(name, "rb") as file:
+            yield Source(name, _unpacked(file), os.fstat(file.fileno()).st_size)
+    except FileNotFoundError:
+        raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
+    except IsADirectoryError:
+        raise NotReadable("is a directory", where=label(name), remedy="name a file in it") from None
+    except PermissionError:
+        raise NotReadable(
+            "may not be read", where=label(name), remedy="check its permissions"
+        ) from None
+    except ValueError as error:
+        raise NotReadable(f"cannot be read ({error})", where=label(name)) from None
+
+
+def _unpacked(file: BinaryIO) -> BinaryIO:
+    peek = getattr(file, "peek", None)
+    packed = peek is not None and bytes(peek(2)[:2]) == _GZIP
+    return cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
+
+
+def is_terminal(stream: object) -> bool:
+    """Return whether a standard stream is a terminal; one that is closed is none."""
+    return stream is not None and cast("BinaryIO", stream).isatty()
+
+
+def _with_bar(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
+    """Pass the pieces on, with a bar on standard error where the input is long."""
+    passed = 0
+    while passed < LONG and not size > LONG:
+        piece = next(pieces, None)
+        if piece is None:
+            return
+        yield piece
+        passed += len(piece)
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=size or None, completed=passed)
+        for piece in pieces:
+            yield piece
+            progress.advance(task, len(piece))
