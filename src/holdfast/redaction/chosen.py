@@ -169,7 +169,7 @@ _SETTER = re.compile(
     rb"(?i)(?:^|[^a-z])(?:[a-z_.]*(?:set|put|add|env|property|default|define|store|update|save|header|append)"
     rb"|(?:environ|config|settings|conf|props?|properties|params?|os)\.(?:get|pop)|\$?env)"
     rb"(?:env|property|default|_?var|_?param|_?option|_?value|_?string|_?config|_?secret|item)?"
-    rb"\(\s{0,8}\\{0,6}[\"'`]$"
+    rb"\(\s{0,8}\\{0,6}[\"'`]$|flags?\.string\w{0,4}\((?:&[\w.]{1,32},[ ]?)?\"$"
 )
 """A call that takes a name and its value, or a name and what it is otherwise."""
 

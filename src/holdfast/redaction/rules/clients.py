@@ -171,7 +171,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         pattern=r"(?:-pass(?:in|out|word)(?: |\", \")pass:|--user(?:name)?[ =][^\s\x00]{1,64} --?p"
         r"ass(?:word|wd)?[ =]"
-        r"|chpasswd <<< ?[\"']?[\w.-]{1,32}:|htpasswd -n\w*b\w* [^\s\x00]{1,64} |(?:un)?zip -P ?"
+        r"|chpasswd <<< ?[\"']?[\w.-]{1,32}:|htpasswd -n\w*b\w* [^\s\"'\x00]{1,64} |(?:un)?zip -P ?"
         r"|(?:unrar|7z) [a-z] [^\r\n\x00]{0,80}?-p|snmp(?:walk|get) [^\r\n\x00]{0,80}?-c )"
         r"[\"']?(?P<value>[^\s\"'\\\x00$<-][^\s\"'\\\x00$]{2,80})",
         gate="chosen",
@@ -193,7 +193,8 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        pattern=r"(?:community[\"']?(?:[ \t]{0,4}[:=][ \t]{0,4}|,[ ])[\"']?|username \S{1,64}(?: p"
+        pattern=r"(?:community[\"']?(?:[ \t]{0,4}[:=][ \t]{0,4}|,[ ])[\"']?|username [^\s\"']{1,64"
+        r"}(?: p"
         r"rivilege \d{1,2})?"
         r" (?:password|secret) (?:\d )?)(?P<value>[^\s\"'\\\x00<>$,;(){}\[\]]{4,64})[\"']?(?:[ \t"
         r"]{0,4}(?:\r?\n|$)|[,)])",
