@@ -234,10 +234,7 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
     if link.mode in ("tag", "attr"):
         if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
             return None
-        limit = min(start + MAX_VALUE, len(data))
-        over = string_end(data, start, limit)  # a tag that is cut off there
-        close = data.find(b"</", start, over)
-        close = over if close < 0 and over < limit else close
+        close = data.find(b"</", start, string_end(data, start, start + MAX_VALUE))
         end = start + len(data[start : max(start, close)].rstrip())
         if close == over and _BLANK.search(data, start, end):
             return None  # `<token>` in a sentence
