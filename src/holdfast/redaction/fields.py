@@ -236,8 +236,6 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
             return None
         close = data.find(b"</", start, string_end(data, start, start + MAX_VALUE))
         end = start + len(data[start : max(start, close)].rstrip())
-        if close == over and _BLANK.search(data, start, end):
-            return None  # `<token>` in a sentence
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
         return None
@@ -254,7 +252,6 @@ def _is_prefixed(data: bytes, link: _Link) -> bool:
     return link.before == b":" and _PREFIX.search(data, max(0, first - 24), first) is not None
 
 
-_BLANK = re.compile(rb"\s|\\[nrt]")
 _PREFIX = re.compile(rb"<[A-Za-z][\w.-]*:$")
 _LINE_ENDS = (b"", b"\n", b"\r")
 
