@@ -368,6 +368,8 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
+        if name.lower().endswith("api") and not looks_random(value):
+            return False
         if len(value) < 16 and _HEX.match(value):
             return False
         odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
