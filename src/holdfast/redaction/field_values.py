@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.redaction.strings import string_end
+from holdfast.redaction.strings import enclosing_end
 
 MAX_VALUE = 4096
 MAX_CLOSERS = 8
@@ -76,7 +76,7 @@ _OPERATOR = re.compile(rb"[ \t]++(?:&&|\|\||[+.&|<>=*])[ \t]")
 def _end_of_quoted(data: bytes, start: int, quote: bytes) -> int:
     """Return where the closing quote stands; an escaped quote closes what one has opened."""
     if quote.startswith(b"\\") or len(quote) >= 3:
-        end = data.find(quote, start, string_end(data, start, start + MAX_VALUE))
+        end = data.find(quote, start, enclosing_end(data, start, start + MAX_VALUE))
         if end >= 0 and data.find(b"\x00", start, end) >= 0:
             return -1
         line = data.find(b"\n", start, end if end >= 0 else start + MAX_VALUE)
