@@ -75,5 +75,12 @@ CRAFTED: dict[str, str] = {
     "known prefixes": "npm_a8Bd3Fg7Hj_" * (SIZE // 15),
     "expected passwords": ('uri.password.should == "t' * 2 + ",v,//readonly:evidence@hos")
     * (SIZE // 74),
+    "escaped passwords on lines": 'password=\\"abc\n' * (SIZE // 15),
+    "escaped objects": '{\\"password\\": \\"abc\\", ' * (SIZE // 26),
+    "tags before quotes": '<password>"' * (SIZE // 11),
+    "words of keys": "\n".join(f"zx_live_{n * 7919**3:024x}" for n in range(SIZE // 33)),
+    "prefixes of keys": "zx_aB3dE6gH9jK2mN5pQ8sTuV1wX4yZ7aB0 " * (SIZE // 36),
+    "the same secret again": 'token="aB3dE6gH9jK2mN5pQ8sT" aB3dE6gH9jK2mN5pQ8sT ' * (SIZE // 51),
+    "users and passwords": 'user, password = "bob", "tiger"\n' * (SIZE // 32),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
 }

@@ -239,7 +239,9 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
     if link.mode in ("tag", "attr"):
         if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
             return None
-        close = data.find(b"</", start, string_end(data, start, start + MAX_VALUE))
+        close = data.find(b"</", start, start + MAX_VALUE)
+        if close < 0 or string_end(data, start, close) < close:
+            return None
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
     if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):

@@ -11,36 +11,36 @@ from collections.abc import Sequence
 
 from holdfast.redaction.span import LINE, PRIVATE_KEY, Span
 
-REACH = 64
-"""So far after a quote the next item of JSON is looked for."""
-
-
 def within_strings(data: bytes, spans: Sequence[Span]) -> list[Span]:
     """Return the spans, each cut where the string of JSON ends that it starts in."""
     cut = [_cut(data, span) for span in spans]
     return [span for span in cut if span.end > span.start]
 
 
-def enclosing_end(data: bytes, start: int, end: int) -> int:
-    """Return where the string ends in which a value stands whose own quote is escaped."""
-    opened = _OPENED.search(data, max(0, start - 8), start)
-    depth = 0 if opened is None else len(opened[1])
-    for quote in _QUOTE.finditer(data, start, end) if depth else ():
-        if len(quote[1]) < depth:
-            return quote.start()
-    return end
+def is_in_string(data: bytes, start: int, end: int) -> bool:
+    """Whether a value whose own quote is escaped stands in one string up to `end`."""
+    shallower = _SHALLOWER.get(_depth(data, start))
+    return shallower is None or shallower.search(data, start, end) is None
 
 
 def string_end(data: bytes, start: int, end: int) -> int:
     """Return where the string of JSON ends that a value starts in, or `end` if that is earlier."""
     if data.find(b'"', start, end) < 0:
         return end
-    opened = _OPENED.search(data, max(0, start - 8), start)
-    depth = 0 if opened is None else len(opened[1])
-    for quote in _QUOTE.finditer(data, start, end):
-        if len(quote[1]) < depth or _NEXT.match(data, quote.end(), quote.end() + REACH):
-            return quote.start()
+    shallower = _SHALLOWER.get(_depth(data, start))
+    for ends in (shallower, _ENDS):
+        found = None if ends is None else ends.search(data, start, end + BEYOND)
+        end = end if found is None else min(end, found.start())
     return end
+
+
+def _depth(data: bytes, start: int) -> int:
+    """Return how many backslashes stand before the quote that a value starts behind."""
+    at = start - 1
+    if at < 0 or data[at] not in b"\"'`":
+        return 0
+    before = data[max(0, at - DEEPEST) : at]
+    return len(before) - len(before.rstrip(b"\\"))
 
 
 def _cut(data: bytes, span: Span) -> Span:
@@ -50,9 +50,13 @@ def _cut(data: bytes, span: Span) -> Span:
     return span if end == span.end else span._replace(end=end)
 
 
-_OPENED = re.compile(rb"""(\\*)["'`]\Z""")
-_QUOTE = re.compile(rb'(\\*)"')
-_NEXT = re.compile(
-    rb"""\s*+(?:[,:]\s*+(?:\\*+["\[{]|-?[0-9]|true|false|null)|[\]}]\s*+(?:[,\]}"\\]|\Z))"""
-)
+BEYOND = 64
+"""So far beyond a value the next item of JSON is looked for."""
+DEEPEST = 7
+_SHALLOWER = {
+    depth: re.compile(rb'\\*(?<!%b)"' % (rb"\\" * depth)) for depth in range(1, DEEPEST + 1)
+}
+"""A quote with fewer backslashes than that of the value; it ends the string around it."""
+_NEXT = rb"""\s*+(?:[,:]\s*+(?:\\*+["\[{]|-?[0-9]|true|false|null)|[\]}]\s*+(?:[,\]}"\\]|\Z))"""
 """What follows a string of JSON: another item, the value of a name, the end of its list."""
+_ENDS = re.compile(rb'\\*"(?=' + _NEXT + rb")")

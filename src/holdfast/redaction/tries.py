@@ -69,7 +69,7 @@ class RuleTry:
         if self._literal and data[start:end] != self._literal:
             return None
         if self.rule.before:
-            return Tried(self._around(data, start, end, covered), 0)
+            return Tried(self._around(data, start, end, covered), 2 * self.rule.before)
         if self.starts_word and start and not starts_word(data, start):
             return None
         found = self.pattern.at(data, start, start + REACH)
