@@ -68,7 +68,7 @@ def sort_of_name(name: str, *, called: bool = False) -> Sort:
         return "token" if len(words) > 1 and (words[-2] in _ACCESS or name.isupper()) else ""
     if kind == "password" or words[-1] == "psk":
         return "password"
-    return "secret" if "secret" in words[-2:] else ""
+    return "secret" if "secret" in words[-3:] else ""
 
 
 def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
@@ -166,10 +166,10 @@ _MORE = re.compile(rb"""[ \t]{0,4},[ \t]{0,4}["'`\w]""")
 _LINE = re.compile(rb"(?:^|[\r\n])[ \t]*$")
 _LINE_END = re.compile(rb"[ \t]*;?[ \t]*(?:[\r\n]|$)")
 _SETTER = re.compile(
-    rb"(?i)(?:^|[^a-z])(?:[a-z_.]*(?:set|put|add|env|property|default|define|store|update|save)"
+    rb"(?i)(?:^|[^a-z])(?:[a-z_.]*(?:set|put|add|env|property|default|define|store|update|save|header|append)"
     rb"|(?:environ|config|settings|conf|props?|properties|params?|os)\.(?:get|pop)|\$?env)"
     rb"(?:env|property|default|_?var|_?param|_?option|_?value|_?string|_?config|_?secret|item)?"
-    rb"\(\s{0,8}\\{0,6}[\"'`]$"
+    rb"\(\s{0,8}\\{0,6}[\"'`]$|flags?\.string\w{0,4}\((?:&[\w.]{1,32},[ ]?)?\"$"
 )
 """A call that takes a name and its value, or a name and what it is otherwise."""
 

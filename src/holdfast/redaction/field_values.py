@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.redaction.strings import enclosing_end
+
 MAX_VALUE = 4096
 MAX_CLOSERS = 8
 
@@ -74,7 +76,9 @@ _OPERATOR = re.compile(rb"[ \t]++(?:&&|\|\||[+.&|<>=*])[ \t]")
 def _end_of_quoted(data: bytes, start: int, quote: bytes) -> int:
     """Return where the closing quote stands; an escaped quote closes what one has opened."""
     if quote.startswith(b"\\") or len(quote) >= 3:
-        end = data.find(quote, start, start + MAX_VALUE)
+        end = data.find(quote, start, enclosing_end(data, start, start + MAX_VALUE))
+        if end >= 0 and data.find(b"\x00", start, end) >= 0:
+            return -1
         line = data.find(b"\n", start, end if end >= 0 else start + MAX_VALUE)
         return -1 if end < 0 or (line >= 0 and len(quote) < 3) else end
     run = _QUOTED[quote].match(data, start, start + MAX_VALUE)

@@ -106,7 +106,10 @@ _CHOSEN = compiled(
     r"|current|raw|text)\\{0,6}[\"']\s{0,2}(?::|=>)\s{0,2})?"
     r"|(?:new )?(?:[A-Za-z_]\w{0,24}(?:::|\.)){0,3}(?:from|from_str|bytes|bytearray|String|str"
     r"|Some|quote|quote_plus|safequote|urlquote|escape|to_bytes|Secret|SecretStr|Text|literal|unicode|of"
-    r"|b|u)\(|\[\]byte\(|<<|lambda[ \w,]{0,16}: ?)"
+    r"|b|u)\(|\[\]byte\(|<<|lambda[ \w,]{0,16}: ?|\(\) ?=> ?"
+    # what it is otherwise: os.environ.get("X", "…"), Field(default="…")
+    r"|[A-Za-z_][\w.]{0,40}\([^()\r\n\x00]{0,80}?\b(?:default|fallback|initial) ?= ?"
+    r"|(?:[A-Za-z_]\w{0,24}\.){0,2}(?:getenv|get|pop|env)\([\"'][\w.-]{1,40}[\"'],[ ]?)"
     r"[bu]?(\\{0,6}[\"'`])([^\"'`\r\n\\\x00]{3,80})\\{0,6}[\"'`][ \t]{0,4}(?:[)\]},>.\r\n]|$)"
 )
 _SIBLING = compiled(

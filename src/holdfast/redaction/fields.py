@@ -65,6 +65,9 @@ class Field(NamedTuple):
     kind: str
 
 
+_IN_QUERY = (b"?", b"&", b"#")
+
+
 class _Link(NamedTuple):
     """What ties a name to its value."""
 
@@ -82,7 +85,7 @@ class _Link(NamedTuple):
     @property
     def query(self) -> bool:
         """Whether it is a parameter of a URL."""
-        return self.before in (b"?", b"&", b"#")
+        return self.before in _IN_QUERY
 
 
 class Values(NamedTuple):
@@ -177,6 +180,8 @@ def _link_at(data: bytes, at: Candidate) -> _Link | None:
     if link is None:
         return None
     before = link.before or data[max(0, first - 1) : first]
+    if before in _IN_QUERY and data[first + link.start] not in b"=%":
+        before = b""  # `…&password": 1`: the name of a query is followed by its value
     if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
         return None
     if link.mode == "pair" and before == b"-":
@@ -368,6 +373,8 @@ def _is_secret(
             return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
         if mode in _LOOSE:
             return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
+        if name.lower().endswith("api") and not looks_random(value):
+            return False
         if len(value) < 16 and _HEX.match(value):
             return False
         odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))

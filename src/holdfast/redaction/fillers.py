@@ -16,10 +16,22 @@ def real(value: bytes) -> bool:
         return False
     if _REFERENCE.match(value):
         return False
+    value = _without_dots(value)
     if _FILLER.after(value) and (_SIGN.after(value) or not any(map(_is_body, _RUN.findall(value)))):
         return False
     varied = len(set(value.lower()))
     return varied > 2 or (varied == 2 and len(value) < 6)
+
+
+def _without_dots(value: bytes) -> bytes:
+    """Return a value that somebody has cut without the sign of it, if the most of it is there."""
+    cut = _CUT.match(value)
+    return cut[1] if cut and len(cut[1]) >= CUT and looks_random(cut[1]) else value
+
+
+CUT = 20
+"""So much of a secret is worth hiding, though its end is missing."""
+_CUT = re.compile(rb"(?s)(.*?)(?:\.{3}|\xe2\x80\xa6)$")
 
 
 def _is_body(run: bytes) -> bool:

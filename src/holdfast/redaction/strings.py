@@ -21,6 +21,16 @@ def within_strings(data: bytes, spans: Sequence[Span]) -> list[Span]:
     return [span for span in cut if span.end > span.start]
 
 
+def enclosing_end(data: bytes, start: int, end: int) -> int:
+    """Return where the string ends in which a value stands whose own quote is escaped."""
+    opened = _OPENED.search(data, max(0, start - 8), start)
+    depth = 0 if opened is None else len(opened[1])
+    for quote in _QUOTE.finditer(data, start, end) if depth else ():
+        if len(quote[1]) < depth:
+            return quote.start()
+    return end
+
+
 def string_end(data: bytes, start: int, end: int) -> int:
     """Return where the string of JSON ends that a value starts in, or `end` if that is earlier."""
     if data.find(b'"', start, end) < 0:

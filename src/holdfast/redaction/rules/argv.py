@@ -32,7 +32,8 @@ RULES: tuple[Rule, ...] = (
         rf"|{_APART}{_Q},{_MORE}{_Q}-p{_NEXT}"
         rf"|(?:docker|podman|helm|skopeo|oras|az){_Q},{_MORE}{_Q}login{_Q},{_MORE}{_Q}-p{_NEXT}"
         rf"|redis-cli{_Q},{_MORE}{_Q}-a{_NEXT}"
-        rf"|(?:curl|wget|http){_Q},{_MORE}{_Q}(?:-u|-U|-a|--(?:proxy-)?user)(?:{_NEXT}|=)?[\w.@+\\-]{{0,64}}:"
+        rf"|(?:curl|wget|http){_Q},{_MORE}{_Q}(?:-u|-U|-a|--(?:proxy-)?user)(?:{_NEXT}|=)?"
+        r"[\w.@+\\-]{1,64}:"
         rf"|ldap(?:search|add|modify){_Q},{_MORE}{_Q}-w{_NEXT}"
         rf"|(?:sqlcmd|bcp|unzip|zip|ipmitool|mosquitto_(?:pub|sub)){_Q},{_MORE}{_Q}-P(?:{_NEXT})?"
         rf"|(?:plink|pscp){_Q},{_MORE}{_Q}-pw{_NEXT}"
@@ -62,8 +63,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="command-password",
         family="command",
-        anchors=tuple(f"{flag}{quote}," for flag in ("--user", "--proxy-user") for quote in ("\"",
-        "'")),
+        anchors=tuple(
+            f"{flag}{quote}," for flag in ("--user", "--proxy-user") for quote in ("\"", "'")
+        ),
         inside_word=True,
         open_end=True,
         pattern=rf"--(?:proxy-)?user{_NEXT}[A-Za-z][\w.@+-]{{0,63}}:{_VALUE}",

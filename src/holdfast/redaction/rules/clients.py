@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         ignore_case=True,
         # what a script answers to the prompt
-        pattern=r"pass(?:word|phrase)[^\r\n\x00]{0,40}[\s;{]{1,16}(?:[a-z_.]{0,24}\.)?send"
+        pattern=r"p?ass(?:word|phrase)[^\r\n\x00]{0,40}[\s;{]{1,16}(?:[a-z_.]{0,24}\.)?send"
         r"(?:line\([\"']|(?: --)? \")(?P<value>[^\"'\r\n\\\x00$]{4,64})(?:\\[rn]|[\"']\))",
         gate="real",
         true=(
@@ -136,5 +136,75 @@ RULES: tuple[Rule, ...] = (
             ("child.expect('Password:')\nchild.sendline('", "s3cr3tpw27", "')"),
         ),
         false=('expect "password:"; send "$pw\\r"', 'send "hello\\r"'),
+    ),
+    Rule(
+        kind="device-password",
+        family="command",
+        anchors=(
+            "bindpw", "rootpw", "wpa-psk", "requirepass", "masterauth", "rocommunity",
+            "rwcommunity", ': PSK "', ': EAP "', ': XAUTH "', ': NTLM "', ": psk '",
+        ),
+        ignore_case=True,
+        open_end=True,
+        inside_word=True,
+        # lines of settings that hold nothing but a name and its password
+        pattern=r"(?:(?:bindpw|rootpw|wpa-psk|requirepass|masterauth|r[ow]community)[ \t]{1,16}"
+        r"|: (?:psk|eap|xauth|ntlm) )[\"']?(?P<value>[^\s\"'\\\x00<>$]{3,64})[\"']?[ \t]{0,4}(?:"
+        r"\r?\n|$)",
+        gate="chosen",
+        true=(
+            ("bindpw ", "sesame", "\n"), ("requirepass ", "sesame", "\n"), (': PSK "', "sesame",
+            '"\n'),
+            ("wpa-psk ", "sesame", "\n"),
+        ),
+        false=("the bindpw directive is used", "rootpw secret\n", "requirepass <password>\n"),
+    ),
+    Rule(
+        kind="command-password",
+        family="command",
+        anchors=(
+            "-passin pass:", "-passout pass:", "-password pass:", "-passin\", \"pass:",
+            "--username ", "--username=", "--user ", "chpasswd <<<", "htpasswd -n", "unrar ",
+            "unzip -P", "zip -P", "snmpwalk ", "snmpget ", "7z x ", "7z a ",
+        ),
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:-pass(?:in|out|word)(?: |\", \")pass:|--user(?:name)?[ =][^\s\x00]{1,64} --?p"
+        r"ass(?:word|wd)?[ =]"
+        r"|chpasswd <<< ?[\"']?[\w.-]{1,32}:|htpasswd -n\w*b\w* [^\s\"'\x00]{1,64} |(?:un)?zip -P ?"
+        r"|(?:unrar|7z) [a-z] [^\r\n\x00]{0,80}?-p|snmp(?:walk|get) [^\r\n\x00]{0,80}?-c )"
+        r"[\"']?(?P<value>[^\s\"'\\\x00$<-][^\s\"'\\\x00$]{2,80})",
+        gate="chosen",
+        true=(
+            ("openssl rsa -passin pass:", "sesame", " -in a"),
+            ("svn co --username bob --password ", "sesame", " url"),
+            ("htpasswd -nb bob ", "sesame", "\n"), ("unrar x -p", "sesame", " a.rar"),
+            ("snmpwalk -v2c -c ", "sesame", " host"),
+        ),
+        false=(
+            "--user bob --password-file x", "snmpwalk -v2c -c public host", "zip -P $PW a.zip",
+            "--username bob --password password",
+        ),
+    ),
+    Rule(
+        kind="device-password",
+        family="command",
+        anchors=("community", "username "),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        pattern=r"(?:community[\"']?(?:[ \t]{0,4}[:=][ \t]{0,4}|,[ ])[\"']?|username [^\s\"']{1,64"
+        r"}(?: p"
+        r"rivilege \d{1,2})?"
+        r" (?:password|secret) (?:\d )?)(?P<value>[^\s\"'\\\x00<>$,;(){}\[\]]{4,64})[\"']?(?:[ \t"
+        r"]{0,4}(?:\r?\n|$)|[,)])",
+        not_after=r"(?:^|[^\w-])community[\"']?[ \t]{0,4}[:=,][ \t]{0,4}[\"']?",
+        gate="mixed",
+        true=(
+            ("snmp_community: ", "sesame2", "\n"), ("username bob password ", "sesame2", "\n"),
+            ("username bob privilege 15 secret 0 ", "sesame2", "\n"),
+        ),
+        false=("snmp_community: public\n", "community: rust2024\n",
+        "username and password required\n"),
     ),
 )  # fmt: skip

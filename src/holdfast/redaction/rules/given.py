@@ -17,6 +17,8 @@ RULES: tuple[Rule, ...] = (
         anchors=(
             "create_user(", "create_superuser(", "createuser(", "create_staff_user(", "add_user(",
             "adduser(", "register(", "register_user(", "plainauth(", "set_password(",
+            "createcredential(",
+            "clientsecretcredential(", "minio(",
             "setpassword(",
         ),
         ignore_case=True,
@@ -24,7 +26,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         # user and address, service and user, identity and user: the password is the third
         pattern=r"(?:(?:create|add|register)_?(?:super|staff_)?(?:user)?|plainauth"
-        rf"|set_?password)\(\s{{0,24}}{_OTHER},\s{{0,24}}{_OTHER},\s{{0,24}}{_VALUE}"
+        rf"|set_?password|createcredential|clientsecretcredential|minio)\(\s{{0,24}}{_OTHER},\s{{0,24}}{_OTHER},\s{{0,24}}{_VALUE}"
         r"\s{0,24}[,)]",
         gate="chosen",
         true=(

@@ -29,7 +29,9 @@ RULES: tuple[Rule, ...] = (
             "secretstring(", "securestring(", "secretstring::from(", "secretstring::new(",
             "secret::new(", "secret.from_token(", "secret.from_string(", "unsafeplaintext(",
             "bestavailableencryption(", "pbekeyspec(",
-            "redis.auth(", "communitydata(",
+            "redis.auth(", "jedis.auth(", "communitydata(", "hash::make(", "bcrypt(",
+            "setbearerauth(",
+            "azurekeycredential(",
         ),
         ignore_case=True,
         inside_word=True,
@@ -40,7 +42,8 @@ RULES: tuple[Rule, ...] = (
         r"|passwordencoder\.encode|(?:hash|encrypt|encode|compare)_?password"
         r"|(?:secret|secure)(?:str|bytes|string)(?:::from|::new)?|secret::new|secret\.from_(?:token|string)"
         r"|unsafeplaintext|bestavailableencryption|pbekeyspec"
-        rf"|redis\.auth|communitydata)\(\s{{0,16}}(?:secret ?= ?|password ?= ?)?{_VALUE}",
+        rf"|(?:redis|jedis)\.auth|communitydata|hash::make|bcrypt|setbearerauth|azurekeycredential"
+        rf")\(\s{{0,16}}(?:secret ?= ?|password ?= ?)?{_VALUE}",
         gate="chosen",
         true=(
             ("bcrypt.hashpw(b'", "sesame", "', salt)"),

@@ -276,12 +276,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password-hash",
         family="prose",
-        anchors=("hash", "digest"),
+        anchors=tuple(
+            f"{word}{joint}{of} " for word in ("hash", "hashes", "digest", "hash string")
+            for joint in (" ", " (") for of in ("of", "for")
+        ),
         ignore_case=True,
         inside_word=True,
         open_end=True,
         # the hash of (the string) "password" is …
-        pattern=r"(?:hash|digest)(?: string)?s? \(?(?:of|for) [^\r\n\x00]{0,40}?"
+        pattern=r"(?:hash(?:es| string)?|digest) \(?(?:of|for) [^\r\n\x00]{0,40}?"
         r"pass(?:word|wd|phrase)?[\"'`)]{0,4}[^\r\n\x00.`\"']{0,30}\)? (?:is|=|was):? [\"'`]{1,3}"
         r"(?P<value>[A-Za-z0-9+/=._$*{}-]{8,200})[\"'`]",
         gate="mixed",

@@ -77,6 +77,24 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="bearer-token",
         family="header",
+        anchors=('"bearer ', "'bearer ", "`bearer "),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # all of a string
+        pattern=r"[\"'`]bearer (?P<value>[A-Za-z0-9._~+/=-]{3,80})\\{0,6}[\"'`]",
+        gate="chosen",
+        true=(("== 'Bearer ", "abc123", "'"), ('"Bearer ', "swordfish", '"')),
+        false=(
+            '"Bearer token"',
+            "'Bearer authentication'",
+            '"Bearer scheme"',
+            "'Bearer invalid_token'",
+        ),
+    ),
+    Rule(
+        kind="bearer-token",
+        family="header",
         anchors=("bearer ", "bearer%20"),
         ignore_case=True,
         open_end=True,

@@ -37,6 +37,7 @@ LABEL_WORDS = _words(
     otp mfa totp policy rule rules backend module class method function attr attribute property
     column table row schema model view page button link icon placeholder symbol operator identifier
     keyword literal comment scope scopes callback redirect realm guard utf ascii latin
+    scheme header prefix format bearertoken
     end start begin eof set unset get put only self all already used
     please protection support based only less protected prompts manager managers database databases
     stdin stdout keychain keyring interactive interactively rotation recovery managed

@@ -26,7 +26,11 @@ RULES: tuple[Rule, ...] = (
         kind="password",
         family="command",
         anchors=(
-            "auth(", "oauth1(", "oauthhandler(", "oauth1session(", "auth_str(", "authprovider(",
+            "auth(", "basic(", "resttemplate(", "s3connection(", "connect_s3(", "credentials.new(",
+            "staticprovider::new(", "twilioclient(", "twilio.init(", "oauth2client(",
+            "oauth2session(",
+            "oauth2::client.new(", "oauth1(", "oauthhandler(", "oauth1session(", "auth_str(",
+            "authprovider(",
             "authentication(", "authenticator(",
             "credential(", "credentials(", "credentials.basic(", "credential.from(",
             "credentials.from(", "credentials::new(", "credential::new(", "userpassword(",
@@ -37,7 +41,8 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         pattern=r"(?:o?auth(?:_str|provider|entication|enticator|1|1session|handler)?(?:::new)?"
-        r"|credentials?(?:\.basic|\.from|::new)?|user(?:name)?pass(?:word)?|pw_set|log_?in|sign_?in"
+        r"|credentials?(?:\.basic|\.from|::new|\.new)?|basic|resttemplate|s3connection|connect_s3"
+        r"|staticprovider::new|twilioclient|twilio\.init|oauth2(?:client|session|::client\.new)|user(?:name)?pass(?:word)?|pw_set|log_?in|sign_?in"
         r"|authenticate|usernamepasswordauthenticationtoken)"
         rf"\(\s{{0,24}}{_USER},\s{{0,24}}{_MADE}{_QUOTED}{_AFTER}",
         gate="chosen",
@@ -116,6 +121,42 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         kind="password",
+        family="command",
+        anchors=("basic_authorize ", ":basic_auth, ", ":basic, ", "sign_in ", "provider :"),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # the same without brackets
+        pattern=r"(?:basic_authorize |:basic_auth, |:basic, |sign_in |provider :\w{2,24}, ?)"
+        rf"(?:{_Q}[^\"'`\r\n\\\x00/{{]{{1,64}}{_Q}|[\w.]{{0,24}}(?:user|mail|name)[\w.]{{0,12}}),\s{{0,8}}{_QUOTED}",
+        gate="chosen",
+        true=(
+            ("basic_authorize 'bob', '", "sesame", "'"), ("f.request :basic_auth, 'bob', '",
+            "sesame", "'"),
+            ('sign_in user.email, "', "sesame", '"'), ("provider :github, 'id', '", "sesame27",
+            "'"),
+        ),
+        false=("sign_in user", "basic_authorize user, password",
+        "provider :github, ENV['A'], ENV['B']"),
+    ),
+    Rule(
+        kind="password",
+        family="command",
+        anchors=('"cn=', "'cn=", '"uid=', "'uid=", '"ou=', "'ou="),
+        ignore_case=True,
+        inside_word=True,
+        open_end=True,
+        # what a directory is bound with: a name of it and its password
+        pattern=rf"[\"'](?:cn|uid|ou)=[^\"'\r\n\x00]{{1,160}}[\"'],\s{{0,24}}{_MADE}{_QUOTED}\s{{0,16}}[,)]",
+        gate="chosen",
+        true=(
+            ('ldap.simple_bind_s("cn=admin,dc=x", "', "sesame", '")'),
+            ("Connection(server, 'uid=bob,dc=x', '", "sesame", "')"),
+        ),
+        false=("search('ou=people,dc=x', '(uid=bob)')", 'bind("cn=admin", password)'),
+    ),
+    Rule(
+        kind="password",
         family="field",
         anchors=tuple(
             f"{{{word}," for word in ("password", "pass", "passwd", "secret", "db_password",
@@ -135,16 +176,16 @@ RULES: tuple[Rule, ...] = (
         family="command",
         anchors=(
             "connect(", "getconnection(", "mysqli(", "pdo(", "ftp(", "ftp_tls(", "sequelize(",
-            "mysql_pconnect(", "smbconnection(", "url.create(",
+            "mysql_pconnect(", "smbconnection(", "url.create(", "ftp.open(", "smtp.start(",
         ),
         ignore_case=True,
         inside_word=True,
         open_end=True,
         # host or address, perhaps a port, user, password
         pattern=rf"(?:(?:p?connect|getconnection)\(\s{{0,24}}{_HOST},\s{{0,24}}{_PORT}"
-        rf"|(?:mysqli?(?:_p?connect)?|pdo|ftp(?:_tls)?|sequelize|url\.create)\(\s{{0,24}}"
+        rf"|(?:mysqli?(?:_p?connect)?|pdo|ftp(?:_tls|\.open)?|sequelize|url\.create)\(\s{{0,24}}"
         rf"(?:{_Q}[^\"'\r\n\x00]{{0,200}}{_Q}|[\w.$>-]{{1,32}}),\s{{0,24}}"
-        rf"|smbconnection\(\s{{0,24}})(?:{_Q}[^\"'`\r\n\\\x00/{{\d][^\"'`\r\n\\\x00/{{]{{0,63}}{_Q}"
+        rf"|smbconnection\(\s{{0,24}}|smtp\.start\((?:[^,()\r\n\x00]{{1,60}},\s{{0,8}}){{3}})(?:{_Q}[^\"'`\r\n\\\x00/{{\d][^\"'`\r\n\\\x00/{{]{{0,63}}{_Q}"
         rf"|[\w.$>-]{{0,32}}?user\w{{0,10}}),\s{{0,24}}{_MADE}{_QUOTED}",
         gate="chosen",
         true=(

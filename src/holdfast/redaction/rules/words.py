@@ -11,7 +11,7 @@ SECRET_WORDS = (
     "recvpass",
     "adminpass", "userpass", "dbpass", "rootpass", "smtppass", "mailpass", "ftppass", "loginpass",
     "keypass", "storepass", "bindpass", "authpass", "wifipass", "mysqlpass", "operpass", "bindpw",
-    "rootpw", "userpw", "adminpw", "dbpw", "storepw",
+    "sshpass", "rootpw", "userpw", "adminpw", "dbpw", "storepw",
 )  # fmt: skip
 """A field whose last word is or ends in one of these holds a secret."""
 
@@ -79,6 +79,7 @@ HARMLESS_ENDS = frozenset((
     "at", "time", "date", "by", "mount", "ref", "arn", "store", "storage", "source", "mode",
     "strategy", "handler", "func", "fn", "callback", "input", "output", "column", "table",
     "prefix", "suffix", "header", "accessor", "fingerprint", "thumbprint", "checksum", "alias",
+    "characters", "chars", "charset", "alphabet", "letters",
 ))  # fmt: skip
 """Last words of fields that speak about a secret and do not hold one: `token_count`."""
 
