@@ -21,6 +21,7 @@ from mcp.client.stdio import stdio_client
 from holdfast.cli import run
 from holdfast.config import open_store
 from holdfast.mcp.server import Offer, make_server
+from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.tools import MARK, TOOLS
 from holdfast.stores.values import SessionFilter
 from mcp import StdioServerParameters
@@ -56,13 +57,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def facts(home: Path) -> dict[str, Any]:
-    """The id of the session and one of its references."""
+    """The id of the session, one of its references, and what stands for its secret."""
     with open_store(home / "sessions", read_only=True) as store:
         (info,) = store.sessions(SessionFilter()).sessions
         view = store.view(info.id)
         assert view is not None
         (ref, *_) = re.findall(rb"hf-[0-9a-f]{10}", view.items)
-    return {"session": info.id, "ref": ref.decode()}
+        hidden = redactor_of(store)(SECRET)
+        assert store.redaction_key()
+    return {"session": info.id, "ref": ref.decode(), "hidden": hidden}
 
 
 def over_pipes(home: Path, *options: str) -> Any:
@@ -118,6 +121,8 @@ async def every_tool(client: Client, facts: dict[str, Any]) -> None:
         assert not done.is_error, text
         assert json.loads(text)["note"] == MARK
         assert SECRET not in text
+        assert set(re.findall(r"\[redacted:[^]]+\]", text)) <= {facts["hidden"]}
+        assert facts["hidden"] in text or name in ("recall", "status", "pin")
         assert len(text) <= 42_000
     for name, arguments in (("search", {}), ("recall", {"ref": "hf-0"}), ("fly", {})):
         done = await client.call_tool(f"holdfast_sessions_{name}", arguments)

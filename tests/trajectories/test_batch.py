@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,6 +110,28 @@ def test_a_record_under_the_target_keeps_its_bytes(tmp_path: Path):
     (tmp_path / "a.jsonl").write_bytes(line + b"\r\n")
     _run(tmp_path / "a.jsonl", tmp_path / "out")
     assert (tmp_path / "out/part-00000.jsonl").read_bytes() == line + b"\n"
+
+
+def test_a_redaction_key_is_that_of_the_manifest_when_a_run_goes_on(tmp_path: Path):
+    """Its placeholders stay the same without it being named again; no other file tells it."""
+    source, out = tmp_path / "a.jsonl", tmp_path / "out"
+    records = [_record(number) for number in range(3)]
+    for record in records:
+        said = {"from": "human", "value": "Log in with password=hunter2024! before you go on."}
+        record["conversations"][8:8] = [{"from": "gpt", "value": "How?"}, said]
+    source.write_bytes(_lines(records))
+    _run(source, out, _job(redaction_key="of this run"))
+    before = _files(out)
+    tags = set(re.findall(rb"\[redacted:password:([0-9a-f]+)\]", before["part-00000.jsonl"]))
+    assert [len(tag) for tag in tags] == [8]
+    assert [name for name, data in before.items() if b"of this run" in data] == ["manifest.json"]
+    (out / ".holdfast/part-00000.json").unlink()
+    _run(source, out, _job())
+    assert _files(out) == before
+    with pytest.raises(NotWritable, match="other settings"):
+        _run(source, out, _job(redaction_key="another"))
+    _run(source, out, _job(), resume=False)
+    assert tags.isdisjoint(re.findall(rb"password:([0-9a-f]+)", _files(out)["part-00000.jsonl"]))
 
 
 def test_the_bytes_depend_on_input_and_settings_alone(source: Path, tmp_path: Path):

@@ -14,7 +14,7 @@ from holdfast.cli import say
 from holdfast.cli.store import is_own, opened, store_options
 from holdfast.mcp.serve import Address, serve_http, serve_stdio
 from holdfast.mcp.server import Offer, make_server
-from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.sessions.hiding import redactor_of
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535
@@ -53,7 +53,7 @@ def mcp(
     address = None if http is None else _address(http, allow_host)
     read_only = read_only or not is_own(options)
     with opened(options, "read" if read_only else "create") as store:
-        show = Redactor(RedactionPolicy(personal=hide_personal))
+        show = redactor_of(store, personal=hide_personal)
         server = make_server(Offer(store, show), _version())
         if address is None:
             if sys.stdin.isatty():

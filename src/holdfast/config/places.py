@@ -79,20 +79,26 @@ def open_memory(
 ) -> MemoryManager:
     """Open the memory of the settings' profile: its files, and the external one that they name.
 
-    With a `store`, past sessions in it are recalled; `project` is a folder whose AGENTS.md and
-    CLAUDE.md are read too; `reserved_tools` are names that the host has itself. Settings are read
-    where none are given. Raises what `read_settings` and `external_memory` raise.
+    With a `store`, past sessions in it are recalled, and placeholders of secrets are made by its
+    key; `project` is a folder whose AGENTS.md and CLAUDE.md are read too; `reserved_tools` are
+    names that the host has itself. Settings are read where none are given. Raises what
+    `read_settings` and `external_memory` raise.
     """
     from holdfast.memory.files.provider import FilesProvider, memory_folder
     from holdfast.memory.manager import MemoryManager
+    from holdfast.sessions.hiding import redactor_of
     from holdfast.sessions.recalling import recall_from
 
     chosen = read_settings(environment=environment) if settings is None else settings
+    redact = None if store is None else redactor_of(store)
     files = FilesProvider(
         memory_folder(home_folder(environment), chosen.profile),
         project=None if project is None else Path(project),
-        recall=None if store is None else recall_from(store),
+        recall=None if store is None else recall_from(store, show=redact),
+        redact=redact,
     )
     external = external_memory(chosen, environment=environment)
     templates = [re.compile(chosen.memory_template)] if chosen.memory_template else []
-    return MemoryManager(files, external, reserved_tools=reserved_tools, templates=templates)
+    return MemoryManager(
+        files, external, reserved_tools=reserved_tools, templates=templates, redact=redact
+    )

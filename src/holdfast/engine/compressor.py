@@ -89,6 +89,7 @@ class Compressor(ContextEngine):
         self.context_length = window
         self.threshold_tokens = settings.budget.threshold_tokens
         self._here = Conversation(settings)
+        self._has_redactor = redact is not None
         self._writers = writers_of(
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
@@ -242,6 +243,14 @@ class Compressor(ContextEngine):
     @remembered.setter
     def remembered(self, text: str) -> None:
         self._here.remembered = text
+
+    def hide_with(self, redact: Redact) -> None:
+        """Take the redactor of whoever keeps the conversation, before the first message is taken.
+
+        One that the compressor was made with stays.
+        """
+        if not self._has_redactor:
+            self._here.settings = replace(self._here.settings, redact=redact)
 
     def keep_with(self, keep: Callable[[Step], None]) -> None:
         """Have every compaction handed to `keep` before it is taken in.

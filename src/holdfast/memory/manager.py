@@ -87,6 +87,7 @@ class MemoryManager:
             )
         self.limits = limits or Limits()
         self._templates = tuple(templates)
+        self._has_redactor = redact is not None
         self._redact = redact or Redactor(RedactionPolicy(personal=False))
         self._seats = [
             Seat(
@@ -113,6 +114,13 @@ class MemoryManager:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def hide_with(self, redact: Redact) -> None:
+        """Take the redactor of the conversation, where none was given or taken before."""
+        if not self._has_redactor:
+            self._has_redactor, self._redact = True, redact
+            builtin = self._seats[0]
+            builtin.attempt(lambda: builtin.provider.hide_with(redact))
 
     # What a request needs
 

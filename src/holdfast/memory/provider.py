@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.ports import Redact
+
 
 class Turn(Struct, frozen=True, kw_only=True):
     """One exchange, after it: the user's own words without templates, and the agent's answer."""
@@ -45,6 +47,11 @@ class MemoryProvider:
         Asked once, when the manager is made; of the built-in provider at every turn.
         """
         return getattr(type(self), method) is not getattr(MemoryProvider, method)
+
+    def hide_with(self, redact: Redact) -> None:
+        """Take the redactor of the conversation, where none was given; only the built-in one is
+        told. What the others are given is without secrets already.
+        """
 
     def system_text(self) -> str:
         """Return what belongs in the system prompt: the same bytes until a memory changed."""

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from holdfast.redaction.budget import ANY, Budget, Log, Price
 from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
@@ -23,7 +25,7 @@ from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
 from holdfast.redaction.keyfiles import OBJECTS, key_object
 from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
-from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.vendors_loose import without
@@ -268,7 +270,11 @@ class _Known:
         return self._last
 
 
-@lru_cache(maxsize=16)
 def finder_for(policy: RedactionPolicy) -> Finder:
-    """Return the finder of a policy; equal policies share one."""
+    """Return the finder of a policy; policies that differ in their key alone share one."""
+    return _finder(replace(policy, key=DEFAULT_KEY))
+
+
+@lru_cache(maxsize=16)
+def _finder(policy: RedactionPolicy) -> Finder:
     return Finder(policy)

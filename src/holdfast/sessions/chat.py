@@ -15,6 +15,7 @@ from holdfast.memory.manager import MemoryManager, Recalled
 from holdfast.memory.provider import Switch
 from holdfast.pipeline.frame import recognise
 from holdfast.report import Report
+from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Hooks, Switched, told
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
@@ -51,6 +52,7 @@ class Chat:
         between.
         """
         self.memory, self._system = memory, system
+        memory.hide_with(redactor_of(store))
         self._recalled, self._asked = Recalled(), ""
         self._host = hooks or Hooks()
         ours = replace(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.sessions.finding import Show, discover
+from holdfast.sessions.hiding import redactor_of
 from holdfast.stores.store import Store
 
 _MOST = 3
@@ -16,9 +16,10 @@ def recall_from(store: Store, *, show: Show | None = None) -> Callable[[str, str
     """Return what finds the best places of past sessions; a line each, without secrets.
 
     It takes a text and the id of the session that asks, of which only what was folded is found.
-    The store may be used by another thread at the same time.
+    Without `show`, placeholders are made by the key of the store, which may be used by another
+    thread at the same time.
     """
-    hide = show or Redactor(RedactionPolicy(personal=False))
+    hide = show or redactor_of(store)
 
     def recall(text: str, session_id: str) -> str:
         hits = discover(store, text, current=session_id, most=_MOST, around=0, show=hide)

@@ -21,6 +21,7 @@ from holdfast.pipeline.media import without_older_media
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
+from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
 from holdfast.sessions.mending import Mended, is_broken, is_foreign, mended
@@ -68,11 +69,15 @@ class Session:
         media: MediaReducer = without_older_media,
         lease_seconds: float = TTL_SECONDS,
     ) -> None:
-        """Take up a session of the store; `engine` makes its compressor, with models and policy."""
+        """Take up a session of the store; `engine` makes its compressor, with models and policy.
+
+        A compressor that was made without a redactor hides secrets under the key of the store.
+        """
         self._store, self._info = store, info
         self._make, self._hooks, self._media = engine, hooks, media
         self._ttl, self._holder = lease_seconds, holder_name()
         self._lease: Lease | None = None
+        self._hide = redactor_of(store)
         self._stale = True
         self._fresh()
 
@@ -475,6 +480,7 @@ class Session:
         self._info = info = store.newest_leaf(was.id)
         rows, kept = store.read(info.id), store.view(info.id)
         engine = self._make(info)
+        engine.hide_with(self._hide)
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         noted = self._frame().get("arrival") if rows else None

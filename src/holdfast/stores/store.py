@@ -14,7 +14,7 @@ import zstandard
 from holdfast.errors import StoreUnavailable
 from holdfast.report import Reference
 from holdfast.search.values import Match, Wanted
-from holdfast.stores import erase, lease, lineage, log, notes, upkeep, views
+from holdfast.stores import erase, lease, lineage, log, notes, redaction_key, upkeep, views
 from holdfast.stores.database import Database, Statements
 from holdfast.stores.rows import Space, found
 from holdfast.stores.values import (
@@ -45,6 +45,7 @@ class Store:
     def __init__(self, database: Database, *, profile: str) -> None:
         self._database = database
         self._space = Space(database, profile)
+        self._redaction_key = ""
 
     @property
     def profile(self) -> str:
@@ -291,6 +292,20 @@ class Store:
         return self._read(lambda tx: erase.expired(
             self._space, tx, older_than=older_than, over_bytes=over_bytes
         ))  # fmt: skip
+
+    def redaction_key(self) -> str:
+        """Return what makes the placeholders of this store: 32 digits, random, never changed.
+
+        It is made when it is first asked for; where the store is read-only and has none, it is
+        nothing. A backup has the same, and no export has it.
+        """
+        if not self._redaction_key:
+            tenant = self._space.tenant
+            found = self._read(lambda tx: redaction_key.kept(tx, tenant))
+            if not found and not self.read_only:
+                found = self._write(lambda tx: redaction_key.made(tx, tenant))
+            self._redaction_key = found
+        return self._redaction_key
 
     def backup(self, path: str) -> None:
         """Write a copy of one state to a new file."""

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.errors import NotReadable
 from holdfast.trajectories.before import BEFORE
@@ -99,7 +100,8 @@ def compress_batch(
     bytes that are written depend on the input and the job alone, and on what a model answers; its
     answers are kept too. `workers` is how many shards are done at a time, as many as there are
     processors for None. Processes do the work, or Ray where `ray` is given: the address of a
-    cluster, "" for this machine. Raises `NotWritable` where the folder holds something else or the
+    cluster, "" for this machine. A job without a redaction key goes on with the one that its
+    folder was begun with. Raises `NotWritable` where the folder holds something else or the
     disk refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
     """
     if ray is not None:
@@ -108,16 +110,16 @@ def compress_batch(
         require_parquet()
     counter = counter_for(job.tokenizer)
     desk = desk_for(job, folder / STATE / ANSWERS, limits)
-    with claimed(folder, job, resume=resume), closing(desk) if desk else nullcontext():
-        run = _Run(_Asked(sources, folder, job), tell)
+    with claimed(folder, job, resume=resume) as asked, closing(desk) if desk else nullcontext():
+        run = _Run(_Asked(sources, folder, asked), tell)
         if ray is None:
             _do_by_processes(run, workers or os.cpu_count() or 1, desk, limits)
         else:
             _do_by_ray(run, workers, ray)
         run.told()
         report = Report(
-            job=job, counter=counter.name, estimated=counter.is_estimate, shards=run.shards,
-            total=run.total,
+            job=replace(asked, redaction_key=""), counter=counter.name,
+            estimated=counter.is_estimate, shards=run.shards, total=run.total,
         )  # fmt: skip
         _finish(folder, report)
         drawn = draw_ratios(run.total, folder / RATIOS)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.errors import NotWritable
 from holdfast.trajectories.before import BEFORE
@@ -38,11 +39,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
+def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[Job]:
     """Hold the folder for this job while the block runs; without `resume` what it made is removed.
 
-    Raises `NotWritable` where another run is at work in it, where it holds the output of another
-    job, or files that are no output at all.
+    Gives the job as the manifest has it. Raises `NotWritable` where another run is at work in it,
+    where it holds the output of another job, or files that are no output at all.
     """
     try:
         manifest = manifest_for(folder, job, resume=resume)
@@ -56,7 +57,7 @@ def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
             encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
             write_synced(folder / MANIFEST, encoded + b"\n")
             try:
-                yield
+                yield manifest.job
             finally:
                 _remove(folder, _DRAFTS)  # of workers that were ended
     except OSError as error:
@@ -65,9 +66,14 @@ def claimed(folder: Path, job: Job, *, resume: bool) -> Generator[None]:
 
 
 def manifest_for(folder: Path, job: Job, *, resume: bool) -> Manifest:
-    """Return what the folder is to be for; raises `NotWritable` where it is for something else."""
-    manifest = Manifest(version=_version(), job=job)
+    """Return what the folder is to be for; raises `NotWritable` where it is for something else.
+
+    A job without a redaction key goes on with the one that the folder was begun with.
+    """
     there = _there(folder)
+    if resume and there is not None and not job.redaction_key:
+        job = replace(job, redaction_key=there.job.redaction_key)
+    manifest = Manifest(version=_version(), job=job)
     if resume and there is not None and there != manifest:
         raise NotWritable(str(folder), "holds the output of other settings",
                           remedy="give another folder, or --no-resume")  # fmt: skip

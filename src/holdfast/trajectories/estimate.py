@@ -54,7 +54,7 @@ def estimate_batch(
     a run without a model. A question that must be put again is counted once, and one that two
     records share twice. Raises what the run would raise of its folder.
     """
-    manifest_for(folder, job, resume=resume)
+    job = manifest_for(folder, job, resume=resume).job
     shards = cut(read_entries(sources), most_records=job.shard_records, most_bytes=job.shard_bytes)
     waiting = (one for one in shards if not resume or finished(folder, one) is None)
     total = Estimate()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from holdfast.errors import InvalidSetting
 from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.summarizers.named import summarizer_named
 from holdfast.trajectories.asking import Ask, Asked, writer
 from holdfast.trajectories.compress import Means
@@ -38,6 +39,8 @@ class Job(Struct, frozen=True, kw_only=True):
     format: Format = "jsonl"
     shard_records: int = 1_000
     shard_bytes: int = 32 * 1024 * 1024
+    redaction_key: str = ""
+    """Makes the tags of placeholders; nothing for the public key. Only the manifest tells it."""
 
     @property
     def answers_of(self) -> str:
@@ -50,7 +53,8 @@ def means_for(job: Job, ask: Ask | None = None) -> Means:
 
     `ask` answers what a model is asked, where one writes.
     """
-    counter, redact = counter_for(job.tokenizer), Redactor(RedactionPolicy(personal=False))
+    hides = RedactionPolicy(key=job.redaction_key or DEFAULT_KEY, personal=False)
+    counter, redact = counter_for(job.tokenizer), Redactor(hides)
     match job.summaries:
         case "ledger":
             return Means(counter, redact)

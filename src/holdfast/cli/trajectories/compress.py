@@ -61,6 +61,9 @@ _NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --s
               show_default=True, help="How records are written.")  # fmt: skip
 @click.option("--shard-records", type=click.IntRange(min=1), default=1_000, show_default=True,
               metavar="N", help="Records of a file of the output.")  # fmt: skip
+@click.option("--redaction-key", default="", metavar="TEXT",
+              help="Makes the tags of placeholders, instead of the public key; kept in the "
+              "manifest, and used again where the run goes on.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=1), default=None, metavar="N",
               help="Processes; as many as there are cores where it is not said.")  # fmt: skip
 @click.option("--no-resume", is_flag=True, help="Remove what DST holds of an earlier run first.")
@@ -99,7 +102,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         tokenizer=options["tokenizer"], summaries=summaries, summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
         summarizer_timeout=options["summarizer_timeout"], format=options["form"],
-        shard_records=options["shard_records"],
+        shard_records=options["shard_records"], redaction_key=options["redaction_key"],
     )  # fmt: skip
     from holdfast.cli.show_trajectories import batch_progress, show_batch
 

@@ -83,11 +83,20 @@ class FilesProvider(MemoryProvider):
         read too. `recall` says what past sessions know.
         """
         self.bounds = bounds or Bounds()
-        self._redact = redact or Redactor(RedactionPolicy(personal=False))
-        self.files = memory_files(folder, self.bounds, redact=self._redact)
+        self._folder, self._has_redactor = folder, redact is not None
+        self._use(redact or Redactor(RedactionPolicy(personal=False)))
         self._project = project
         self._recall = recall
+
+    def _use(self, redact: Redact) -> None:
+        self._redact = redact
+        self.files = memory_files(self._folder, self.bounds, redact=redact)
         self._rendered: tuple[object, str] = (None, "")
+
+    def hide_with(self, redact: Redact) -> None:
+        """Take the redactor of the conversation, where none was given."""
+        if not self._has_redactor:
+            self._use(redact)
 
     def does(self, method: str) -> bool:
         """Return whether it does anything there: without sessions nothing is recalled."""

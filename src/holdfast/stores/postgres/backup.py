@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holdfast.stores import redaction_key
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import MessageRow, Row, Statements
 from holdfast.stores.draft import drafted
@@ -37,6 +38,7 @@ def backup(tx: Statements, tenant: str, path: str) -> None:
 
 
 def _copy(tx: Statements, tenant: str, target: SqliteDatabase, into: Statements) -> None:
+    redaction_key.put(into, target.tenant, redaction_key.numbers(tx, tenant))
     for table, columns in _COPIED.items():
         places = ", ".join("?" * (columns.count(",") + 2))
         into.many(
