@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from holdfast.redaction.span import LINE, PRIVATE_KEY, Span
 
+
 def within_strings(data: bytes, spans: Sequence[Span]) -> list[Span]:
     """Return the spans, each cut where the string of JSON ends that it starts in."""
     cut = [_cut(data, span) for span in spans]
