@@ -197,8 +197,8 @@ RULES: tuple[Rule, ...] = (
         pattern=r":_(?:authtoken|password"
         r"|auth)[ \t]*=[ \t]*[\"']?(?P<value>[A-Za-z0-9+/=._-]{8,512})",
         gate="real",
-        true=(("//registry.npmjs.org/:_authToken=", "zEpto598ElxyxXGUS+bTr4plN", "\n"),),
-        false=("//registry.npmjs.org/:_authToken=${NPM_TOKEN}", "basic_auth = get_auth()"),
+        true=(("//registry.example.com/:_authToken=", "zEpto598ElxyxXGUS+bTr4plN", "\n"),),
+        false=("//registry.example.com/:_authToken=${NPM_TOKEN}", "basic_auth = get_auth()"),
     ),
     Rule(
         kind="pgpass",
