@@ -148,7 +148,11 @@ def _wrapped(data: bytes, link: _Link, read: int) -> Values:
     spans, more = wrapped_values(
         data, link.end, uuids=link.strength == "strong", short=kind == "password"
     )
-    return Values([Field(a, b, kind) for a, b in spans], read + more, link.end)
+    return Values([Field(a, b, kind) for a, b in spans], read + more + WRAP, link.end)
+
+
+WRAP = 64
+"""What two looks into a wrap cost beyond the bytes that they read, in such bytes."""
 
 
 def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
