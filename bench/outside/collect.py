@@ -6,8 +6,8 @@
 file, its lines and the spans of the secrets in it. No text is stored in this repository: the
 packages are fetched by name (pip, npm and apt), and FOLDER gets A.jsonl and B.jsonl. A package
 that is no longer served is named and left out; a text that is not the one that was labelled is an
-error. The rules of labelling are in LABELS.md. Parts were drawn by package: A is for reading, and so is
-a half of B; the digest of B is in SEAL.
+error. The rules of labelling are in LABELS.md. Parts were drawn by package: A is for reading,
+and so is a half of B; the digest of B is in SEAL.
 """
 
 from __future__ import annotations

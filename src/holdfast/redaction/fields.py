@@ -7,48 +7,34 @@ decides how much its value has to look like a secret, and the value is taken by 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from holdfast.redaction.chosen import (
     LONGEST,
     Quoted,
     is_about,
-    is_aside,
     is_chosen,
     is_chosen_password,
     is_stated,
     sort_of_name,
 )
+from holdfast.redaction.field_judging import is_said, is_secret
+from holdfast.redaction.field_links import Link, link_at
 from holdfast.redaction.field_names import (
-    Strength,
-    is_key_of,
     kind_of,
-    name_in,
     name_start,
-    strength_of,
-    word_end,
 )
-from holdfast.redaction.field_scan import Candidate, sort_of
-from holdfast.redaction.field_values import MAX_VALUE, is_unbalanced, value_at
+from holdfast.redaction.field_scan import Candidate
+from holdfast.redaction.field_values import MAX_VALUE, value_at
 from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrapped_values
-from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import (
     bare_password,
-    is_counted_name,
-    is_label,
-    is_opaque,
-    is_passphrase,
-    is_uuid,
     mixed,
     password,
-    random,
-    unnamed,
 )
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password, is_weak_phrase
-from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
-from holdfast.redaction.references import is_reference
+from holdfast.redaction.passwords import Place, is_weak_form, is_weak_password
+from holdfast.redaction.randomness import is_named
 from holdfast.redaction.settings_lines import Setting, is_setting
 from holdfast.redaction.strings import string_end
 
@@ -63,29 +49,6 @@ class Field(NamedTuple):
     start: int
     end: int
     kind: str
-
-
-_IN_QUERY = (b"?", b"&", b"#")
-
-
-class _Link(NamedTuple):
-    """What ties a name to its value."""
-
-    name: str
-    before: bytes
-    """The character before the name."""
-    strength: Strength
-    mode: str
-    """The group of `SORT` that the separator is of."""
-    start: int
-    end: int
-    """Where the separator stands."""
-    compares: bool
-
-    @property
-    def query(self) -> bool:
-        """Whether it is a parameter of a URL."""
-        return self.before in _IN_QUERY
 
 
 class Values(NamedTuple):
@@ -103,7 +66,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
 
     With `code`, values without quotes count only after `--flag` and in URLs.
     """
-    link = _link_at(data, at)
+    link = link_at(data, at)
     if link is None:
         # no flag, but the second half of a name
         halved = data[at.start] == ord("-") and data[max(0, at.start - 1) : at.start].isalnum()
@@ -115,7 +78,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     look = data[start : min(end, start + LOOK)]
     judged = (link.name, link.strength, link.mode, link.compares)
     if not (
-        _is_secret(look, quoted, *judged)
+        is_secret(look, quoted, *judged)
         or _is_weak(data, at.start, link, look, value)
         or _is_directive(data, at.start, link, look, value)
         or _is_chosen(data, at.start, link, look, value)
@@ -129,7 +92,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     field = Field(start, end, kind_of(link.name))
     if link.mode == "prose" and (changed := _CHANGED.at(data, end)) is not None:
         first, last = changed[1]
-        if _is_said(data[first:last]):
+        if is_said(data[first:last]):
             return Values([field, Field(first, last, field.kind)], last - start, last)
     if not quoted:
         return Values([field], end - start, end)
@@ -137,7 +100,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     return Values([field, *(Field(a, b, field.kind) for a, b in beside)], end - start, end)
 
 
-def _wrapped(data: bytes, link: _Link, read: int) -> Values:
+def _wrapped(data: bytes, link: Link, read: int) -> Values:
     """Return what stands a step away from its name."""
     if link.mode not in _WRAPPING or link.compares or link.query:
         return Values([], read, link.end)
@@ -155,7 +118,7 @@ WRAP = 64
 """What two looks into a wrap cost beyond the bytes that they read, in such bytes."""
 
 
-def _given_in_wrap(data: bytes, link: _Link) -> tuple[int, int] | None:
+def _given_in_wrap(data: bytes, link: Link) -> tuple[int, int] | None:
     """Return what somebody has chosen, in a list or a call that only changes its type."""
     if link.strength != "strong" or link.mode != "assign":
         return None
@@ -178,63 +141,7 @@ _CHANGED = compiled(r"[\"'`]?[ \t](?:to|->|=>)[ \t][\"'`]?([^\s\"'`\\\x00,;]{6,1
 _WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
 
 
-def _link_at(data: bytes, at: Candidate) -> _Link | None:
-    first = name_start(data, at.start)
-    link = _link_of(data[first : at.end], max(0, at.start - first))
-    if link is None:
-        return None
-    before = link.before or data[max(0, first - 1) : first]
-    if before in _IN_QUERY and data[first + link.start] not in b"=%":
-        before = b""  # `…&password": 1`: the name of a query is followed by its value
-    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
-        return None
-    if link.mode == "pair" and before == b"-":
-        link = link._replace(mode="argument")
-    elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
-        link = link._replace(mode="item")
-    name, _, strength, mode, start, end, compares = link  # `_replace` would take thrice as long
-    return _Link(name, before, strength, mode, first + start, first + end, compares)
-
-
-_OPEN = re.compile(
-    rb"(?i)(?:public|pub|pgp|gpg|rsa|dsa|ecdsa|ed25519|ssh|primary|foreign|cache|sort|by|for) $"
-)
-"""What makes the key of a sentence an open one."""
-_ITEM = re.compile(rb"""["'`],\s{0,8}\\{0,6}["'`]$""")
-"""What stands before the name where it is one string of many, and the next one not its value."""
-
-
-@lru_cache(maxsize=4096)
-def _link_of(text: bytes, hit: int) -> _Link | None:
-    """Return the link of a name and its separator that start `text`, its secret word at `hit`.
-
-    They are few and come again and again. What stands before the name is not known here, except
-    the dash of a flag.
-    """
-    run = word_end(text, hit)
-    name = "" if run is None else name_in(text[:run])
-    if run is not None and strength_of(name) == "none":
-        return None
-    if run is not None and run + 1 == len(text) and text[run] in b"=:":
-        mode, start, end = "assign", run, len(text)  # most are such; no need to sort them
-    else:
-        sort = sort_of(text[hit:])
-        if sort is None:
-            return None
-        mode, start, end = sort[0], hit + sort[1], hit + sort[2]
-        name = name_in(text[:start]) if run is None else name
-    strength = strength_of(name)
-    if strength == "none" or (mode == "dash" and name.lower() == "pass"):  # a verb
-        return None
-    if mode == "flag" and not text.startswith(b"-"):  # `no-token mode`
-        return None
-    if name == "PASS" and text[end - 1] != ord("="):  # what test runners say
-        return None
-    before = b"-" if text.startswith(b"-") else b""
-    return _Link(name, before, strength, mode, start, end, text[end - 2 : end] in (b"==", b"!="))
-
-
-def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
+def _value_of(data: bytes, link: Link) -> tuple[int, int, bool] | None:
     lines = link.mode in ("tag", "flag", "attr", "below")
     value = value_at(data, link.end, lines=lines, query=link.query)
     if value is None or value[0] == value[1]:
@@ -257,7 +164,7 @@ def _value_of(data: bytes, link: _Link) -> tuple[int, int, bool] | None:
     return None if data[start] in b"[{(" else (start, end, False)
 
 
-def _is_prefixed(data: bytes, link: _Link) -> bool:
+def _is_prefixed(data: bytes, link: Link) -> bool:
     """Whether the name of a tag has a prefix: `<wsse:Password>`."""
     first = link.start - len(link.name)
     return link.before == b":" and _PREFIX.search(data, max(0, first - 24), first) is not None
@@ -268,7 +175,7 @@ _LINE_ENDS = (b"", b"\n", b"\r")
 
 
 def _is_weak(
-    data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
+    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether the surroundings tell that a word is a password."""
     if link.strength != "strong" or link.compares or len(look) > MAX_WORD:
@@ -304,7 +211,7 @@ _FLAG_AFTER = re.compile(rb"[ \t]+(?:\\\r?\n[ \t]*)?--?[A-Za-z]")
 _FLAG_BEFORE = re.compile(rb"[ \t]--?[A-Za-z][\w-]{0,20}[ =][^\s-][^\s]{0,20}[ \t]+$")
 
 
-def _is_flagged(data: bytes, name_at: int, link: _Link, look: bytes) -> bool:
+def _is_flagged(data: bytes, name_at: int, link: Link, look: bytes) -> bool:
     """Whether a value is that of a flag: `--auth-token=hunter2secret` is no code."""
     if link.before != b"-" or link.strength != "strong" or link.mode != "assign":
         return False
@@ -319,7 +226,7 @@ _WORD = re.compile(rb"[A-Za-z0-9_!@#$%^&*+-]+$")
 
 
 def _is_chosen(
-    data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
+    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether a value is what somebody has chosen for a password, by what ties it to the name."""
     if link.strength != "strong" or len(look) > LONGEST:
@@ -350,7 +257,7 @@ AROUND = 48
 
 
 def _is_directive(
-    data: bytes, name_at: int, link: _Link, look: bytes, value: tuple[int, int, bool]
+    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
 ) -> bool:
     """Whether a line is the name of a password and the password: `requirepass …`."""
     if link.mode != "space" or link.strength != "strong" or kind_of(link.name) != "password":
@@ -365,107 +272,3 @@ def _is_directive(
 
 
 _LINE_START = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- )?[\w.-]*$")
-
-
-@lru_cache(maxsize=AT_ONCE)
-def _is_secret(
-    value: bytes, quoted: bool, name: str, strength: Strength, mode: str, compares: bool
-) -> bool:
-    """Whether a field of this name holds a secret, by its value alone."""
-    if mode == "loose" and is_named(value):
-        return False
-    if strength == "weak" or compares:
-        if is_uuid(value):
-            return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
-        if mode in _LOOSE:
-            return len(value) >= 20 and is_opaque(value) and "pub" not in name.lower()
-        if name.lower().endswith("api") and not looks_random(value):
-            return False
-        if len(value) < 16 and _HEX.match(value):
-            return False
-        odd = quoted and _is_odd(value) and (strength == "strong" or _is_odd_key(name, value))
-        return odd or (is_opaque(value) and (len(value) >= 16 or quoted))
-    if mode == "prose":
-        return _is_said(value)
-    if mode == "item":
-        return unnamed(value) or is_uuid(value)
-    if _PIN.search(name) and not value.isdigit():
-        return False
-    if mode == "tag" and b" " in value:
-        return any(
-            random(piece.strip(b"{}")) or is_uuid(piece.strip(b"{}")) for piece in value.split()
-        )
-    if mode in _LOOSE:
-        return is_uuid(value) or (
-            is_opaque(value) and len(value) >= (16 if mode == "space" else 20)
-        )
-    if mode == "call":
-        return _is_given(value, sets=bool(_SETS.match(name)))
-    if quoted and name.lower().endswith("key") and is_label(value):
-        return False
-    if quoted and mode in ("assign", "named", "flag", "tag", "other"):
-        fits = password(value) and not is_aside(name, value)
-        if kind_of(name) == "token" and is_counted_name(value):
-            return False
-        return fits or (name.lower().endswith("passphrase") and is_weak_phrase(value))
-    if mode == "argument":  # of a list, after its flag
-        return quoted and not value.startswith(b"-") and b" " not in value and password(value)
-    if mode == "attr":  # what a page says beside an input is no value
-        return b" " not in value and password(value)
-    if mode == "dash":
-        return password(value) and b" " not in value and (
-            mixed(value) or is_unspeakable(value) or looks_random(value) or _is_odd(value)
-        )  # fmt: skip
-    if mode in ("pair", "cell"):
-        return _is_given(value) if quoted else mixed(value) and (
-            (looks_random(value) and not is_named(value)) or is_uuid(value)
-        )  # fmt: skip
-    if is_unbalanced(value):
-        return real(value) and b"://" not in value
-    if _PIN.search(name) and mode == "assign":
-        return 4 <= len(value) <= 8 and real(value)
-    if value.isdigit() and kind_of(name) == "password":
-        return len(value) >= 6 and real(value)
-    if mode == "flag":
-        if is_reference(value) or value.startswith((b"-", b"/", b"http")):
-            return False
-        return real(value) and (
-            bare_password(value)
-            or (len(value) >= 8 and not value.rstrip(b".,").isalpha() and b"/" not in value)
-        )  # fmt: skip
-    return bare_password(value)
-
-
-_HEX = re.compile(rb"[0-9a-f]+$|[0-9A-F]+$")
-_LOOSE = frozenset(("space", "below", "loose"))
-"""Modes in which a name and its value may stand side by side by chance."""
-_PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
-_SETS = re.compile(
-    r"(?i)^(?:set|with|use)?_?(?:new_?)?pass(?:word|wd|phrase)?$|^(?:set|with)_?api_?key$"
-)
-
-
-def _is_given(value: bytes, *, sets: bool = False) -> bool:
-    """Whether the argument of a call is a secret: more often it is a name or a message."""
-    if (mixed(value) and ((looks_random(value) and not is_named(value)) or is_uuid(value))) or (
-        real(value) and (is_unspeakable(value) or _is_odd(value) or is_passphrase(value))
-    ):
-        return True
-    return sets and mixed(value) and b" " not in value and password(value)
-
-
-def _is_said(value: bytes) -> bool:
-    """Whether a word of prose is a password: nobody says `the token is valid` with digits in it."""
-    return bare_password(value) and (
-        mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
-    )
-
-
-def _is_odd_key(name: str, value: bytes) -> bool:
-    """Whether the key of a service is random letters, digits and signs."""
-    return is_key_of(name) and b" " not in value and mixed(value) and looks_random(value)
-
-
-def _is_odd(value: bytes) -> bool:
-    """Whether a value is full of signs, as only a password is."""
-    return len(value) >= 8 and sum(c in b"{}()[]<>$#@!%^&*~" for c in value) >= 3 and real(value)

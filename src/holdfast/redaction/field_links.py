@@ -1,0 +1,95 @@
+"""How the name of a field is tied to its value: which name, which separator, how strongly."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from holdfast.redaction.field_names import (
+    Strength,
+    name_in,
+    name_start,
+    strength_of,
+    word_end,
+)
+from holdfast.redaction.field_scan import Candidate, sort_of
+
+_IN_QUERY = (b"?", b"&", b"#")
+
+
+class Link(NamedTuple):
+    """What ties a name to its value."""
+
+    name: str
+    before: bytes
+    """The character before the name."""
+    strength: Strength
+    mode: str
+    """The group of `SORT` that the separator is of."""
+    start: int
+    end: int
+    """Where the separator stands."""
+    compares: bool
+
+    @property
+    def query(self) -> bool:
+        """Whether it is a parameter of a URL."""
+        return self.before in _IN_QUERY
+
+
+def link_at(data: bytes, at: Candidate) -> Link | None:
+    """Return how the name at a candidate is tied to its value, if it is one of a secret."""
+    first = name_start(data, at.start)
+    link = _link_of(data[first : at.end], max(0, at.start - first))
+    if link is None:
+        return None
+    before = link.before or data[max(0, first - 1) : first]
+    if before in _IN_QUERY and data[first + link.start] not in b"=%":
+        before = b""  # `…&password": 1`: the name of a query is followed by its value
+    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
+        return None
+    if link.mode == "pair" and before == b"-":
+        link = link._replace(mode="argument")
+    elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
+        link = link._replace(mode="item")
+    name, _, strength, mode, start, end, compares = link  # `_replace` would take thrice as long
+    return Link(name, before, strength, mode, first + start, first + end, compares)
+
+
+_OPEN = re.compile(
+    rb"(?i)(?:public|pub|pgp|gpg|rsa|dsa|ecdsa|ed25519|ssh|primary|foreign|cache|sort|by|for) $"
+)
+"""What makes the key of a sentence an open one."""
+_ITEM = re.compile(rb"""["'`],\s{0,8}\\{0,6}["'`]$""")
+"""What stands before the name where it is one string of many, and the next one not its value."""
+
+
+@lru_cache(maxsize=4096)
+def _link_of(text: bytes, hit: int) -> Link | None:
+    """Return the link of a name and its separator that start `text`, its secret word at `hit`.
+
+    They are few and come again and again. What stands before the name is not known here, except
+    the dash of a flag.
+    """
+    run = word_end(text, hit)
+    name = "" if run is None else name_in(text[:run])
+    if run is not None and strength_of(name) == "none":
+        return None
+    if run is not None and run + 1 == len(text) and text[run] in b"=:":
+        mode, start, end = "assign", run, len(text)  # most are such; no need to sort them
+    else:
+        sort = sort_of(text[hit:])
+        if sort is None:
+            return None
+        mode, start, end = sort[0], hit + sort[1], hit + sort[2]
+        name = name_in(text[:start]) if run is None else name
+    strength = strength_of(name)
+    if strength == "none" or (mode == "dash" and name.lower() == "pass"):  # a verb
+        return None
+    if mode == "flag" and not text.startswith(b"-"):  # `no-token mode`
+        return None
+    if name == "PASS" and text[end - 1] != ord("="):  # what test runners say
+        return None
+    before = b"-" if text.startswith(b"-") else b""
+    return Link(name, before, strength, mode, start, end, text[end - 2 : end] in (b"==", b"!="))
