@@ -93,7 +93,6 @@ deepsource-token    dsp_ dsn_                               a38-42
 digitalocean-key    DO00 DO801                              u15-16
 edgedb-token        edbt1_ edbt_ nbwt1_ nbwt_               w40-400
 firehydrant-key     fhb-                                    h32-64
-flagsmith-key       ser.                                    a22~
 fullstory-key       na1. eu1.                               b60-120
 gc-notify-key       gcntfy-                                 w2-40-uuid-uuid
 gitbook-token       gb_api_                                 a36-64
@@ -164,11 +163,10 @@ gocardless-token    sandbox_                                w40
 hcaptcha-secret     ES_                                     h32
 imagekit-key        private_                                b26-28~
 kit-key             kit_                                    h32
-lob-key             test_ test_pub_ live_pub_               h31-35
+lob-key             test_pub_ live_pub_                     h31-35
 meta-quest-token    OC|                                     d14-17|h32
 mexc-key            mx0                                     a15-30~
 mollie-key          access_                                 a40~
-mollie-key          test_                                   a30~
 ntfy-token          tk_                                     l29
 omise-key           skey_                                   l18-24~
 omise-key           skey_test_ skey_live_                   l18-24
@@ -183,7 +181,6 @@ quicknode-key       QN_                                     h32
 radar-key           prj_live_sk_ prj_test_sk_               h40
 revolut-token       oa_prod_ oa_sand_                       w40-80
 samsara-token       samsara_api_                            a30
-shipengine-key      TEST_                                   b43~
 shopify-token       shpit_ shprt_ atkn_                     a30-60
 slack-token         xwfp-                                   d9-13-d9-13-a20-80
 smtp2go-key         api-                                    u32~
