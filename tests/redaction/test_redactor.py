@@ -441,3 +441,17 @@ def test_a_longer_way_to_a_name_costs_no_more_tries() -> None:
             tries.append(time.process_time() - start)
         seconds.append(min(tries))
     assert seconds[1] < 4 * seconds[0] + 0.1
+
+
+@pytest.mark.parametrize(
+    "value", ['password: \\"{}"x\n', '<password>a1{}" </password>\n', 'SecretStr(\\"{}"x\n']
+)
+def test_a_row_of_backslashes_is_read_once(value: str) -> None:
+    """Where a string ends is found in proportion to its length, however often it is escaped."""
+    seconds: list[float] = []
+    for size in (250, 4_000):
+        text = value.format("\\" * size) * (60_000 // size)
+        start = time.process_time()
+        KEYED(text)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 4 * seconds[0] + 0.1
