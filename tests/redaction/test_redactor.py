@@ -322,6 +322,14 @@ def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     )
 
 
+@pytest.mark.parametrize("number", ["-5678e900", "1.5678e900", "5678e900"])
+def test_a_secret_that_stands_again_parts_no_number(number: str) -> None:
+    """A secret is hidden where it stands once more, but not within a number of JSON."""
+    out = KEYED(f'{{"password": "5678e900", "again": ["5678e900"], "n": {number}}}')
+    assert out.count("[redacted:password:") == (3 if number == "5678e900" else 2)
+    json.loads(out)
+
+
 def test_a_quote_that_is_open_at_the_end_of_a_string_does_not_close_in_the_next() -> None:
     """A value in single quotes never reaches from one string of JSON into another."""
     value: list[Any] = [
