@@ -322,6 +322,14 @@ def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     )
 
 
+@pytest.mark.parametrize("number", ["-5678e900", "1.5678e900", "5678e900"])
+def test_a_secret_that_stands_again_parts_no_number(number: str) -> None:
+    """A secret is hidden where it stands once more, but not within a number of JSON."""
+    out = KEYED(f'{{"password": "5678e900", "again": ["5678e900"], "n": {number}}}')
+    assert out.count("[redacted:password:") == (3 if number == "5678e900" else 2)
+    json.loads(out)
+
+
 def test_a_quote_that_is_open_at_the_end_of_a_string_does_not_close_in_the_next() -> None:
     """A value in single quotes never reaches from one string of JSON into another."""
     value: list[Any] = [
@@ -440,4 +448,18 @@ def test_a_longer_way_to_a_name_costs_no_more_tries() -> None:
             KEYED(text)
             tries.append(time.process_time() - start)
         seconds.append(min(tries))
+    assert seconds[1] < 4 * seconds[0] + 0.1
+
+
+@pytest.mark.parametrize(
+    "value", ['password: \\"{}"x\n', '<password>a1{}" </password>\n', 'SecretStr(\\"{}"x\n']
+)
+def test_a_row_of_backslashes_is_read_once(value: str) -> None:
+    """Where a string ends is found in proportion to its length, however often it is escaped."""
+    seconds: list[float] = []
+    for size in (250, 4_000):
+        text = value.format("\\" * size) * (60_000 // size)
+        start = time.process_time()
+        KEYED(text)
+        seconds.append(time.process_time() - start)
     assert seconds[1] < 4 * seconds[0] + 0.1

@@ -89,9 +89,13 @@ def _stands_alone(data: bytes, start: int, end: int, value: bytes) -> bool:
         _WORD.match(before) and not _ESCAPE.search(data, start - 2, start)
     ):
         return False
+    if _NUMBER.match(value) and (before in _SIGNS or data[end : end + 1] in _SIGNS):
+        return False  # a piece of a longer number, which would be none without it
     return len(value) >= PLAIN and mixed(value) and not is_about(value) and not is_named(value)
 
 
 _BEFORE = b"\"'`:"
 _STRING_END = re.compile(rb"""(?:\\{1,2}[nr])?\\{0,6}["'`]""")
 _ESCAPE = re.compile(rb"\\[nrt]$")
+_NUMBER = re.compile(rb"[0-9.]+[eE][-+]?[0-9]*$")
+_SIGNS = (b"-", b"+", b".")

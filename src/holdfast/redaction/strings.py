@@ -29,9 +29,10 @@ def string_end(data: bytes, start: int, end: int) -> int:
     if data.find(b'"', start, end) < 0:
         return end
     shallower = _SHALLOWER.get(_depth(data, start))
-    for ends in (shallower, _ENDS):
-        found = None if ends is None else ends.search(data, start, end + BEYOND)
-        end = end if found is None else min(end, found.start())
+    for quote in (shallower, _ENDS):
+        found = None if quote is None else quote.search(data, start, end + BEYOND)
+        if found is not None:
+            end = min(end, start + len(data[start : found.start()].rstrip(b"\\")))
     return end
 
 
@@ -54,10 +55,10 @@ def _cut(data: bytes, span: Span) -> Span:
 BEYOND = 64
 """So far beyond a value the next item of JSON is looked for."""
 DEEPEST = 7
-_SHALLOWER = {
-    depth: re.compile(rb'\\*(?<!%b)"' % (rb"\\" * depth)) for depth in range(1, DEEPEST + 1)
-}
-"""A quote with fewer backslashes than that of the value; it ends the string around it."""
+_SHALLOWER = {depth: re.compile(rb'(?<!%b)"' % (rb"\\" * depth)) for depth in range(1, DEEPEST + 1)}
+"""A quote with fewer backslashes than that of the value; it ends the string around it. The
+backslashes before it are no part of the pattern: a long row of them would be read again and again.
+"""
 _NEXT = rb"""\s*+(?:[,:]\s*+(?:\\*+["\[{]|-?[0-9]|true|false|null)|[\]}]\s*+(?:[,\]}"\\]|\Z))"""
 """What follows a string of JSON: another item, the value of a name, the end of its list."""
-_ENDS = re.compile(rb'\\*"(?=' + _NEXT + rb")")
+_ENDS = re.compile(rb'"(?=' + _NEXT + rb")")

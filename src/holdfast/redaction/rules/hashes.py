@@ -107,7 +107,7 @@ RULES: tuple[Rule, ...] = (
         anchors=(
             "pbkdf2_sha", "pbkdf2:sha", "pbkdf2:md5", "scrypt:", "scrypt$", "argon2$argon2",
             "bcrypt_sha256$", "bcrypt$", "sha1$", "sha256$", "sha512$", "md5$", "crypt$$",
-            "grub.pbkdf2.", "scram-sha-1$", "scram-sha-256$", "scram-sha-512$", "hmac-sha",
+            "grub.pbkdf2.", "scram-sha-1$", "scram-sha-256$", "scram-sha-512$",
         ),
         ignore_case=True,
         open_end=True,

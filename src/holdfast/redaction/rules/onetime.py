@@ -76,7 +76,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="otp",
         family="key",
-        anchors=("otp.", "totp.", "hotp.", "verifycode", "verify_code", "check_otp", "verify_otp"),
+        anchors=("otp.", "verifycode", "verify_code", "check_otp", "verify_otp"),
         ignore_case=True,
         inside_word=True,
         # totp.verify("…"), hotp.at(0) # => "…"

@@ -116,7 +116,7 @@ RULES: tuple[Rule, ...] = (
         ),
         false=(
             'user, password = "bob", "password"', "user, password = get()",
-            'f(user, password="a", x="sesame")'.replace(', x="sesame"', ""),
+            'f(user, password="a")',
         ),
     ),
     Rule(

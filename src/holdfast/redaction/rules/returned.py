@@ -74,7 +74,7 @@ RULES: tuple[Rule, ...] = (
         ignore_case=True,
         inside_word=True,
         open_end=True,
-        # add_argument("--password", default="…"), flag.String("password", "…", "usage")
+        # add_argument("--password", default="…")
         pattern=rf"{_NAME}[\"'],[^()\[\]{{}}\x00]{{0,120}}?\bdefault ?= ?{_VALUE}",
         gate="chosen",
         true=(
@@ -143,11 +143,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="password",
         family="command",
-        anchors=("PASS ", "AUTH ", " LOGIN "),
+        anchors=("PASS ", "AUTH "),
         inside_word=True,
         open_end=True,
         # lines of protocols, with their end as strings have it
-        pattern=r"(?:(?:PASS|AUTH) (?P<value>[^\s\"'\\\x00<>%{}$]{3,64})\\{1,2}r)",
+        pattern=r"(?:PASS|AUTH) (?P<value>[^\s\"'\\\x00<>%{}$]{3,64})\\{1,2}r",
         gate="chosen",
         true=(('s.sendall(b"PASS ', "tiger", '\\r\\n")'), ('"AUTH ', "tiger", '\\r\\n"')),
         false=("PASS tests/test_a.py", 'b"PASS %s\\r\\n"', '"AUTH PLAIN\\r\\n"'),
