@@ -77,6 +77,7 @@ CRAFTED: dict[str, str] = {
     * (SIZE // 74),
     "escaped passwords on lines": 'password=\\"abc\n' * (SIZE // 15),
     "escaped objects": '{\\"password\\": \\"abc\\", ' * (SIZE // 26),
+    "rows of backslashes": ('password: \\"' + "\\" * 4_000 + "\n") * (SIZE // 4_013),
     "tags before quotes": '<password>"' * (SIZE // 11),
     "words of keys": "\n".join(f"zx_live_{n * 7919**3:024x}" for n in range(SIZE // 33)),
     "prefixes of keys": "zx_aB3dE6gH9jK2mN5pQ8sTuV1wX4yZ7aB0 " * (SIZE // 36),
