@@ -56,6 +56,31 @@ _TERMS_SHOWN = 200
 _NO_CALLS: dict[str, ToolCall] = {}
 
 
+class _Past:
+    """What was read of a log from its end: commands, rules, and how many requests."""
+
+    def __init__(self, ran: set[str]) -> None:
+        self.ran = ran
+        self.rules: set[str] = set()
+        self.asked = 0
+
+    def copy(self) -> _Past:
+        """Return another one that goes on from here."""
+        other = _Past(set(self.ran))
+        other.rules, other.asked = set(self.rules), self.asked
+        return other
+
+    def take(self, facts: Iterable[Fact]) -> None:
+        """Note the facts of one more message."""
+        for fact in facts:
+            if fact.kind == "command":
+                self.ran.add(fact.key)
+            elif fact.kind == "constraint":
+                self.rules.add(fact.text)
+            elif fact.kind == "ask":
+                self.asked += 1
+
+
 class Shortened(Struct, frozen=True, gc=False):
     """A message as pruning leaves it where nothing newer makes it superfluous."""
 
@@ -278,27 +303,43 @@ class ScannedIndex:
         command printed that ran again, is not looked for.
         """
         redact = self._readings.redact
-        ran = {fact.key for fact in newer if fact.kind == "command"}
-        rules: set[str] = set()
-        asked = 0
+        past = _Past({fact.key for fact in newer if fact.kind == "command"})
         found: list[Sequence[Fact]] = []
         for last in range(stop, start, -_STRETCH):
-            stretch: list[Sequence[Fact]] = []
-            for at in range(last - 1, max(start, last - _STRETCH) - 1, -1):
-                more, words = len(rules) < KEPT_RULES, asked < KEPT_ASKS
-                if facts := self._deeds_at(at, rules=more, asks=words, ran_again=ran):
-                    stretch.append(facts)
-                    for fact in facts:
-                        if fact.kind == "command":
-                            ran.add(fact.key)
-                        elif fact.kind == "constraint":
-                            rules.add(fact.text)
-                        elif fact.kind == "ask":
-                            asked += 1
+            positions = range(last - 1, max(start, last - _STRETCH) - 1, -1)
+            before = past.copy()
+            stretch, doubtful = self._deeds_of(positions, past)
+            if doubtful and not self._readings.are_clean(doubtful):
+                past = before
+                stretch, _ = self._deeds_of(positions, past, one_by_one=True)
             together = [fact for facts in reversed(stretch) for fact in facts]
             found.append(without_secrets(together, redact))
+        asked = past.asked
         older = [fact for facts in reversed(found) for fact in facts]
         return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+
+    def _deeds_of(
+        self, positions: Sequence[int], past: _Past, *, one_by_one: bool = False
+    ) -> tuple[list[Sequence[Fact]], list[str]]:
+        """Return the facts of messages from the last one on, and words in which a secret may be.
+
+        Most have none, so the words are looked through together; `one_by_one` where there is one.
+        """
+        stretch: list[Sequence[Fact]] = []
+        doubtful: list[str] = []
+        for at in positions:
+            more, words = len(past.rules) < KEPT_RULES, past.asked < KEPT_ASKS
+            facts = self._deeds_at(
+                at,
+                rules=more,
+                asks=words,
+                ran_again=past.ran,
+                doubtful=None if one_by_one else doubtful,
+            )
+            if facts:
+                stretch.append(facts)
+                past.take(facts)
+        return stretch, doubtful
 
     def _with_first_ask(self, facts: list[Fact]) -> list[Fact]:
         """Return facts with the words of the first request, which a ledger always keeps."""
@@ -315,17 +356,27 @@ class ScannedIndex:
         return list(without_secrets(found, self._readings.redact))
 
     def _deeds_at(
-        self, at: int, *, rules: bool, asks: bool = True, ran_again: Set[str] | None = None
+        self,
+        at: int,
+        *,
+        rules: bool,
+        asks: bool = True,
+        ran_again: Set[str] | None = None,
+        doubtful: list[str] | None = None,
     ) -> tuple[Fact, ...]:
         """Return the facts of one message without its lines; no piece of a secret is among them.
 
         A piece is nothing that the redactor knows, so where a fact is one, words and calls are
-        looked through as a whole. Of an output whole words are taken, or nothing.
+        looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
+        it is left to the caller to look through the words that are added there.
         """
         readings, row = self._readings, (self._log[at], self._calls.get(at, _NO_CALLS))
         read = partial(facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again)
         found = read(*row)
         if readings.redact is str or not any(map(is_piece, found)):
+            return found
+        if doubtful is not None:
+            doubtful += words_of(*row, outputs=False)
             return found
         clean = readings.are_clean(words_of(*row, outputs=False))
         return found if clean else read(*readings.cleaned(*row))
