@@ -33,9 +33,8 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH))
 
-from redact import ask, installed_peers  # noqa: E402
 from redact_formats import fetched  # noqa: E402
-from redact_outside import Found, Text, interval, ours, show_missed, theirs  # noqa: E402
+from redact_outside import Found, Text, interval, scored, show_missed  # noqa: E402
 
 PACKAGE = "kingfisher-bin==1.112.0"
 PROGRAM = "kingfisher/bin/kingfisher"
@@ -55,10 +54,7 @@ def main() -> int:
     if rules is None:
         return 0
     texts = [text for text in _texts(rules) if _part(text.package) == options.part]
-    found = {"holdfast": [ours(text) for text in texts]}
-    for name, python in ({} if options.no_peer else installed_peers()).items():
-        outputs = ask(name, python, [text.text for text in texts])["outputs"]
-        found[name] = [theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
+    found = scored(texts, peers=not options.no_peer)
     figures = _shown(options.part, texts, found)
     if options.missed:
         show_missed(texts)

@@ -20,8 +20,7 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH))
 
-from redact import ask, installed_peers  # noqa: E402
-from redact_outside import Found, Text, interval, ours, show_missed, theirs  # noqa: E402
+from redact_outside import Found, Text, interval, scored, show_missed  # noqa: E402
 
 
 def main() -> int:
@@ -31,10 +30,7 @@ def main() -> int:
     parser.add_argument("--missed", action="store_true", help="print what is missed")
     options = parser.parse_args()
     texts = [text for path in options.files for text in _texts(path)]
-    found = {"holdfast": [ours(text) for text in texts]}
-    for name, python in installed_peers().items() if options.peer else ():
-        outputs = ask(name, python, [text.text for text in texts])["outputs"]
-        found[name] = [theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
+    found = scored(texts, peers=options.peer)
     secrets = sum(len(text.secrets) for text in texts)
     groups = len({text.package for text in texts})
     print(f"{len(texts):,} texts of {groups} groups, {secrets:,} secrets; % hidden\n")

@@ -61,10 +61,7 @@ def main() -> int:
         print("some packages could not be fetched: the figures are of the others", file=sys.stderr)
     texts = [_text(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     texts = [text for text in texts if half in ("", _half(text.package))]
-    found = {"holdfast": [ours(text) for text in texts]}
-    for name, python in ({} if options.no_peer else installed_peers()).items():
-        outputs = ask(name, python, [text.text for text in texts])["outputs"]
-        found[name] = [theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
+    found = scored(texts, peers=not options.no_peer)
     figures = _shown(options.part, texts, found)
     if options.missed:
         show_missed(texts)
@@ -93,7 +90,16 @@ def _half(package: str) -> str:
     return "12"[hashlib.sha256(package.encode()).digest()[0] % 2]
 
 
-def ours(text: Text) -> Found:
+def scored(texts: Sequence[Text], *, peers: bool) -> dict[str, list[Found]]:
+    """Return what the redactor, and where wanted its peers, made of the texts."""
+    found = {"holdfast": [_ours(text) for text in texts]}
+    for name, python in installed_peers().items() if peers else ():
+        outputs = ask(name, python, [text.text for text in texts])["outputs"]
+        found[name] = [_theirs(text, out) for text, out in zip(texts, outputs, strict=True)]
+    return found
+
+
+def _ours(text: Text) -> Found:
     covered = bytearray(len(text.text))
     for one in EVERYTHING.redact(text.text).findings:
         covered[one.start : one.end] = b"\x01" * (one.end - one.start)
@@ -103,7 +109,7 @@ def ours(text: Text) -> Found:
     return _counted(text, secrets, sum(covered))
 
 
-def theirs(text: Text, output: str) -> Found:
+def _theirs(text: Text, output: str) -> Found:
     secrets = [(kind, is_gone(text.text[start:end], output)) for start, end, kind in text.secrets]
     return _counted(text, secrets, 0)
 
@@ -164,7 +170,7 @@ def rate(pairs: Any) -> float:
 
 def show_missed(texts: Sequence[Text]) -> None:
     for text in texts:
-        for (start, end, kind), (_, hidden) in zip(text.secrets, ours(text).secrets, strict=True):
+        for (start, end, kind), (_, hidden) in zip(text.secrets, _ours(text).secrets, strict=True):
             if not hidden:
                 around = text.text[max(0, start - 80) : start], text.text[end : end + 30]
                 print(f"{text.id} {kind}: {around[0]!r} «{text.text[start:end]!r}» {around[1]!r}")
