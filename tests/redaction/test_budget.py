@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.budget import BASE, FREE, Budget, Price
+from holdfast.redaction.budget import ANY, BASE, FREE, Budget, Price
 
 PRICE = Price(line=64, failed=100, found=50)
 KEYED = Redactor(RedactionPolicy(key="test"))
@@ -68,6 +68,32 @@ def test_what_is_hidden_pays_nothing(hidden: int, tries: int) -> None:
         outcome.append([budget.spent(500 + size + n) for n in range(tries)])
     assert outcome[0] == outcome[1]
     assert outcome[0].count(False) <= FREE + 1_000 // 64
+
+
+@given(
+    st.lists(st.integers(0, 3_000), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 300)), max_size=200),
+)
+def test_a_line_may_have_as_many_tries_as_its_length_pays_for(
+    sizes: list[int], tries: list[tuple[int, int]]
+) -> None:
+    """However the tries are counted, each line is judged by its own."""
+    data = b"".join(map(_line, sizes))
+    budget = Budget(data, PRICE)
+    at = 0
+    paid: dict[int, int] = {}
+    for step, read in tries:
+        at = min(at + step // 10, len(data) - 1)
+        start = data.rfind(b"\n", 0, at) + 1
+        paid[start] = paid.get(start, 0) + 1 + read // 64
+        size = data.index(b"\n", at) - start
+        assert budget.spent(at, read) == (paid[start] > FREE + size // PRICE.line)
+    over = [
+        PRICE.line * (FREE + (data.index(b"\n", start) - start) // PRICE.line - cost)
+        for start, cost in paid.items()
+        if cost > FREE
+    ]
+    assert budget.slack == min(over, default=ANY)
 
 
 PARTS: dict[str, Callable[[str], str]] = {

@@ -48,8 +48,8 @@ class Budget:
         self._account: _Account | None = None
         self._start = self._end = -1
         self._left = self._earned = 0
-        self._first: Log = []
-        self._first_left = FREE
+        self._failed: Log = []
+        self._oldest = self._recent = 0
         self._is_empty = False
         self.log: Log = []
         self.slack = ANY
@@ -59,14 +59,11 @@ class Budget:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
         cost = 1 + read // 64
         empty = self._is_paid_in_vain(at, cost * self._price.failed)
-        if self._first_left < 0:
-            return self._is_too_much(at, cost) or empty
-        self._first.append((at, cost))
-        self._first_left -= cost
-        if self._first_left >= 0:
-            return empty
-        over = [self._is_too_much(*one) for one in self._first]
-        return over[-1] or empty
+        if at <= self._end:
+            return self._is_too_much(cost) or empty
+        self._failed.append((at, cost))
+        self._recent += cost
+        return (self._recent > FREE and self._is_line_full(at)) or empty
 
     def is_full(self, at: int, count: int = 1) -> bool:
         """Count secrets that were found at `at`; whether they are too many."""
@@ -102,8 +99,24 @@ class Budget:
             self.log.append((at, ANY))
         return self._is_empty
 
-    def _is_too_much(self, at: int, cost: int) -> bool:
+    def _is_line_full(self, at: int) -> bool:
+        """Whether the tries of the line at `at` are too many; it is looked at only if it can be.
+
+        It cannot be if the last few tries, which any line may have, go back to a line before.
+        """
+        failed = self._failed
+        while self._recent - failed[self._oldest][1] > FREE:
+            self._recent -= failed[self._oldest][1]
+            self._oldest += 1
+        if self._data.find(b"\n", failed[self._oldest][0], at) >= 0:
+            return False
         self._go_to(at)
+        last = len(failed)
+        while last and failed[last - 1][0] >= self._start:
+            last -= 1
+        return self._is_too_much(sum([cost for _, cost in failed[last:]]))
+
+    def _is_too_much(self, cost: int) -> bool:
         self._left -= cost
         if self._left < self._earned:
             self.slack = min(self.slack, self._left * self._price.line)
