@@ -39,10 +39,13 @@ def cells_below(data: bytes, at: int) -> tuple[list[Cell], int]:
     """
     start = data.rfind(b"\n", max(0, at - MAX_HEADING), at) + 1
     end = data.find(b"\n", at, at + MAX_HEADING)
-    if end < 0 or at - start >= MAX_HEADING or b"\x00" in data[start:end]:
+    line = data[start:end]
+    if end < 0 or at - start >= MAX_HEADING or b"\x00" in line:
         return [], 0
+    if line.translate(None, _IN_HEADING):  # most are code
+        return [], end - start
     sign = _sign_at(data, at)
-    names = data[start:end].split(sign)
+    names = line.split(sign)
     columns = _secret_columns(names)
     # the first of them finds those of the others too
     if not columns or columns[0] != data.count(sign, start, at + 1):
@@ -104,6 +107,8 @@ def _is_secret(value: bytes) -> bool:
 
 _SIGN = re.compile(rb"[,;|\t]")
 _AROUND = b" \t\r\"'`"
+_IN_HEADING = b'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.- \t\r"`,;|'
+"""All that names have, and what parts them."""
 _NAME = re.compile(
     rb"^(?!import |from |select |return )"
     rb'[ \t]*+["`]?[A-Za-z][\w.-]{0,31}(?: [\w.-]{1,16}){0,3}["`]?[ \t\r]*+$'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -28,10 +28,13 @@ KEY_READ = 128
 class Tried(NamedTuple):
     """What a try gave: the secrets, none where it failed, and how many bytes it read."""
 
-    spans: list[Span]
+    spans: Sequence[Span]
     read: int
     covers: bool = True
     """Whether there is nothing else to look for up to the end of the last of them."""
+
+
+_FAILED = Tried((), 0)
 
 
 class Try(Protocol):
@@ -73,6 +76,8 @@ class RuleTry:
         if self.starts_word and start and not starts_word(data, start):
             return None
         found = self.pattern.at(data, start, start + REACH)
+        if found is None and not self._joins:
+            return _FAILED
         read = 0
         if found is not None:
             read = found[0][1] - start
