@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import regex
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.gates import GATES
@@ -58,6 +59,17 @@ def test_a_rule_is_well_formed(rule: Rule) -> None:
     assert rule.gate in GATES
     assert rule.kind == rule.kind.lower().replace("_", "-").replace(" ", "-")
     assert all(len(anchor.encode()) >= 2 for anchor in rule.anchors)
+
+
+@pytest.mark.parametrize("rule", NAMED)
+def test_no_anchor_is_dead(rule: Rule) -> None:
+    """What starts with an anchor can go on to be a match, unless the match starts before it."""
+    if rule.before:
+        return
+    pattern = rule.pattern.replace("(?-i:", "(?:").replace(r"\z", r"\Z")
+    able = regex.compile(pattern, regex.VERSION0 | regex.IGNORECASE)
+    bytewise = [anchor.encode().decode("latin-1") for anchor in rule.anchors]
+    assert [anchor for anchor in bytewise if able.match(anchor, partial=True) is None] == []
 
 
 @pytest.mark.parametrize(

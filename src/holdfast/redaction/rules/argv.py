@@ -8,17 +8,29 @@ _Q = r"\\{0,6}[\"'`]"
 _NEXT = rf"{_Q},\s{{0,24}}{_Q}"
 _MORE = r"[^\r\n\[\](){}\x00]{0,200}?"
 _VALUE = rf"(?P<value>[^\s\"'`\\\x00$<-][^\"'`\r\n\\\x00]{{2,127}}){_Q}"
-_APART = (
-    r"(?:sshpass|mongo(?:sh|dump|restore|export|import)?|twine|cqlsh|oc|cf"
-    r"|useradd|usermod|beeline|htpasswd|mysql_config_editor)"
+_USER = r"[\w.@+\\-]{1,64}:"
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("mysql mysqldump mysqladmin mysqlimport mariadb mariadb-dump 7z", rf"{_MORE}{_Q}-p"),
+    ("sshpass", rf"\s{{0,24}}{_Q}-p(?:{_NEXT})?"),
+    (
+        "mongo mongosh mongodump mongorestore mongoexport mongoimport twine cqlsh oc cf useradd"
+        " usermod beeline",
+        rf"{_MORE}{_Q}-p{_NEXT}",
+    ),
+    ("docker podman helm skopeo oras az", rf"{_MORE}{_Q}login{_Q},{_MORE}{_Q}-p{_NEXT}"),
+    ("redis-cli", rf"{_MORE}{_Q}-a{_NEXT}"),
+    ("curl wget http", rf"{_MORE}{_Q}(?:-u|-U|-a|--(?:proxy-)?user)(?:{_NEXT}|=)?{_USER}"),
+    ("ldapsearch ldapadd ldapmodify", rf"{_MORE}{_Q}-w{_NEXT}"),
+    ("sqlcmd bcp unzip zip ipmitool mosquitto_pub mosquitto_sub", rf"{_MORE}{_Q}-P(?:{_NEXT})?"),
+    ("plink pscp", rf"{_MORE}{_Q}-pw{_NEXT}"),
+    ("smbclient", rf"{_MORE}{_Q}-U(?:{_NEXT})?[\w.\\/-]{{1,64}}%"),
+    ("snmpwalk snmpget", rf"{_MORE}{_Q}-[cAX]{_NEXT}"),
+    ("ssh-keygen", rf"{_MORE}{_Q}-[NP]{_NEXT}"),
+    ("keytool", rf"{_MORE}{_Q}-(?:store|key)pass{_NEXT}"),
 )
-_NAMES = (
-    "sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "docker", "podman", "helm", "twine",
-    "cqlsh", "oc", "cf", "useradd", "usermod", "mysql", "mysqldump", "mysqladmin", "mysqlimport",
-    "mariadb", "mariadb-dump", "redis-cli", "curl", "wget", "ldapsearch", "ldapadd", "ldapmodify",
-    "sqlcmd", "bcp", "unzip", "zip", "7z", "plink", "pscp", "smbclient", "snmpwalk", "snmpget",
-    "ssh-keygen", "ipmitool", "mosquitto_pub", "mosquitto_sub", "keytool", "http",
-)  # fmt: skip
+"""Programs, and what stands between the name of one in its string and the password."""
+_NAMES = tuple(name for names, _ in _FLAGS for name in names.split())
+_CALLS = "|".join(f"(?:{'|'.join(names.split())}){_Q},{flag}" for names, flag in _FLAGS)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -27,20 +39,7 @@ RULES: tuple[Rule, ...] = (
         anchors=tuple(f"{name}{quote}," for name in _NAMES for quote in ("\"", "'", "\\\"")),
         open_end=True,
         # flag and value in one string or in two, after the name of the program
-        pattern=rf"(?:(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?|7z){_Q},{_MORE}{_Q}-p"
-        rf"|sshpass{_Q},\s{{0,24}}{_Q}-p(?:{_NEXT})?"
-        rf"|{_APART}{_Q},{_MORE}{_Q}-p{_NEXT}"
-        rf"|(?:docker|podman|helm|skopeo|oras|az){_Q},{_MORE}{_Q}login{_Q},{_MORE}{_Q}-p{_NEXT}"
-        rf"|redis-cli{_Q},{_MORE}{_Q}-a{_NEXT}"
-        rf"|(?:curl|wget|http){_Q},{_MORE}{_Q}(?:-u|-U|-a|--(?:proxy-)?user)(?:{_NEXT}|=)?"
-        r"[\w.@+\\-]{1,64}:"
-        rf"|ldap(?:search|add|modify){_Q},{_MORE}{_Q}-w{_NEXT}"
-        rf"|(?:sqlcmd|bcp|unzip|zip|ipmitool|mosquitto_(?:pub|sub)){_Q},{_MORE}{_Q}-P(?:{_NEXT})?"
-        rf"|(?:plink|pscp){_Q},{_MORE}{_Q}-pw{_NEXT}"
-        rf"|smbclient{_Q},{_MORE}{_Q}-U(?:{_NEXT})?[\w.\\/-]{{1,64}}%"
-        rf"|snmp(?:walk|get){_Q},{_MORE}{_Q}-[cAX]{_NEXT}"
-        rf"|ssh-keygen{_Q},{_MORE}{_Q}-[NP]{_NEXT}"
-        rf"|keytool{_Q},{_MORE}{_Q}-(?:store|key)pass{_NEXT}){_VALUE}",
+        pattern=f"(?:{_CALLS}){_VALUE}",
         gate="chosen",
         true=(
             ('["mysql", "-uroot", "-p', "hunter22", '"]'),
@@ -51,6 +50,8 @@ RULES: tuple[Rule, ...] = (
             ('CMD ["curl", "--user", "bob:', "tiger", '"]'),
             ('Command("sshpass", "-p', "tiger", '", "ssh")'),
             ('["unzip", "-P", "', "tiger", '", "a.zip"]'),
+            ('["skopeo", "login", "-u", "bob", "-p", "', "tiger", '"]'),
+            ('["mongoexport", "-u", "bob", "-p", "', "tiger", '"]'),
             ('{"cmd": "[\\"mysql\\", \\"-p', "tiger", '\\"]"}'),
         ),
         false=(

@@ -57,8 +57,8 @@ RULES: tuple[Rule, ...] = (
             "signedstring(", "signwith(", "symmetricsecuritykey(", "hexdigest(", "hmac.digest(",
             "cookieparser(", "algorithms.aes(", "newcipher(", "aesgcm(", "poly1305(",
             "aes.encrypt(", "aes.decrypt(", "openssl_encrypt(", "openssl_decrypt(",
-            "secretbox(", "hmac::new(", "des.new(", "des3.new(", "blowfish.new(", "arc4.new(",
-            "cookiestore(", "setsigningkey(", "from_slice(b",
+            "secretbox(", "des.new(", "des3.new(", "blowfish.new(", "arc4.new(",
+            "cookiestore(", "setsigningkey(", "new_from_slice(b",
         ),
         ignore_case=True,
         inside_word=True,
@@ -69,7 +69,7 @@ RULES: tuple[Rule, ...] = (
         rf"|(?:signedstring|newcipher|cookiestore)\((?:\[\]byte\()?"
         rf"|signwith\(\s{{0,8}}[\w.]{{2,40}},\s{{0,8}}"
         rf"|symmetricsecuritykey\([\w.]{{0,40}}getbytes\("
-        rf"|(?:hex)?digest\(\s{{0,8}}{_Q}sha-?[0-9]{{1,3}}{_Q},\s{{0,8}}"
+        rf"|(?:hmac\.|hex)digest\(\s{{0,8}}{_Q}sha-?[0-9]{{1,3}}{_Q},\s{{0,8}}|new_from_slice\("
         rf"|(?:urlsafe|timed|signature)serializer\(\s{{0,16}}| (?-i:Serializer)\(\s{{0,16}}"
         rf"|create(?:hmac|(?:de)?cipher(?:iv)?)\(\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,16}}"
         rf"|openssl_(?:en|de)crypt\([^\r\n,\x00]{{1,80}},\s{{0,8}}{_Q}[\w-]{{3,24}}{_Q},\s{{0,8}}"
@@ -90,6 +90,8 @@ RULES: tuple[Rule, ...] = (
             ('EncodingKey::from_secret("', "swordfish", '".as_ref())'),
             ('hmac.New(sha256.New, []byte("', "swordfish", '"))'),
             ("OpenSSL::HMAC.hexdigest('SHA256', '", "swordfish", "', data)"),
+            ("OpenSSL::HMAC.digest('sha256', '", "swordfish", "', data)"),
+            ('HmacSha256::new_from_slice(b"', "swordfish", '")'),
             ("CryptoJS.AES.encrypt(text, '", "swordfish", "')"),
             ("openssl_encrypt($d, 'aes-256-cbc', '", "swordfish", "')"),
             ("itsdangerous.Signer('", "swordfish", "')"),

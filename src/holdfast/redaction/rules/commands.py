@@ -6,6 +6,12 @@ from holdfast.redaction.rule import Rule
 
 _SAME = r"[^\r\n\x00;&|]{0,200}?"
 """What may stand between a command and its flag: no other command."""
+_VARIABLE = (
+    r"[ \t]{1,4}(?-i:[A-Z][A-Z0-9_]{0,40})"
+    r"(?-i:PASSWORD|PASSWD|SECRET|TOKEN|KEY|PASS|PWD)[ \t]{1,4}"
+)
+"""The name of a variable of the environment that holds a secret."""
+_BARE_VALUE = r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00<-][^\s\"'\\\x00]{5,256})"
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -100,7 +106,7 @@ RULES: tuple[Rule, ...] = (
         family="command",
         anchors=(
             "net user ", "net use ", "unzip ", "zip -", "7z ", "smbclient", "vault login",
-            "_authtoken ", "enc -", "setenv ", "set -", "env ",
+            "_authtoken ", "enc -", "setenv ", "set -",
         ),
         ignore_case=True,
         inside_word=True,
@@ -110,9 +116,7 @@ RULES: tuple[Rule, ...] = (
         r"|7z [a-z]\b[^\r\n\x00]{0,120}?\s-p|smbclient\b[^\r\n\x00]{0,120}?\s-U ?[^\s%\"']{1,64}%"
         r"|vault login (?:token=)?|_authtoken "
         r"|enc (?:-[^\r\n\x00]{0,120}?\s)?-(?:k|pass) (?:pass:)?"
-        r"|(?:(?-i:ENV)|setenv|set -(?-i:[xgUu]){1,3})[ \t]{1,4}(?-i:[A-Z][A-Z0-9_]{0,40})"
-        r"(?-i:PASSWORD|PASSWD|SECRET|TOKEN|KEY|PASS|PWD)[ \t]{1,4})"
-        r"\\{0,6}[\"']?(?P<value>[^\s\"'\\\x00<-][^\s\"'\\\x00]{5,256})",
+        rf"|(?:setenv|set -(?-i:[xgUu]){{1,3}}){_VARIABLE}){_BARE_VALUE}",
         gate="bare",
         true=(
             ("net user svc ", "Reach!task99", " /add"),
@@ -122,13 +126,22 @@ RULES: tuple[Rule, ...] = (
             ("vault login ", "asT1T0woqQBHo62", ""),
             ("openssl enc -aes-256-cbc -k ", "s3cr3tpw27", " -in a"),
             ("set -gx API_TOKEN ", "asT1T0woqQBHo62", "\n"),
-            ("ENV SECRET_KEY ", "asT1T0woqQBHo62", "\n"),
         ),
         false=(
             "net user bob /add", "unzip -P $PW a.zip", "vault login -method=userpass", "set -x",
-            "env PATH=/usr/bin python3", "ENV SECRET_KEY ${SECRET_KEY}", "7z x -pv1",
-            "set -euxo pipefail",
+            "7z x -pv1", "set -euxo pipefail",
         ),
+    ),
+    Rule(
+        kind="command-password",
+        family="command",
+        anchors=("ENV ",),
+        inside_word=True,
+        open_end=True,
+        pattern=rf"ENV{_VARIABLE}{_BARE_VALUE}",
+        gate="bare",
+        true=(("ENV SECRET_KEY ", "asT1T0woqQBHo62", "\n"),),
+        false=("env PATH=/usr/bin python3", "ENV SECRET_KEY ${SECRET_KEY}", "ENV KEY abcdef12"),
     ),
     Rule(
         kind="command-password",
