@@ -15,6 +15,8 @@ Place: TypeAlias = "tuple[int, int]"
 
 REACH = 1200
 """No shape is longer."""
+SHORT = 32
+"""So short a place is the same in both forms of a pattern."""
 BLOCK = 256
 """So much is read exactly where a place was none after all."""
 
@@ -25,7 +27,6 @@ class Shapes:
     def __init__(self, rules: Sequence[RuleTry]) -> None:
         self._rules = rules
         self._needs = sorted({one.rule.needs.encode() for one in rules if one.rule.needs})
-        self._signs = sorted({one.rule.needs.encode() for one in rules if one.rule.loose})
         self._ways = [_way_of(one.rule) for one in rules]
         self._scanners: dict[tuple[bytes, ...], Pattern] = {}
         self._exact: dict[tuple[bytes, ...], Pattern] = {}
@@ -40,7 +41,7 @@ class Shapes:
                 return None
             parts = [_written(one.rule, one.rule.loose or one.rule.pattern) for one in used]
             scanner = self._scanners[missing] = compiled(_joined(parts))
-        return Places(data, scanner, self._signs, lambda: self._exactly(missing))
+        return Places(data, scanner, lambda: self._exactly(missing))
 
     def at(self, data: bytes, start: int, end: int) -> tuple[RuleTry, Place, Place] | None:
         """Return the rule of a place, where all of its match stands and where its value does."""
@@ -94,13 +95,9 @@ class Places:
     match reaches. So the places are those that the patterns alone would give.
     """
 
-    def __init__(
-        self, data: bytes, loose: Pattern, signs: Sequence[bytes], exact: Callable[[], Pattern]
-    ) -> None:
-        """Take two scanners, and what is in every place where they may differ."""
+    def __init__(self, data: bytes, loose: Pattern, exact: Callable[[], Pattern]) -> None:
         self._data = data
         self._loose = loose
-        self._signs = signs
         self._exact = exact
         self._read = 0
         """What starts before it is looked for exactly."""
@@ -118,11 +115,7 @@ class Places:
             if found is None:
                 return None
             pos, end = found[0]
-            text = data[pos:end]
-            for sign in self._signs:
-                if sign in text:
-                    break
-            else:
+            if end - pos <= SHORT:
                 return found[0]
             found = self._exact().at(data, pos, pos + REACH)
             self._read = end if found else max(end, pos + BLOCK)

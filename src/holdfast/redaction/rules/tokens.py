@@ -12,9 +12,8 @@ RULES: tuple[Rule, ...] = (
         kind="account-key",
         family="key",
         anchors=(),
-        needs="=",
         pattern=r"[A-Za-z0-9+/]{86}==",
-        loose=r"[A-Za-z0-9+/]{12,}==",
+        loose=r"[A-Za-z0-9+/]{32,}==",
         gate="random",
         true=(
             (
