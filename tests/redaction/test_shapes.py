@@ -62,6 +62,7 @@ def test_the_loose_form_of_a_pattern_gives_the_places_of_the_pattern(data: bytes
 @settings(deadline=None)
 @example(b'"card_abcdefghijklmnopqrstuv1234567890123-')
 @example(b"((123) 456-7890\n(123) 456-7890\n+1 234 567 8901\na@b.cc\n4111111111111111")
+@example(b' "card_id": "9876543210987" ')
 def test_the_value_of_a_place_is_what_its_pattern_says(data: bytes) -> None:
     """Where the value is told without a match, a match would tell the same."""
     for start, end in places(SHAPES, data):
