@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.redaction import Redactor
 from holdfast.redaction.finder import finder_for
 from holdfast.redaction.policy import RedactionPolicy
-from holdfast.redaction.view import APART, SIGNS, view_of
+from holdfast.redaction.view import APART, ESCAPE, SIGNS, is_full_of_codes, view_of
 
 FINDER = finder_for(RedactionPolicy(key="test"))
 CODES = (
@@ -30,6 +30,8 @@ WORDS = (
     b"-----BEGIN ",
     b"BEARER ",
     b" a\n",
+    b"[reda",
+    b"cted:key:0123]",
 )
 PADDING = b"plain words " * (APART // 4)
 TEXTS = st.lists(st.sampled_from((*CODES, *WORDS, *SIGNS, PADDING)), max_size=40).map(b"".join)
@@ -50,12 +52,30 @@ def test_what_a_reader_does_not_see_is_left_out_wherever_it_stands(data: bytes) 
     assert view_of(data, FINDER.hits(data)[1]) == everywhere
 
 
+def test_a_placeholder_over_a_seam_is_one() -> None:
+    """A code in the middle of a placeholder does not open it to the rules, nor one beside it."""
+    for code in (b"[redac\x1b[0mted:key:0123]", b"[redacted:key:0123]\x1b[0m"):
+        data = PADDING * 4 + code + PADDING * 4
+        view = view_of(data, FINDER.hits(data)[1])
+        assert view.is_blanked
+        assert view.data == PADDING * 4 + bytes(len("[redacted:key:0123]")) + PADDING * 4
+
+
+@given(st.integers(0, 4 * APART), st.integers(0, 6))
+def test_codes_are_too_many_by_their_share(size: int, count: int) -> None:
+    """The count may end early; its answer is that of a full one."""
+    data = (ESCAPE * count)[:size] + b"x" * (size - count)
+    assert is_full_of_codes(data) == (data.count(ESCAPE) * APART > len(data))
+
+
 def test_a_literal_over_a_seam_is_found() -> None:
     """A colour code in the middle of a literal hides it from nobody."""
-    data = PADDING + b"gh\x1b[0mp_" + PADDING
+    data = PADDING + b"gh\x1b[0mp_" + PADDING + b"ghp_"
     hits, signs = FINDER.hits(data)
     view = view_of(data, signs)
-    assert len(PADDING) in {start for _, start, _ in FINDER.hits_in(view, hits)}
+    moved = FINDER.hits_in(view, hits)
+    assert len(PADDING) in {start for _, start, _ in moved}
+    assert moved == FINDER.hits_in(view, None)
 
 
 @pytest.mark.parametrize("piece", ["\x1b", "\x1b]", "\\\\e[", "\\033", "re_" * 90 + "\x1b[0m"])

@@ -18,7 +18,7 @@ def luhn(value: bytes) -> bool:
 def card(digits: bytes) -> bool:
     """Whether a number that is called a card's has a right check digit."""
     doubled = sum(digits[-2::-2].translate(_DOUBLED))
-    return len(set(digits)) > 2 and (sum(digits[-1::-2]) + doubled - 48 * len(digits)) % 10 == 0
+    return (sum(digits[-1::-2]) + doubled - 48 * len(digits)) % 10 == 0 and len(set(digits)) > 2
 
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")

@@ -24,18 +24,18 @@ from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
 from holdfast.redaction.keyfiles import OBJECTS, key_object
-from holdfast.redaction.matching import Automaton, Hit, Pattern, Spans
+from holdfast.redaction.matching import Automaton, Hit
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.vendors_loose import without
 from holdfast.redaction.seams import moved_hits
-from holdfast.redaction.shapes import Shapes
+from holdfast.redaction.shapes import Place, Places, Shapes
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.strings import within_strings
 from holdfast.redaction.tables import HEADINGS
 from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
-from holdfast.redaction.view import APART, ESCAPE, SIGNS, View
+from holdfast.redaction.view import SIGNS, View, is_full_of_codes
 
 
 class Search(NamedTuple):
@@ -84,12 +84,10 @@ class Finder:
 
         Where such signs are too many to move the literals, these are not looked for.
         """
-        if data.count(ESCAPE) * APART > len(data):
+        if is_full_of_codes(data):
             return None, range(len(data))
         hits = self._automaton.hits(data)
         first = len(self._anchored)
-        if not hits or max(hits)[0] < first:
-            return hits, []
         return hits, sorted([start for number, start, _ in hits if number >= first])
 
     def hits_in(self, view: View, hits: Sequence[Hit] | None) -> list[Hit]:
@@ -103,13 +101,11 @@ class Finder:
         hits = self._automaton.hits(data) if hits is None else hits
         anchored = self._by_anchor(data, hits) if hits else _NOTHING
         known = merged(anchored.spans) if anchored.spans else anchored.spans
-        scanner = self._shapes.scanner_for(data)
-        shape = None if scanner is None else scanner.after(data)
+        places = self._shapes.places(data)
+        place = None if places is None else places.after()
         candidate = next_candidate(data, 0)
         paid = [anchored.log]
-        shaped = (
-            self._by_shape(data, known, paid, scanner, shape) if scanner and shape else _NOTHING
-        )
+        shaped = self._by_shape(data, known, paid, places, place) if places and place else _NOTHING
         paid.append(shaped.log)
         fields = self._by_field(data, known, paid, candidate) if candidate else _NOTHING
         if shaped.spans or fields.spans:
@@ -177,15 +173,15 @@ class Finder:
         data: bytes,
         known: Sequence[Span],
         paid: Sequence[Log],
-        scanner: Pattern,
-        place: Spans | None,
+        places: Places,
+        place: Place | None,
     ) -> _Pass:
         found: list[Span] = []
         done = _Known(known)
         budget = Budget(data, SHAPED, paid)
         covered = 0
         while place is not None:
-            ((first, last),) = place
+            first, last = place
             hit = self._shapes.at(data, first, last) if last > covered else None
             if hit is not None:
                 one, (at, whole_end), (start, end) = hit
@@ -200,7 +196,7 @@ class Finder:
                     if budget.is_full(at) if span is not None else budget.spent(at):
                         found.append(budget.line(at))
                         last = covered = max(covered, found[-1].end)
-            place = scanner.after(data, last)
+            place = places.after(last)
         return _Pass(found, budget.slack, budget.log)
 
     def _by_field(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from holdfast.redaction.matching import Hit
 from holdfast.redaction.view import APART, View
@@ -26,17 +27,24 @@ def moved_hits(
     size = len(view.data)
     if view.is_blanked or len(view.starts) * APART > size or len(hits) * FEW > size:
         return find(view.data)
-    shifts = (0, *view.shifts)
-    begins = [at + shift for at, shift in zip(view.starts, shifts, strict=False)]
-    ends = [at + shift for at, shift in zip(view.starts, view.shifts, strict=True)]
-    found: set[Hit] = set()
-    for number, start, end in hits:
-        passed = bisect_right(ends, start)
-        if passed == len(begins) or begins[passed] >= end:
-            found.add((number, start - shifts[passed], end - shifts[passed]))
+    moved: list[Hit] = []
+    first = begin = shift = 0
+    for seam, left_out in zip((*view.starts, size), (*view.shifts, 0), strict=True):
+        # hits come by their ends: those between two gaps stand together
+        last = bisect_right(hits, seam + shift, first, key=_END)
+        moved += [
+            (number, start - shift, end - shift)
+            for number, start, end in hits[first:last]
+            if start >= begin
+        ]
+        first, begin, shift = last, seam + left_out, left_out
+    over: set[Hit] = set()
     for seam in view.starts:
-        first = max(0, seam - longest)
-        for number, start, end in find(view.data[first : seam + longest]):
-            if first + start < seam < first + end:
-                found.add((number, first + start, first + end))
-    return sorted(found, key=lambda hit: (hit[2], hit[1]))
+        near = max(0, seam - longest)
+        for number, start, end in find(view.data[near : seam + longest]):
+            if near + start < seam < near + end:
+                over.add((number, near + start, near + end))
+    return sorted([*moved, *over], key=itemgetter(2, 1)) if over else moved
+
+
+_END = itemgetter(2)

@@ -67,21 +67,44 @@ class View(Struct, frozen=True):
         return self.shifts[index - 1] if index else 0
 
 
+def is_full_of_codes(data: bytes) -> bool:
+    """Whether a terminal's codes are so many that the literals of the original say little."""
+    left = len(data) // APART
+    at = data.find(ESCAPE)
+    while at >= 0 and left > 0:  # counting all of them takes ten times as long where there are few
+        left -= 1
+        at = data.find(ESCAPE, at + 1)
+    return at >= 0
+
+
 def view_of(data: bytes, signs: Sequence[int]) -> View:
     """Return what a reader sees of `data`, where one of `SIGNS` starts at each of `signs`."""
-    pieces: list[bytes] = []
+    pieces: list[memoryview] = []
     starts: list[int] = []
     shifts: list[int] = []
     last = kept = 0
+    text = memoryview(data)
     for start, end in _unseen(data, signs):
-        pieces.append(data[last:start])
+        pieces.append(text[last:start])
         kept += start - last
         last = end
         starts.append(kept)
         shifts.append(end - kept)
-    shown = data if not starts else b"".join((*pieces, data[last:]))
-    seen = _blanked(shown)
+    shown = data if not starts else b"".join((*pieces, text[last:]))
+    seen = _blanked(shown) if _may_be_placeholder(data, signs, shown, starts) else shown
     return View(seen, tuple(starts), tuple(shifts), seen is not shown)
+
+
+def _may_be_placeholder(
+    data: bytes, signs: Sequence[int], shown: bytes, seams: Sequence[int]
+) -> bool:
+    """Whether a placeholder can start at one of the signs, or where something was left out."""
+    if len(signs) * APART > len(data):
+        return True
+    size = len(PLACEHOLDER_START)
+    return any(data[sign] == PLACEHOLDER_START[0] for sign in signs) or any(
+        shown.find(PLACEHOLDER_START, max(0, seam - size), seam + size) >= 0 for seam in seams
+    )
 
 
 def _unseen(data: bytes, signs: Sequence[int]) -> Iterator[tuple[int, int]]:

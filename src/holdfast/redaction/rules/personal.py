@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from holdfast.redaction.rule import Rule
 
+_DOMAIN = r"@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,5}[A-Za-z]{2,18}"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         kind="card-number",
@@ -72,8 +74,8 @@ RULES: tuple[Rule, ...] = (
         family="personal",
         anchors=(),
         needs="@",
-        pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,5}"
-        r"[A-Za-z]{2,18}",
+        pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}" + _DOMAIN,
+        loose=r"[A-Za-z0-9][A-Za-z0-9._%+-]*" + _DOMAIN,
         gate="email",
         # who wrote something and says so is known; only a name stands between
         not_after=r"(?:authors?|maintainers?|copyright|\(c\)|\xc2\xa9|contributors?|written by"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from holdfast.redaction.rule import Rule
 
 _DIGEST = "4e1243bd22c66e76c2ba9eddc1f91394"
+_AT_PORT = (
+    r":(?P<value>[^\s\"'`/\\\x00@:,;(){}]{4,100})"
+    r"@[A-Za-z0-9][A-Za-z0-9.-]{2,100}:[0-9]{2,5}(?:[/\"'`,;) \r\n]|$)"
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -191,8 +195,8 @@ RULES: tuple[Rule, ...] = (
         needs="@",
         open_end=True,
         # a proxy or a server without a scheme: its port tells
-        pattern=r"[A-Za-z][\w.%+-]{0,63}:(?P<value>[^\s\"'`/\\\x00@:,;(){}]{4,100})"
-        r"@[A-Za-z0-9][A-Za-z0-9.-]{2,100}:[0-9]{2,5}(?:[/\"'`,;) \r\n]|$)",
+        pattern=r"[A-Za-z][\w.%+-]{0,63}" + _AT_PORT,
+        loose=r"[A-Za-z][\w.%+-]*" + _AT_PORT,
         gate="mixed",
         true=(
             ("HTTP_PROXY=bob:", "tiger9", "@proxy.mailhost.org:8080"),
