@@ -31,6 +31,8 @@ class Link(NamedTuple):
     end: int
     """Where the separator stands."""
     compares: bool
+    first: int
+    """Where the name starts, with the dashes of a flag."""
 
     @property
     def query(self) -> bool:
@@ -40,8 +42,9 @@ class Link(NamedTuple):
 
 def link_at(data: bytes, at: Candidate) -> Link | None:
     """Return how the name at a candidate is tied to its value, if it is one of a secret."""
-    first = name_start(data, at.start)
-    link = _link_of(data[first : at.end], max(0, at.start - first))
+    hit, last = at
+    first = name_start(data, hit)
+    link = _link_of(data[first:last], hit - first if hit > first else 0)
     if link is None:
         return None
     before = link.before or data[max(0, first - 1) : first]
@@ -53,8 +56,9 @@ def link_at(data: bytes, at: Candidate) -> Link | None:
         link = link._replace(mode="argument")
     elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
         link = link._replace(mode="item")
-    name, _, strength, mode, start, end, compares = link  # `_replace` would take thrice as long
-    return Link(name, before, strength, mode, first + start, first + end, compares)
+    # `_replace` would take thrice as long
+    name, _, strength, mode, start, end, compares, _ = link
+    return Link(name, before, strength, mode, first + start, first + end, compares, first)
 
 
 _OPEN = re.compile(
@@ -92,4 +96,5 @@ def _link_of(text: bytes, hit: int) -> Link | None:
     if name == "PASS" and text[end - 1] != ord("="):  # what test runners say
         return None
     before = b"-" if text.startswith(b"-") else b""
-    return Link(name, before, strength, mode, start, end, text[end - 2 : end] in (b"==", b"!="))
+    compares = text[end - 2 : end] in (b"==", b"!=")
+    return Link(name, before, strength, mode, start, end, compares, 0)

@@ -37,7 +37,7 @@ _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 def name_start(data: bytes, at: int) -> int:
     """Return where the name starts that a hit at `at` is a part of."""
     start = at if data[at] in _NAME_BYTES else at + 1
-    first = max(0, start - 64)
+    first = start - 64 if start > 64 else 0
     return first + len(data[first:start].rstrip(_NAME_BYTES))
 
 
