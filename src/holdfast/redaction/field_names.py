@@ -121,6 +121,15 @@ def is_key_of(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def is_pin(name: str) -> bool:
+    """Whether a field of this name holds a few digits."""
+    return _PIN.search(name) is not None
+
+
+_PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
+
+
+@lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
     """Return what the placeholder calls a field of this name."""
     lowered = name.lower()

@@ -144,26 +144,30 @@ _WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
 
 
 def _value_of(data: bytes, link: Link) -> tuple[int, int, bool] | None:
-    lines = link.mode in ("tag", "flag", "attr", "below")
-    value = value_at(data, link.end, lines=lines, query=link.query)
+    mode = link.mode
+    value = value_at(data, link.end, lines=mode in _ON_LINES, query=link.query)
     if value is None or value[0] == value[1]:
         return None
     start, end, quoted = value
-    if link.mode in ("tag", "attr"):
-        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+    if mode in ("tag", "attr"):
+        if not (link.before == b"<" or mode == "attr" or _is_prefixed(data, link)):
             return None
         close = data.find(b"</", start, start + MAX_VALUE)
         if close < 0 or string_end(data, start, close) < close:
             return None
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
-    if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
+    if mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
         return None
     if quoted:
         return value
-    if link.mode == "prose":
+    if mode == "prose":
         end = start + (len(data[start:end].rstrip(b".,:;")) or end - start)
     return None if data[start] in b"[{(" else (start, end, False)
+
+
+_ON_LINES = frozenset(("tag", "flag", "attr", "below"))
+"""Modes in which the value may stand on the next line."""
 
 
 def _is_prefixed(data: bytes, link: Link) -> bool:
