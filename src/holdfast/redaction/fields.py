@@ -23,7 +23,13 @@ from holdfast.redaction.field_links import Link, link_at
 from holdfast.redaction.field_names import kind_of
 from holdfast.redaction.field_scan import Candidate
 from holdfast.redaction.field_values import MAX_VALUE, value_at
-from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrapped_values
+from holdfast.redaction.field_wraps import (
+    REACH,
+    chosen_in_wrap,
+    is_wrapped,
+    siblings,
+    wrapped_values,
+)
 from holdfast.redaction.gates import (
     bare_password,
     mixed,
@@ -106,6 +112,8 @@ def _wrapped(data: bytes, link: Link, read: int) -> Values:
     """Return what stands a step away from its name."""
     if link.mode not in _WRAPPING or link.compares or link.query:
         return [], read, link.end
+    if not is_wrapped(data, link.end):
+        return [], read + WRAP, link.end
     kind = kind_of(link.name)
     given = _given_in_wrap(data, link)
     if given is not None:
