@@ -73,7 +73,7 @@ def sort_of_name(name: str, *, called: bool = False) -> Sort:
 
 def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
     """Whether a string beside a strong name is the value that somebody has chosen for it."""
-    if not is_chosen(value):
+    if (sort == "token" and not _is_chosen_token(value)) or not is_chosen(value):
         return False
     tie = _tie_of(place)
     if tie == "none" or _JOINED.match(place.after) or _TEXTS.search(place.before):
@@ -88,7 +88,7 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
                 place.name.lower().rstrip("_0123456789").endswith("token")
                 or _DIGIT.search(value) is not None
             )
-            return given and told and (pairs or access) and _is_chosen_token(value)
+            return given and told and (pairs or access)
         case "password":
             if given or (place.name.isupper() and b" " in value):
                 return words[-1] != "pwd" or b" " not in value

@@ -31,13 +31,10 @@ class Link(NamedTuple):
     end: int
     """Where the separator stands."""
     compares: bool
+    query: bool
+    """Whether it is a parameter of a URL."""
     first: int
     """Where the name starts, with the dashes of a flag."""
-
-    @property
-    def query(self) -> bool:
-        """Whether it is a parameter of a URL."""
-        return self.before in _IN_QUERY
 
 
 def link_at(data: bytes, at: Candidate) -> Link | None:
@@ -47,18 +44,20 @@ def link_at(data: bytes, at: Candidate) -> Link | None:
     link = _link_of(data[first:last], hit - first if hit > first else 0)
     if link is None:
         return None
-    before = link.before or data[max(0, first - 1) : first]
-    if before in _IN_QUERY and data[first + link.start] not in b"=%":
-        before = b""  # `…&password": 1`: the name of a query is followed by its value
-    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
-        return None
-    if link.mode == "pair" and before == b"-":
-        link = link._replace(mode="argument")
-    elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
-        link = link._replace(mode="item")
-    # `_replace` would take thrice as long
-    name, _, strength, mode, start, end, compares, _ = link
-    return Link(name, before, strength, mode, first + start, first + end, compares, first)
+    name, before, strength, mode, start, end, compares, _, _ = link
+    before = before or data[max(0, first - 1) : first]
+    query = before in _IN_QUERY
+    if query and data[first + start] not in b"=%":
+        before, query = b"", False  # `…&password": 1`: a query's name is followed by its value
+    if mode == "space":
+        if _OPEN.search(data, max(0, first - 16), first):
+            return None
+    elif mode == "pair":
+        if before == b"-":
+            mode = "argument"
+        elif _ITEM.search(data, max(0, first - 24), first):
+            mode = "item"
+    return Link(name, before, strength, mode, first + start, first + end, compares, query, first)
 
 
 _OPEN = re.compile(
@@ -97,4 +96,4 @@ def _link_of(text: bytes, hit: int) -> Link | None:
         return None
     before = b"-" if text.startswith(b"-") else b""
     compares = text[end - 2 : end] in (b"==", b"!=")
-    return Link(name, before, strength, mode, start, end, compares, 0)
+    return Link(name, before, strength, mode, start, end, compares, query=False, first=0)
