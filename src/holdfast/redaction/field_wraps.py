@@ -21,6 +21,8 @@ REACH = 640
 QUOTED, BARE = 16, 20
 SHORTEST = 6
 """So long a value must be."""
+LONGEST = 512
+"""More of it is not taken; in a pattern this number would cost more than all the rest of it."""
 
 
 def is_wrapped(data: bytes, at: int) -> bool:
@@ -61,6 +63,7 @@ def wrapped_values(
 
 def _span_of(data: bytes, match: Spans, *, uuids: bool, short: bool) -> tuple[int, int] | None:
     _, name, quote, (start, end) = match
+    end = min(end, start + LONGEST)
     value = data[start:end]
     if quote[0] >= 0:
         opened = data[slice(*quote)]
@@ -140,7 +143,7 @@ _KEY_OF_MAP = re.compile(rb"\s{0,4}(?::|=>)")
 _ENDS = (b"", *(bytes((c,)) for c in b"])}>,;`* \t\r\n"))
 _Q = r"\\{0,6}[\"'`]"
 _ENTRY = rf"(?:{_Q})?([A-Za-z][\w.-]{{0,39}})(?:{_Q})?[ \t]{{0,4}}(?::|=>?)[ \t]{{0,4}}"
-_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$!@#%^&*-]{{6,512}})"
+_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$!@#%^&*-]{{6,}})"
 _FIRST = compiled(
     r"(?:"
     rf"\s{{0,40}}(?:[\[({{<][\[({{<\s]{{0,40}}|\r?\n[ \t]{{1,32}}(?:- )?){_ENTRY}"  # a map
