@@ -83,9 +83,7 @@ def is_secret(
     return bare_password(value)
 
 
-def _is_weak_secret(
-    value: bytes, quoted: bool, name: str, strength: Strength, mode: str
-) -> bool:
+def _is_weak_secret(value: bytes, quoted: bool, name: str, strength: Strength, mode: str) -> bool:
     """Whether a value looks random enough for a weak name, or for something that is compared."""
     if is_uuid(value):
         return (strength == "weak" and ("secret" in name or is_key_of(name))) or "role" in name
@@ -125,9 +123,8 @@ def _is_key(value: bytes) -> bool:
 
 def is_said(value: bytes) -> bool:
     """Whether a word of prose is a password: nobody says `the token is valid` with digits in it."""
-    return (
-        mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
-    ) and bare_password(value)
+    is_odd = mixed(value) or value.count(b"-") >= 3 or is_unspeakable(value)
+    return is_odd and bare_password(value)
 
 
 def _is_odd_key(name: str, value: bytes) -> bool:

@@ -15,7 +15,6 @@ from holdfast.redaction.rules.words import (
     WEAK_WORDS,
 )
 
-
 Candidate: TypeAlias = "tuple[int, int]"
 """A place where a secret word is followed by a separator: where it starts and ends."""
 

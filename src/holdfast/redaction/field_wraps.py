@@ -118,9 +118,9 @@ def chosen_in_wrap(data: bytes, at: int) -> tuple[tuple[int, int], bool] | None:
 
 _WRAP = re.compile(
     rb"""(?x)
-      [ \t]*+ (?: [\[({<@*`\\\r\n\f\v] | lambda )                        # a list, a map, the next line
-    | [ \t]*+ (?: new[ ] )? [A-Za-z_\]] [\w.:<>\[\]]*+ [({]               # a call
-    | [^\r\n\x00,;] [^\r\n\x00,;\ \t]*+                                  # an alternative
+      [ \t]*+ (?: [\[({<@*`\\\r\n\f\v] | lambda )             # a list, a map, the next line
+    | [ \t]*+ (?: new[ ] )? [A-Za-z_\]] [\w.:<>\[\]]*+ [({]    # a call
+    | [^\r\n\x00,;] [^\r\n\x00,;\ \t]*+                       # an alternative
       (?: [ \t]++ (?! (?: or | else | [|?:]{1,2} ) [ \t] ) [^\r\n\x00,;\ \t]*+ )*+ [ \t]
     """
 )

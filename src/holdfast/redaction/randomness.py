@@ -28,12 +28,13 @@ def looks_random(value: bytes) -> bool:
         return size >= 16 and kinds.count(2) >= 4 and kinds.count(3) >= 4 and (
             _switches(kinds) >= size * 0.38 and _is_as_varied(body)
         )  # fmt: skip
-    if size >= 16 and any(map(is_in_order, body.translate(JOINTS).split())):
+    long = [piece for piece in body.translate(JOINTS).split() if len(piece) >= 16]
+    if any(map(is_in_order, long)):
         return _is_as_varied(body)
     if _HEX.match(body):
         return digits < size and _switches(kinds) >= size * 0.2 and _is_as_varied(body)
     return _switches(kinds) >= max(4, size * 0.24) and (
-        _is_as_varied(body) and not is_numbered_name(body)
+        not is_numbered_name(body) and _is_as_varied(body)
     )
 
 
