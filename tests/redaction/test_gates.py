@@ -12,6 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction.field_values import is_unbalanced, value_at
+from holdfast.redaction.field_wraps import (
+    LONGEST,
+    chosen_in_wrap,
+    is_wrapped,
+    wrapped_values,
+)
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import is_label, is_opaque
 from holdfast.redaction.gates import random as is_random
@@ -93,6 +99,46 @@ def test_a_bare_value_ends_before_the_next_field() -> None:
     ):
         assert value_at(text, 0, lines=False, query=False) == (0, len(value), False), text
     assert value_at(b"a,b=c&d", 0, lines=False, query=True) == (0, 5, False)
+
+
+def test_a_prefix_of_a_value_is_no_part_of_it() -> None:
+    """What may open a string, a tag of YAML or a block is not taken for the value's first byte."""
+    for text in (b"@'ab'", b"f'ab'", b"!ref ab", b"&x ab", b"|\n  ab", b" \t ab", b" b'ab'"):
+        start = text.index(b"ab")
+        quoted = text.endswith(b"'")
+        assert value_at(text, 0, lines=False, query=False) == (start, start + 2, quoted), text
+
+
+def test_the_first_look_lets_every_wrap_through() -> None:
+    """What the patterns for a value in a wrap match is not ruled out before they are asked."""
+    key = b"q8ZrT2mWx4LkP9vNc7Bd"
+    for wrap in (
+        b'["%b"]', b" [\n  '%b',", b" {prod: %b}", b"\n  - %b\n", b" \\\n  %b\n", b"<%b>",
+        b' @"%b"', b" new Secret('%b')", b' a.b::C<D>("%b")', b' String::from("%b")',
+        b" <<~EOF\n  %b\n", b' x or "%b"', b"  ? '%b'", b" env.A_B || '%b'", b" a?.b  ?? '%b'",
+        b" f ?: '%b'", b" a ? b : '%b'", b' if a then b else "%b"',
+    ):  # fmt: skip
+        text = b"=" + wrap % key
+        assert is_wrapped(text, 1), text
+        assert wrapped_values(text, 1, uuids=True)[0], text
+    for wrap in (
+        b'{"value": "%b"}', b' lambda: "%b"', b' lambda a, b: "%b"', b" () => '%b'",
+        b' []byte("%b")', b' os.environ.get("X", "%b")', b' Field(None, default="%b")',
+        b" abcdefghijklmnopqrstuvwx.abcdefghijklmnopqrstuvwx::abcdefghijklmnopqrstuvwx.bytes('%b')",
+    ):  # fmt: skip
+        text = b"=" + wrap % key + b"\n"
+        assert is_wrapped(text, 1), text
+        assert chosen_in_wrap(text, 1) is not None, text
+    for text in (b"= 12, x or y", b"= 2025-12-10-xyz\nTo [x]", b'=%q", want)', b"= a.b.c; f(x)"):
+        assert not is_wrapped(text, 1), text
+
+
+def test_of_a_long_wrapped_value_so_much_is_taken() -> None:
+    """A value that goes on beyond its longest is cut there, and counts by what follows."""
+    key = (b"q8ZrT2mWx4LkP9vNc7Bd" * 40)[:LONGEST]
+    assert wrapped_values(b"=[" + key + b"]", 1, uuids=True)[0] == [(2, 2 + LONGEST)]
+    assert wrapped_values(b"=[" + key + b"*9]", 1, uuids=True)[0] == [(2, 2 + LONGEST)]
+    assert not wrapped_values(b"=[" + key + b"9]", 1, uuids=True)[0]
 
 
 def test_a_name_put_together_from_words_is_no_password() -> None:

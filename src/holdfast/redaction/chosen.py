@@ -73,7 +73,7 @@ def sort_of_name(name: str, *, called: bool = False) -> Sort:
 
 def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
     """Whether a string beside a strong name is the value that somebody has chosen for it."""
-    if not is_chosen(value):
+    if (sort == "token" and not _is_chosen_token(value)) or not is_chosen(value):
         return False
     tie = _tie_of(place)
     if tie == "none" or _JOINED.match(place.after) or _TEXTS.search(place.before):
@@ -88,7 +88,7 @@ def is_chosen_password(value: bytes, sort: Sort, place: Quoted) -> bool:
                 place.name.lower().rstrip("_0123456789").endswith("token")
                 or _DIGIT.search(value) is not None
             )
-            return given and told and (pairs or access) and _is_chosen_token(value)
+            return given and told and (pairs or access)
         case "password":
             if given or (place.name.isupper() and b" " in value):
                 return words[-1] != "pwd" or b" " not in value
@@ -214,8 +214,9 @@ def is_joined(value: bytes) -> bool:
 @lru_cache(maxsize=AT_ONCE)
 def is_about(value: bytes) -> bool:
     """Whether a value is a label, a message, a type or a rule about a password."""
-    is_label = _NUMBER.search(value) is None and _LABEL.after(value) is not None
-    if is_label or _FOREIGN.after(value) is not None:
+    if _LABEL_OR_FOREIGN.after(value) is not None and (
+        _NUMBER.search(value) is None or _FOREIGN.after(value) is not None
+    ):
         return True
     return b" " in value and _MESSAGE.after(value) is not None
 
@@ -232,14 +233,15 @@ def is_aside(name: str, value: bytes) -> bool:
 _SPOKEN = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _DIGIT = re.compile(rb"[0-9]")
 _NUMBER = re.compile(rb"(?i)(?<!sha)(?<!aes)(?<![0-9])[0-9]{3}")
-_LABEL = compiled(
-    rf"(?i)^(?:(?:{'|'.join(sorted(LABEL_WORDS))})"
-    r"|[ _.,:;|=?!'/()<>\[\]-]|[0-9]|\b[as]\b)+$"
+_LABEL = (
+    rf"(?:(?:{'|'.join(sorted(LABEL_WORDS))})"
+    r"|[ _.,:;|=?!'/()<>\[\]-]|[0-9]|\b[as]\b)+"
 )
 _MESSAGE = compiled(rf"(?i)(?:^|[^a-z])(?:{'|'.join(sorted(MESSAGE_WORDS))})(?:[^a-z]|$)")
-_FOREIGN = compiled(
-    rf"(?i)^(?:[^\W\d]|[ \x80-\xff:])*(?:{FOREIGN_WORDS})(?:[^\W\d]|[ \x80-\xff:])*$"
-)
+_SPEECH = rf"(?:[^\W\d]|[ \x80-\xff:])*(?:{FOREIGN_WORDS})(?:[^\W\d]|[ \x80-\xff:])*"
+_FOREIGN = compiled(rf"(?i)^{_SPEECH}$")
+_LABEL_OR_FOREIGN = compiled(rf"(?i)^(?:{_LABEL}|{_SPEECH})$")
+"""Either, in one look: most values are neither."""
 _ADDRESS = re.compile(
     rb"""(?ix)
     (?: [a-z][a-z0-9+.-]*:// | \{\w+\} | \.{0,2}/[\w.-]* (?:/|$) | ~/ | [a-z]:\\ | arn: | env/

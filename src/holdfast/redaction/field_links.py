@@ -31,30 +31,33 @@ class Link(NamedTuple):
     end: int
     """Where the separator stands."""
     compares: bool
-
-    @property
-    def query(self) -> bool:
-        """Whether it is a parameter of a URL."""
-        return self.before in _IN_QUERY
+    query: bool
+    """Whether it is a parameter of a URL."""
+    first: int
+    """Where the name starts, with the dashes of a flag."""
 
 
 def link_at(data: bytes, at: Candidate) -> Link | None:
     """Return how the name at a candidate is tied to its value, if it is one of a secret."""
-    first = name_start(data, at.start)
-    link = _link_of(data[first : at.end], max(0, at.start - first))
+    hit, last = at
+    first = name_start(data, hit)
+    link = _link_of(data[first:last], hit - first if hit > first else 0)
     if link is None:
         return None
-    before = link.before or data[max(0, first - 1) : first]
-    if before in _IN_QUERY and data[first + link.start] not in b"=%":
-        before = b""  # `…&password": 1`: the name of a query is followed by its value
-    if link.mode == "space" and _OPEN.search(data, max(0, first - 16), first):
-        return None
-    if link.mode == "pair" and before == b"-":
-        link = link._replace(mode="argument")
-    elif link.mode == "pair" and _ITEM.search(data, max(0, first - 24), first):
-        link = link._replace(mode="item")
-    name, _, strength, mode, start, end, compares = link  # `_replace` would take thrice as long
-    return Link(name, before, strength, mode, first + start, first + end, compares)
+    name, before, strength, mode, start, end, compares, _, _ = link
+    before = before or data[max(0, first - 1) : first]
+    query = before in _IN_QUERY
+    if query and data[first + start] not in b"=%":
+        before, query = b"", False  # `…&password": 1`: a query's name is followed by its value
+    if mode == "space":
+        if _OPEN.search(data, max(0, first - 16), first):
+            return None
+    elif mode == "pair":
+        if before == b"-":
+            mode = "argument"
+        elif _ITEM.search(data, max(0, first - 24), first):
+            mode = "item"
+    return Link(name, before, strength, mode, first + start, first + end, compares, query, first)
 
 
 _OPEN = re.compile(
@@ -92,4 +95,5 @@ def _link_of(text: bytes, hit: int) -> Link | None:
     if name == "PASS" and text[end - 1] != ord("="):  # what test runners say
         return None
     before = b"-" if text.startswith(b"-") else b""
-    return Link(name, before, strength, mode, start, end, text[end - 2 : end] in (b"==", b"!="))
+    compares = text[end - 2 : end] in (b"==", b"!=")
+    return Link(name, before, strength, mode, start, end, compares, query=False, first=0)

@@ -37,7 +37,7 @@ _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 def name_start(data: bytes, at: int) -> int:
     """Return where the name starts that a hit at `at` is a part of."""
     start = at if data[at] in _NAME_BYTES else at + 1
-    first = max(0, start - 64)
+    first = start - 64 if start > 64 else 0
     return first + len(data[first:start].rstrip(_NAME_BYTES))
 
 
@@ -118,6 +118,15 @@ def is_key_of(name: str) -> bool:
     """Whether a weak name is that of the key of a service: `zentrixKey`, and not `nodeKey`."""
     words = [word.lower() for word in _SPLIT.findall(name)]
     return len(words) > 1 and words[-1] == "key" and words[-2] not in THING_WORDS
+
+
+@lru_cache(maxsize=4096)
+def is_pin(name: str) -> bool:
+    """Whether a field of this name holds a few digits."""
+    return _PIN.search(name) is not None
+
+
+_PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
 
 
 @lru_cache(maxsize=4096)

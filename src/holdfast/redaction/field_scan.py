@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TypeAlias
 
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.rules.words import (
@@ -15,18 +15,14 @@ from holdfast.redaction.rules.words import (
     WEAK_WORDS,
 )
 
-
-class Candidate(NamedTuple):
-    """A place where a secret word is followed by a separator."""
-
-    start: int
-    end: int
+Candidate: TypeAlias = "tuple[int, int]"
+"""A place where a secret word is followed by a separator: where it starts and ends."""
 
 
 def next_candidate(data: bytes, at: int) -> Candidate | None:
     """Return the first place from `at` on where the name of a field may give its value away."""
     found = SCANNER.after(data, at)
-    return None if found is None else Candidate(*found[0])
+    return None if found is None else found[0]
 
 
 def is_hidden(data: bytes, at: int) -> bool:

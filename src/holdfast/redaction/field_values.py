@@ -15,6 +15,9 @@ def value_at(data: bytes, at: int, *, lines: bool, query: bool) -> tuple[int, in
 
     With `lines` it may stand on the next line; with `query` it ends as a parameter of a URL does.
     """
+    first = at + 1 if data.startswith(b" ", at) else at
+    if data[first : first + 1] in _STARTS:
+        return first, _end_of_bare(data, first, query=query), False
     opened = (_OPEN_LINES if lines else _OPEN).match(data, at)
     if opened is None:
         return None
@@ -46,6 +49,8 @@ _OPEN_LINES = re.compile(
     rb"""(?:\s|\\{1,3}\r?\n|\\{1,4}[nrt]){0,64}+"""
     rb"""(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))"""
 )
+_STARTS = frozenset(bytes((c,)) for c in range(256) if c not in b"\x00\t\n\v\f\r \"'`\\brfu@$!&|>")
+"""What can only be the first byte of a value without quotes."""
 # Possessive, and no two alternatives start alike: these read each byte once, and no further than
 # the value goes.
 _PLAIN = r"""\\[^nrt"'`\\u\s\x00]"""

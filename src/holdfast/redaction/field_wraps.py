@@ -21,6 +21,20 @@ REACH = 640
 QUOTED, BARE = 16, 20
 SHORTEST = 6
 """So long a value must be."""
+LONGEST = 512
+"""More of it is not taken; in a pattern this number would cost more than all the rest of it."""
+
+
+def is_wrapped(data: bytes, at: int) -> bool:
+    """Whether something may stand a step away from a separator that ends at `at`.
+
+    A first look, which costs less than the patterns below and lets all through that they match.
+    """
+    return _WRAP.match(data, at, at + LOOK) is not None
+
+
+LOOK = 176
+"""No wrap is that long, up to the value in it or to what tells that there is another one."""
 
 
 def wrapped_values(
@@ -49,6 +63,7 @@ def wrapped_values(
 
 def _span_of(data: bytes, match: Spans, *, uuids: bool, short: bool) -> tuple[int, int] | None:
     _, name, quote, (start, end) = match
+    end = min(end, start + LONGEST)
     value = data[start:end]
     if quote[0] >= 0:
         opened = data[slice(*quote)]
@@ -101,6 +116,14 @@ def chosen_in_wrap(data: bytes, at: int) -> tuple[tuple[int, int], bool] | None:
     return value, opened[0] < 0
 
 
+_WRAP = re.compile(
+    rb"""(?x)
+      [ \t]*+ (?: [\[({<@*`\\\r\n\f\v] | lambda )             # a list, a map, the next line
+    | [ \t]*+ (?: new[ ] )? [A-Za-z_\]] [\w.:<>\[\]]*+ [({]    # a call
+    | [^\r\n\x00,;] [^\r\n\x00,;\ \t]*+                       # an alternative
+      (?: [ \t]++ (?! (?: or | else | [|?:]{1,2} ) [ \t] ) [^\r\n\x00,;\ \t]*+ )*+ [ \t]
+    """
+)
 _CHOSEN = compiled(
     r"\s{0,4}(?:([\[{(])\s{0,24}(?:\\{0,6}[\"'](?:S|value|val|[sS]tring_?[vV]alue|default|plain|plaintext"
     r"|current|raw|text)\\{0,6}[\"']\s{0,2}(?::|=>)\s{0,2})?"
@@ -120,7 +143,7 @@ _KEY_OF_MAP = re.compile(rb"\s{0,4}(?::|=>)")
 _ENDS = (b"", *(bytes((c,)) for c in b"])}>,;`* \t\r\n"))
 _Q = r"\\{0,6}[\"'`]"
 _ENTRY = rf"(?:{_Q})?([A-Za-z][\w.-]{{0,39}})(?:{_Q})?[ \t]{{0,4}}(?::|=>?)[ \t]{{0,4}}"
-_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$!@#%^&*-]{{6,512}})"
+_VALUE = rf"({_Q})?([A-Za-z0-9_+/=.~:|$!@#%^&*-]{{6,}})"
 _FIRST = compiled(
     r"(?:"
     rf"\s{{0,40}}(?:[\[({{<][\[({{<\s]{{0,40}}|\r?\n[ \t]{{1,32}}(?:- )?){_ENTRY}"  # a map

@@ -7,7 +7,7 @@ decides how much its value has to look like a secret, and the value is taken by 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.redaction.chosen import (
     LONGEST,
@@ -20,13 +20,16 @@ from holdfast.redaction.chosen import (
 )
 from holdfast.redaction.field_judging import is_said, is_secret
 from holdfast.redaction.field_links import Link, link_at
-from holdfast.redaction.field_names import (
-    kind_of,
-    name_start,
-)
+from holdfast.redaction.field_names import kind_of
 from holdfast.redaction.field_scan import Candidate
 from holdfast.redaction.field_values import MAX_VALUE, value_at
-from holdfast.redaction.field_wraps import REACH, chosen_in_wrap, siblings, wrapped_values
+from holdfast.redaction.field_wraps import (
+    REACH,
+    chosen_in_wrap,
+    is_wrapped,
+    siblings,
+    wrapped_values,
+)
 from holdfast.redaction.gates import (
     bare_password,
     mixed,
@@ -51,14 +54,9 @@ class Field(NamedTuple):
     kind: str
 
 
-class Values(NamedTuple):
-    """The secrets that a candidate gives away."""
-
-    fields: list[Field]
-    read: int
-    """How many bytes were read for it."""
-    resume: int
-    """Where the next candidate may start: a value that is no secret may be a name."""
+Values: TypeAlias = "tuple[list[Field], int, int]"
+"""The secrets that a candidate gives away, how many bytes were read for it, and where the next one
+may start: a value that is no secret may be a name."""
 
 
 def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
@@ -68,50 +66,62 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     """
     link = link_at(data, at)
     if link is None:
+        start, end = at
         # no flag, but the second half of a name
-        halved = data[at.start] == ord("-") and data[max(0, at.start - 1) : at.start].isalnum()
-        return Values([], 0, at.start + 1 if halved else at.end)
+        halved = data[start] == _DASH and data[max(0, start - 1) : start].isalnum()
+        return [], 0, start + 1 if halved else end
     value = _value_of(data, link)
     if value is None:
         return _wrapped(data, link, 0)
     start, end, quoted = value
     look = data[start : min(end, start + LOOK)]
-    judged = (link.name, link.strength, link.mode, link.compares)
     if not (
-        is_secret(look, quoted, *judged)
-        or _is_weak(data, at.start, link, look, value)
-        or _is_directive(data, at.start, link, look, value)
-        or _is_chosen(data, at.start, link, look, value)
-        or (not quoted and _is_flagged(data, at.start, link, look))
+        is_secret(look, quoted, link.name, link.strength, link.mode, link.compares)
+        or (link.strength == "strong" and _is_told(data, link, look, value))
     ):
         told = quoted or look.isdigit()  # a whole value; nothing is wrapped in it
-        return Values([], end - start, link.end) if told else _wrapped(data, link, end - start)
+        return ([], end - start, link.end) if told else _wrapped(data, link, end - start)
     bare = not quoted and link.mode in ("assign", "prose", "cell")
     if code and bare and not link.query and link.before != b"-":
-        return Values([], end - start, link.end)
+        return [], end - start, link.end
     field = Field(start, end, kind_of(link.name))
     if link.mode == "prose" and (changed := _CHANGED.at(data, end)) is not None:
         first, last = changed[1]
         if is_said(data[first:last]):
-            return Values([field, Field(first, last, field.kind)], last - start, last)
+            return [field, Field(first, last, field.kind)], last - start, last
     if not quoted:
-        return Values([field], end - start, end)
+        return [field], end - start, end
     beside = siblings(data, end, data[start:end])
-    return Values([field, *(Field(a, b, field.kind) for a, b in beside)], end - start, end)
+    return [field, *(Field(a, b, field.kind) for a, b in beside)], end - start, end
+
+
+_DASH = ord("-")
+
+
+def _is_told(data: bytes, link: Link, look: bytes, value: tuple[int, int, bool]) -> bool:
+    """Whether what stands around the value of a strong name tells that it is a secret."""
+    return (
+        _is_weak(data, link, look, value)
+        or _is_directive(data, link, look, value)
+        or _is_chosen(data, link, look, value)
+        or (not value[2] and _is_flagged(data, link, look))
+    )
 
 
 def _wrapped(data: bytes, link: Link, read: int) -> Values:
     """Return what stands a step away from its name."""
     if link.mode not in _WRAPPING or link.compares or link.query:
-        return Values([], read, link.end)
+        return [], read, link.end
+    if not is_wrapped(data, link.end):
+        return [], read + WRAP, link.end
     kind = kind_of(link.name)
     given = _given_in_wrap(data, link)
     if given is not None:
-        return Values([Field(*given, kind)], read + REACH, link.end)
+        return [Field(*given, kind)], read + REACH, link.end
     spans, more = wrapped_values(
         data, link.end, uuids=link.strength == "strong", short=kind == "password"
     )
-    return Values([Field(a, b, kind) for a, b in spans], read + more + WRAP, link.end)
+    return [Field(a, b, kind) for a, b in spans], read + more + WRAP, link.end
 
 
 WRAP = 64
@@ -142,26 +152,30 @@ _WRAPPING = frozenset(("assign", "pair", "cell", "loose", "prose"))
 
 
 def _value_of(data: bytes, link: Link) -> tuple[int, int, bool] | None:
-    lines = link.mode in ("tag", "flag", "attr", "below")
-    value = value_at(data, link.end, lines=lines, query=link.query)
+    mode = link.mode
+    value = value_at(data, link.end, lines=mode in _ON_LINES, query=link.query)
     if value is None or value[0] == value[1]:
         return None
     start, end, quoted = value
-    if link.mode in ("tag", "attr"):
-        if not (link.before == b"<" or link.mode == "attr" or _is_prefixed(data, link)):
+    if mode in ("tag", "attr"):
+        if not (link.before == b"<" or mode == "attr" or _is_prefixed(data, link)):
             return None
         close = data.find(b"</", start, start + MAX_VALUE)
         if close < 0 or string_end(data, start, close) < close:
             return None
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)
-    if link.mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
+    if mode == "below" and (quoted or data[end : end + 1] not in _LINE_ENDS):
         return None
     if quoted:
         return value
-    if link.mode == "prose":
+    if mode == "prose":
         end = start + (len(data[start:end].rstrip(b".,:;")) or end - start)
     return None if data[start] in b"[{(" else (start, end, False)
+
+
+_ON_LINES = frozenset(("tag", "flag", "attr", "below"))
+"""Modes in which the value may stand on the next line."""
 
 
 def _is_prefixed(data: bytes, link: Link) -> bool:
@@ -174,18 +188,16 @@ _PREFIX = re.compile(rb"<[A-Za-z][\w.-]*:$")
 _LINE_ENDS = (b"", b"\n", b"\r")
 
 
-def _is_weak(
-    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
-) -> bool:
+def _is_weak(data: bytes, link: Link, look: bytes, value: tuple[int, int, bool]) -> bool:
     """Whether the surroundings tell that a word is a password."""
-    if link.strength != "strong" or link.compares or len(look) > MAX_WORD:
+    if link.compares or len(look) > MAX_WORD:
         return False
     start, end, quoted = value
     if not (look.isalnum() if quoted else is_weak_form(look)):
         return False
     if quoted and is_about(look):
         return False
-    first = name_start(data, name_at)
+    first = link.first
     colon = data[link.end - 1] == ord(":")
     place = Place(
         mode=link.mode,
@@ -211,13 +223,12 @@ _FLAG_AFTER = re.compile(rb"[ \t]+(?:\\\r?\n[ \t]*)?--?[A-Za-z]")
 _FLAG_BEFORE = re.compile(rb"[ \t]--?[A-Za-z][\w-]{0,20}[ =][^\s-][^\s]{0,20}[ \t]+$")
 
 
-def _is_flagged(data: bytes, name_at: int, link: Link, look: bytes) -> bool:
+def _is_flagged(data: bytes, link: Link, look: bytes) -> bool:
     """Whether a value is that of a flag: `--auth-token=hunter2secret` is no code."""
-    if link.before != b"-" or link.strength != "strong" or link.mode != "assign":
+    if link.before != b"-" or link.mode != "assign":
         return False
-    first = name_start(data, name_at)
     return (
-        data[first : first + 2] == b"--" and len(look) >= 6 and mixed(look)
+        data.startswith(b"--", link.first) and len(look) >= 6 and mixed(look)
         and not is_about(look) and _WORD.match(look) is not None
     )  # fmt: skip
 
@@ -225,18 +236,16 @@ def _is_flagged(data: bytes, name_at: int, link: Link, look: bytes) -> bool:
 _WORD = re.compile(rb"[A-Za-z0-9_!@#$%^&*+-]+$")
 
 
-def _is_chosen(
-    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
-) -> bool:
+def _is_chosen(data: bytes, link: Link, look: bytes, value: tuple[int, int, bool]) -> bool:
     """Whether a value is what somebody has chosen for a password, by what ties it to the name."""
-    if link.strength != "strong" or len(look) > LONGEST:
+    if len(look) > LONGEST:
         return False
     sort = sort_of_name(link.name, called=link.mode == "call")
     if not sort and not value[2] and kind_of(link.name) == "key":
         sort = "token"
     if not sort or not (value[2] or link.mode in ("assign", "tag", "attr")):
         return False
-    first = name_start(data, name_at)
+    first = link.first
     if not value[2]:
         at = Setting(link.mode, first, data[link.start : link.end], value[1])
         if sort == "token" and not (mixed(look) and len(look) >= 6):
@@ -256,13 +265,11 @@ def _is_chosen(
 AROUND = 48
 
 
-def _is_directive(
-    data: bytes, name_at: int, link: Link, look: bytes, value: tuple[int, int, bool]
-) -> bool:
+def _is_directive(data: bytes, link: Link, look: bytes, value: tuple[int, int, bool]) -> bool:
     """Whether a line is the name of a password and the password: `requirepass …`."""
-    if link.mode != "space" or link.strength != "strong" or kind_of(link.name) != "password":
+    if link.mode != "space" or kind_of(link.name) != "password":
         return False
-    first = name_start(data, name_at)
+    first = link.first
     return (
         data[value[1] : value[1] + 1] in _LINE_ENDS
         and _LINE_START.search(data, max(0, first - 80), first) is not None

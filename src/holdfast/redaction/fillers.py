@@ -25,12 +25,15 @@ def real(value: bytes) -> bool:
 
 def _without_dots(value: bytes) -> bytes:
     """Return a value that somebody has cut without the sign of it, if the most of it is there."""
+    if not value.endswith(_DOTS):
+        return value
     cut = _CUT.match(value)
     return cut[1] if cut and len(cut[1]) >= CUT and looks_random(cut[1]) else value
 
 
 CUT = 20
 """So much of a secret is worth hiding, though its end is missing."""
+_DOTS = (b"...", b"\xe2\x80\xa6", b"...\n", b"\xe2\x80\xa6\n")
 _CUT = re.compile(rb"(?s)(.*?)(?:\.{3}|\xe2\x80\xa6)$")
 
 

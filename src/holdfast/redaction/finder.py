@@ -208,7 +208,7 @@ class Finder:
         covered = 0
         blanked = b"\x00" in data
         while candidate is not None:
-            at = candidate.end
+            start, at = candidate
             skip = at <= covered or (blanked and is_hidden(data, at))
             if not skip and known:
                 span = done.over(at)
@@ -220,13 +220,13 @@ class Finder:
                 if values:
                     found += [Span(v.start, v.end, v.kind, len(RULES)) for v in values]
                     covered = values[-1].end
-                    over = budget.is_full(candidate.start, len(values))
-                elif blanked and _is_beside_hidden(data, candidate.start):
-                    over = budget.met_hidden(candidate.start)
+                    over = budget.is_full(start, len(values))
+                elif blanked and _is_beside_hidden(data, start):
+                    over = budget.met_hidden(start)
                 else:
-                    over = budget.spent(candidate.start, read)
+                    over = budget.spent(start, read)
                 if over:
-                    found.append(budget.line(candidate.start))
+                    found.append(budget.line(start))
                     at = covered = max(covered, found[-1].end)
             candidate = next_candidate(data, at)
         return _Pass(found, budget.slack, budget.log)

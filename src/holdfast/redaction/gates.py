@@ -62,9 +62,9 @@ def mixed(value: bytes) -> bool:
 
 def random(value: bytes) -> bool:
     """Whether a real value is as varied as random characters of its length are."""
-    return len(value) >= 12 and real(value) and (
+    return len(value) >= 12 and (
         looks_random(value) or (len(value) >= LETTERS and value.isalnum() and is_unspeakable(value))
-    )  # fmt: skip
+    ) and real(value)  # fmt: skip
 
 
 LETTERS = 20
@@ -86,23 +86,34 @@ _DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
-    if not real(value) or value.count(b" ") > 4 or is_reference(value):
+    blanks = value.count(b" ")
+    if blanks > 4 or len(value) < SHORTEST:
         return False
-    if b" " in value and not _WORDS.match(value):
-        return value.count(b" ") < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
-    if _FILE.search(value) and not looks_random(value):
-        return False
-    if value.startswith((b"/", b"./", b"http", b"arn:")):
-        return not value.startswith(b"http") and random(value)
-    return not _is_plain_name(value)
+    if blanks and not _WORDS.match(value):
+        fits = blanks < 3 and len(value) >= 8 and _DIGIT.search(value) is not None
+    elif value.startswith((b"/", b"./", b"http", b"arn:")):
+        fits = not value.startswith(b"http") and not _is_file(value) and random(value)
+    else:
+        fits = not _is_plain_name(value) and not _is_file(value)
+    return fits and real(value) and not is_reference(value)
+
+
+SHORTEST = 4
+
+
+def _is_file(value: bytes) -> bool:
+    return _FILE.search(value) is not None and not looks_random(value)
 
 
 def bare_password(value: bytes) -> bool:
     """Whether a value without quotes can be one; stricter, since code has no quotes either."""
-    if not password(value) or b" " in value:
+    if b" " in value or len(value) < SHORTEST:
         return False
-    if _WORDS.match(value):
-        return True
+    return (_is_no_code(value) or _WORDS.match(value) is not None) and password(value)
+
+
+def _is_no_code(value: bytes) -> bool:
+    """Whether a value without quotes is nothing that code would have in its place."""
     if _CODE.match(value):
         return not _is_call(value) and (
             (looks_random(value) and not is_named(value))
@@ -193,9 +204,9 @@ _GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
 
 def is_opaque(value: bytes) -> bool:
     """Whether a value has only the characters of keys, and looks random beside its UUIDs."""
-    if not _OPAQUE.match(value) or _DATED.match(value):
+    if len(value) < 12 or not _OPAQUE.match(value) or _DATED.match(value):
         return False
-    rest = _ANY_UUID.sub(b"", value)
+    rest = value if value.count(b"-") < 4 else _ANY_UUID.sub(b"", value)
     return unnamed(value) if len(rest) == len(value) else random(rest)
 
 
@@ -207,7 +218,7 @@ _ANY_UUID = re.compile(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 
 def is_uuid(value: bytes) -> bool:
     """Whether the value is a UUID: an identifier more often than a secret."""
-    return _UUID.match(value) is not None
+    return len(value) >= 36 and _UUID.match(value) is not None
 
 
 def _is_plain_name(value: bytes) -> bool:

@@ -20,20 +20,22 @@ _HEX = re.compile(rb"^[0-9a-f]+$|^[0-9A-F]+$")
 def looks_random(value: bytes) -> bool:
     """Whether letters and digits alternate as they do in keys, and not as in names and paths."""
     body = value.strip(b"=")[:256]
+    size = len(body)
     kinds = body.translate(_KINDS)
     digits = kinds.count(1)
-    switches = _switches(kinds)
-    size = len(body)
-    if size == 0 or not _is_varied(body, min(3.0, 0.75 * log2(size))):
-        return False
-    if digits >= 2 and size >= 16 and any(map(is_in_order, body.translate(JOINTS).split())):
-        return True
-    if _HEX.match(body):
-        return digits >= 2 and digits < size and switches >= size * 0.2
-    if digits >= 2:
+    if digits < 2:
         # of 62 random characters every second one is of another class than the one before
-        return switches >= max(4, size * 0.24) and not is_numbered_name(body)
-    return size >= 16 and switches >= size * 0.38 and kinds.count(2) >= 4 and kinds.count(3) >= 4
+        return size >= 16 and kinds.count(2) >= 4 and kinds.count(3) >= 4 and (
+            _switches(kinds) >= size * 0.38 and _is_as_varied(body)
+        )  # fmt: skip
+    long = [piece for piece in body.translate(JOINTS).split() if len(piece) >= 16]
+    if any(map(is_in_order, long)):
+        return _is_as_varied(body)
+    if _HEX.match(body):
+        return digits < size and _switches(kinds) >= size * 0.2 and _is_as_varied(body)
+    return _switches(kinds) >= max(4, size * 0.24) and (
+        not is_numbered_name(body) and _is_as_varied(body)
+    )
 
 
 def is_in_order(value: bytes) -> bool:
@@ -112,9 +114,10 @@ _SPOKEN = re.compile(rb"[aeiouyAEIOUY]")
 _MUTE = re.compile(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
 
 
-def _is_varied(value: bytes, bits: float) -> bool:
-    """Whether the entropy is `bits` at least; mostly the number of distinct characters tells."""
+def _is_as_varied(value: bytes) -> bool:
+    """Whether a value has the entropy of a random one; mostly its distinct characters tell."""
     size = len(value)
+    bits = min(3.0, 0.75 * log2(size))
     most = size - len(set(value)) + 1
     return log2(size) - _N_LOG_N[most] / size >= bits or entropy(value) >= bits
 
