@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.redaction.chosen import is_aside
 from holdfast.redaction.field_names import Strength, is_key_of, is_pin, kind_of
@@ -21,10 +22,11 @@ from holdfast.redaction.gates import (
     unnamed,
 )
 from holdfast.redaction.passwords import is_weak_phrase
-from holdfast.redaction.randomness import is_named, is_unspeakable, looks_random
+from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
 from holdfast.redaction.references import is_reference
 
 
+@lru_cache(maxsize=AT_ONCE)
 def is_secret(
     value: bytes, quoted: bool, name: str, strength: Strength, mode: str, compares: bool
 ) -> bool:
