@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.tables import cells_below
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 SECRETS = ("s3cr3tpw27", "Reach!task99", "mF9B5f41JqM8Zq2T")
@@ -78,3 +81,15 @@ def test_a_table_is_read_as_far_as_a_stream_looks_back() -> None:
     streamed = b"".join([*map(stream.feed, pieces), stream.finish()])
     assert streamed.decode() == KEYED(text.decode())
     assert streamed.count(b"redacted") > 500
+
+
+def test_a_heading_without_an_end_costs_no_more_in_a_longer_text() -> None:
+    """What is read of a line is bounded, so a text of one long line takes no longer per try."""
+    seconds: list[float] = []
+    for size in (10_000, 10_000_000):
+        data = b"a;password," + b"x" * size
+        start = time.process_time()
+        for _ in range(1_000):
+            assert cells_below(data, 2) == ([], 0)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 20 * seconds[0] + 0.05

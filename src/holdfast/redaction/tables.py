@@ -39,8 +39,10 @@ def cells_below(data: bytes, at: int) -> tuple[list[Cell], int]:
     """
     start = data.rfind(b"\n", max(0, at - MAX_HEADING), at) + 1
     end = data.find(b"\n", at, at + MAX_HEADING)
+    if end < 0 or at - start >= MAX_HEADING:
+        return [], 0
     line = data[start:end]
-    if end < 0 or at - start >= MAX_HEADING or b"\x00" in line:
+    if b"\x00" in line:
         return [], 0
     if line.translate(None, _IN_HEADING):  # most are code
         return [], end - start
