@@ -240,9 +240,9 @@ def _strings(value: Any) -> Iterator[str]:
 def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
     """Print MB a second of CPU on logs, code and JSON: the best of several rounds.
 
-    The compressor that the aim names reads the same texts as we do, in turns with us, so that a
-    machine which is slower for a minute is slower for both. The others take minutes for so much
-    and read the first part of each text, once.
+    The compressor that the aim names reads the same texts as we do, as often and in turns with us,
+    so that a machine which is slower for a minute is slower for both. The others take minutes for
+    so much and read the first part of each text, once.
     """
     print("\n## speed, MB a second of CPU, everything on\n")
     texts = _kinds()
@@ -254,7 +254,9 @@ def speed(peers: dict[str, str], quick: bool) -> dict[str, Any]:
             seconds = ask(name, peers[name], list(texts.values()))["seconds"]
             best[name] = list(map(min, best.get(name, seconds), seconds))
         for number, text in enumerate(texts.values()):
-            spent = best_cpu(lambda text=text: EVERYTHING(text), rounds=3)
+            start = time.process_time()
+            EVERYTHING(text)
+            spent = time.process_time() - start
             best["holdfast"][number] = min(best["holdfast"][number], spent)
     rates = {
         name: [len(text) / 1e6 / took for text, took in zip(texts.values(), times, strict=True)]
@@ -291,16 +293,6 @@ def _kinds(size: int = 4_000_000) -> dict[str, str]:
         text = "\n".join(text for kind in kinds for text in found[kind])
         result[name] = (text * (size // max(1, len(text)) + 1))[:size]
     return result
-
-
-def best_cpu(run: Callable[[], object], rounds: int = 5) -> float:
-    """Return the CPU seconds of the quickest of several runs."""
-    best = math.inf
-    for _ in range(rounds):
-        start = time.process_time()
-        run()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 # --- hostile inputs -------------------------------------------------------------------------------
