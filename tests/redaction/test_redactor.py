@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -294,14 +295,13 @@ def test_a_text_of_nothing_but_secrets_costs_in_proportion_to_its_length(piece: 
     assert seconds[1] < 3 * seconds[0] + 0.1
 
 
-def test_keys_of_one_long_line_are_read_quickly() -> None:
+def test_keys_of_one_long_line_cost_in_proportion_to_their_length(
+    cpu_of: Callable[[Callable[[], object]], float],
+) -> None:
     """A private key costs what its length says, also where its body is one long line."""
-    text = ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + "? a. ") * 800
-    KEYED("x")
-    start = time.process_time()
-    out = KEYED(text)
-    assert time.process_time() - start < 1
-    assert out.count("[redacted:private-key]") == 800
+    key = "PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + "? a. "
+    assert KEYED(key * 800).count("[redacted:private-key]") == 800
+    assert cpu_of(lambda: KEYED(key * 800)) < 8 * cpu_of(lambda: KEYED(key * 200)) + 0.02
 
 
 def test_many_secrets_on_one_line_of_json_leave_json() -> None:
@@ -434,7 +434,6 @@ def test_heads_of_keys_without_a_body_cost_in_proportion_to_their_length(line: s
         seconds.append(time.process_time() - start)
         assert KEYED(once) == once
     assert seconds[1] < 6 * seconds[0] + 0.1
-    assert seconds[1] < 1
 
 
 def test_a_longer_way_to_a_name_costs_no_more_tries() -> None:
