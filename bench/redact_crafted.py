@@ -61,6 +61,11 @@ CRAFTED: dict[str, str] = {
     "keys of one long line": ("PuTTY-User-Key-File-3: ssh-rsa\\n" + "dareboost" * 60 + "? a. ")
     * (SIZE // 577),
     "tags without an end": "<zentrix_token>\n  00C6dT0ctPVnaawqrc" * (SIZE // 36),
+    "END on lines": "-----END RSA PRIVATE KEY-----\n" * (SIZE // 30),
+    "END on one line": "-----END RSA PRIVATE KEY-----" * (SIZE // 29),
+    "blank lines before END": ("\n " * 15 + "\n-----END PRIVATE KEY-----") * (SIZE // 56),
+    "lines of one character before END": (("A" * 64 + "\n") * 100 + "-----END PRIVATE KEY-----\n")
+    * (SIZE // 6_526),
     "a long word before END": ("A" * 4_000 + ".\n-----END RSA PRIVATE KEY-----\n\n")
     * (SIZE // 4_034),
     "a list of tokens": "tokens = [mF9B5f41JqM8Zq2TxWab, " * (SIZE // 32),

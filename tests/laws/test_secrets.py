@@ -124,7 +124,7 @@ def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
     """Hold both forms of a compaction against the law, and what a model is asked and answers."""
     made = compress(items, target_tokens=1_800, policy=SMALL)
     assert made.report.status == "compacted"
-    for shown in written_texts(made.messages):
+    for shown in (repr(made.report), *written_texts(made.messages)):
         assert not shows(shown, secret)
     engine = Compressor(context_length=8_000, policy=SMALL)
     engine.append(*items)
@@ -139,13 +139,14 @@ def hold_no_secret(items: list[dict[str, Any]], secret: str) -> None:
         assert not shows(shown, secret)
 
 
-def test_no_secret_stands_there_that_was_the_name_of_a_tool() -> None:
-    """A model may call a tool that is none; of the secrets only a token can be its name."""
+@pytest.mark.parametrize("text", sorted(SECRETS))
+def test_no_secret_stands_there_that_was_the_name_of_a_tool(text: str) -> None:
+    """A model may call a tool that is none, also by what no provider takes as a name."""
     items = [message for number in range(7) for message in turn(number, "", "")]
     calls = [call for message in items for call in message.get("tool_calls", ())]
     for call in calls[:3]:
-        call["function"]["name"] = f"ghp_{BODY}"
-    hold_no_secret(items, f"ghp_{BODY}")
+        call["function"]["name"] = text
+    hold_no_secret(items, SECRETS[text])
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai-responses", "gemini"])

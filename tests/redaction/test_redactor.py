@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast import RedactionPolicy, Redactor, Vault, redact
 from holdfast.redaction.field_names import kind_of
+from holdfast.redaction.keyblocks import A_PIECE, key_tail
 from holdfast.redaction.kinds import FIELDS, KINDS
 from holdfast.redaction.rules.field_examples import TRUE
 from holdfast.redaction.rules.registry import RULES
@@ -240,9 +241,36 @@ def test_a_token_that_is_broken_in_two_is_hidden_on_both_sides() -> None:
         assert TOKEN[22:] not in out
 
 
+@pytest.mark.parametrize("gap", [b"\n", b"\\n", b"\r\n"])
+def test_what_is_read_before_the_end_of_a_key_is_told(gap: bytes) -> None:
+    """The line before it decides; where many had to be read, they are paid for."""
+    reads: list[int] = []
+    for line in (b"the key ends here", b"A" * 64):
+        data = (line + gap) * 400
+        key = key_tail(data + b"-----END PRIVATE KEY-----", len(data), 0)
+        assert key.span is None
+        reads.append(key.read)
+    assert reads[0] <= 2 * A_PIECE
+    assert reads[1] >= 100 * A_PIECE
+
+
+def test_an_element_is_no_value_where_a_part_of_it_is_hidden() -> None:
+    """A placeholder is shorter than its secret, so what is read of the rest would be another."""
+    words = "lorem ipsum " * 30
+    secret = "kV9x2Qm7TzR4wL8bkV9x2Qm7"
+    text = f"<token> {words} see https://bob:{'swordfish' * 20}@host/ and {secret}</token>"
+    once = KEYED(text)
+    assert "[redacted:url-password:" in once
+    assert KEYED(once) == once
+    before = "<token>see [redacted:password:ab12] or that</token>"
+    assert KEYED(before) == before
+
+
 HOSTILE = (
     "a.", "a", "key-", "sk-", "12:34:", "4", "4111 1111 1111 1112 ",
-    "-----BEGIN RSA PRIVATE KEY-----\n", "postgres://user:pass", "//:", "password=", 'password="',
+    "-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----\n",
+    "\n " * 15 + "\n-----END PRIVATE KEY-----", "A" * 64 + "\n-----END PRIVATE KEY-----\n",
+    "postgres://user:pass", "//:", "password=", 'password="',
     "token='token=\"", "authorization: ", "bearer a-", "-eyJ", "curl -u a ", "cookie: a=b; ",
     "a@b.", "+1 2", "\\", "\\u001b[0", "\x1b[0m", "\u200b", '"', "[redacted:",
     "[redacted:key:0123]", "machine a login b ", "name: PASSWORD value", "\0", "\ud800",

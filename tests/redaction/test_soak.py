@@ -14,6 +14,9 @@ import time
 import pytest
 
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.cookies import COOKIES
+from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS
+from holdfast.redaction.keyfiles import OBJECTS
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
@@ -41,6 +44,15 @@ PIECES = [
     *SIGNS,
     *KEY_FILES,
     *(anchor for rule in RULES for anchor in rule.anchors),
+    *BEGINS,
+    *ENDS,
+    *BODIES,
+    *OBJECTS,
+    *COOKIES,
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "-----END RSA PRIVATE KEY-----\n",
+    "<token>",
+    "</token>",
     *HEADINGS,
     "user,password\nbob,s3cr3tpw27\n",
     *("".join(parts) for rule in RULES for parts in rule.true),

@@ -46,6 +46,7 @@ def test_a_column_of_passwords_is_hidden_and_the_others_stay(
         "+----+-----------+\n| id | api_token |\n+----+-----------+\n|  1 | s3cr3tpw27 |\n",
         ' id | password\n----+----------\n  1 | s3cr3tpw27\n(1 row)\n',
         'name,"password"\r\n"Roe, Jane","s3cr3tpw27"\r\n',
+        "\x0c| user | password |\n|---|---|\n| bob | s3cr3tpw27 |\n",
         "Access key ID,Secret access key\nAKIA" + "3XQ7JH5LM2N4PR6T,s3cr3tpw27\n",
     ],
 )  # fmt: skip

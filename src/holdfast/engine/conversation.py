@@ -24,6 +24,7 @@ from holdfast.pipeline.index import Readings
 from holdfast.pipeline.ledger import Around, Ledger, summarise
 from holdfast.pipeline.state import CompactionState, rehydrated
 from holdfast.pipeline.summary import carried_over, merged
+from holdfast.pipeline.tool_names import with_safe_names
 from holdfast.pipeline.trigger import Decision, Moment, decide
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for, scaled
@@ -159,7 +160,8 @@ class Conversation:
         settings = self.settings
         found = load(list(messages), dialect=settings.dialect)
         profile = profile_for(found.dialect, settings.provider)
-        mended, _ = repair_transcript(found, profile.without("call-pending"))
+        safe = with_safe_names(found, settings.redact)
+        mended, _ = repair_transcript(safe, profile.without("call-pending"))
         encode = dialect_named(found.dialect).encode
         log = LiveLog(found.dialect, self._readings(), self.arriving)
         seen = [encode(message) for message in mended.messages]

@@ -26,6 +26,7 @@ from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.index import Readings, ScannedIndex
 from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
+from holdfast.pipeline.tool_names import with_safe_names
 from holdfast.pipeline.work import Wish, Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
@@ -96,7 +97,10 @@ def compress(
     )
     given = load(messages, dialect=dialect_for(provider, dialect))
     profile = profile_for(given.dialect, provider)
-    transcript, actions = repair_transcript(given, profile.without("call-pending"))
+    hide = redact or Redactor(RedactionPolicy(personal=False))
+    transcript, actions = repair_transcript(
+        with_safe_names(given, hide), profile.without("call-pending")
+    )
     window, source = window_of(model, context_length)
     settings = policy or Policy()
     log = _log(transcript.messages)
@@ -104,7 +108,6 @@ def compress(
     _check_places(above, pins, len(log))
     view = _view(transcript.messages, log)
     counts = counter or Estimator()
-    hide = redact or Redactor(RedactionPolicy(personal=False))
     readings = Readings(counts, settings, hide, references)
     work = Work(
         log=log,

@@ -161,7 +161,7 @@ def _value_of(data: bytes, link: Link) -> tuple[int, int, bool] | None:
         if not (link.before == b"<" or mode == "attr" or _is_prefixed(data, link)):
             return None
         close = data.find(b"</", start, start + MAX_VALUE)
-        if close < 0 or string_end(data, start, close) < close:
+        if close < 0 or string_end(data, start, close) < close or data.find(0, start, close) >= 0:
             return None
         end = start + len(data[start : max(start, close)].rstrip())
         return None if end == start else (start, end, quoted)

@@ -48,7 +48,11 @@ TIMES = 8
 """A byte of a head costs so many times what one costs in other patterns."""
 A_LINE = 256
 """What a match may leave unread before the place where it was cut off."""
-LOOK_BACK = 8192
+LOOKS_BACK = (96, 1024, 8192)
+A_PIECE = 4
+"""What one line of those before END costs, in bytes of other patterns."""
+MAX_BLANKS = 64
+"""So many blank lines may stand among those of a key that has lost its start."""
 MIN_TAIL = 8
 """So much of a key that has lost its start must be left: the line END alone is no secret."""
 
@@ -95,21 +99,40 @@ def key_tail(data: bytes, at: int, covered: int) -> Key:
     found = _END.at(data, at)
     if found is None:
         return Key(None)
-    floor = max(covered, at - LOOK_BACK)
-    start = at
-    for piece_start, piece_end in _pieces_backwards(data[floor:at]):
-        piece = data[floor + piece_start : floor + piece_end].rstrip(_AROUND)
-        if not piece.strip(_AROUND):
-            continue
-        run = _last_run(piece)
-        if run == len(piece) or (len(piece) - run < 16 and start != at):
-            break
-        start = floor + piece_start + run
-        if piece[:run].strip(_AROUND):
+    start, read = at, 0
+    for reach in LOOKS_BACK:  # mostly the line before tells
+        floor = max(covered, at - reach)
+        start, is_told, count = _tail_start(data, floor, at)
+        read += A_PIECE * count
+        if is_told:
             break
     body = data[start:at].translate(None, _AROUND)
     is_none = len(body) < MIN_TAIL or len(set(body)) < MIN_TAIL // 2
-    return Key(None if is_none else (start, found[0][1]))
+    return Key(None if is_none else (start, found[0][1]), read)
+
+
+def _tail_start(data: bytes, floor: int, at: int) -> tuple[int, bool, int]:
+    """Return where the lines of base64 before `at` start, whether what stands before `floor` could
+    not change that, and how many lines were read.
+    """
+    start = at
+    count = blanks = 0
+    for piece_start, piece_end in _pieces_backwards(data[floor:at]):
+        first = floor + piece_start
+        count += 1
+        piece = data[first : floor + piece_end].rstrip(_AROUND)
+        if not piece.strip(_AROUND):
+            blanks += 1
+            if blanks > MAX_BLANKS:
+                return start, True, count
+            continue
+        run = _last_run(piece)
+        if run == len(piece) or (len(piece) - run < 16 and start != at):
+            return start, run > 0 or first > floor, count
+        start = first + run
+        if piece[:run].strip(_AROUND):
+            return start, True, count
+    return start, False, count
 
 
 def key_body(data: bytes, at: int, covered: int) -> Key:

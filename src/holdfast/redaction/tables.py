@@ -109,7 +109,7 @@ def _is_secret(value: bytes) -> bool:
 
 _SIGN = re.compile(rb"[,;|\t]")
 _AROUND = b" \t\r\"'`"
-_IN_HEADING = b'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.- \t\r"`,;|'
+_IN_HEADING = b'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.- \t\r\v\f"`,;|'
 """All that names have, and what parts them."""
 _NAME = re.compile(
     rb"^(?!import |from |select |return )"
