@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import string
+
 SIZE = 1_000_000
+_LETTERS = string.ascii_letters + string.digits
+
+
+def _never_twice(form: str, size: int) -> str:
+    """Return a megabyte of a form with another number and another random value each time."""
+    rng = random.Random(7)
+    count = SIZE // (len(form) + size)
+    return "".join(
+        form.format(n=n, value="".join(rng.choices(_LETTERS, k=size))) for n in range(count)
+    )
+
+
 CRAFTED: dict[str, str] = {
     "a. … =x": "a." * (SIZE // 2) + "=x",
     "a": "a" * SIZE,
@@ -89,4 +104,9 @@ CRAFTED: dict[str, str] = {
     "the same secret again": 'token="aB3dE6gH9jK2mN5pQ8sT" aB3dE6gH9jK2mN5pQ8sT ' * (SIZE // 51),
     "users and passwords": 'user, password = "bob", "tiger"\n' * (SIZE // 32),
     "a JSON line of cards": "[" + ",".join(["4012888888881881"] * (SIZE // 17)) + "]",
+    "tokens that never come twice": _never_twice("X{n}_TOKEN={value}\n", 12),
+    "passwords that never come twice": _never_twice('"x{n}Password": "{value}",\n', 8),
+    "long values that never come twice": _never_twice("X{n}_TOKEN={value}\n", 200),
+    "names that never come twice": _never_twice("{value}_token: Ab3dEf6hIj9lMn2pQr5t\n", 40),
+    "bearers that never come twice": _never_twice("Authorization: Bearer {value}\n", 40),
 }

@@ -7,11 +7,13 @@ import string
 import time
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.budget import ANY, BASE, FREE, Budget, Price
+from holdfast.redaction.finder import ANCHORED, FIELDS, SHAPED
 
 PRICE = Price(line=64, failed=100, found=50)
 KEYED = Redactor(RedactionPolicy(key="test"))
@@ -25,9 +27,30 @@ def test_a_text_may_cost_its_base_and_its_length() -> None:
     """Every byte up to a try pays for it, and `BASE` beyond that."""
     data = _line(99) * 1_000
     budget = Budget(data, Price(line=64, failed=1_000, found=1_000))
-    paid = next(n for n in range(10_000) if budget.is_full(n * 10)) + 1
+    paid = next(n for n in range(10_000) if budget.is_full(n * 10, 1, 0)) + 1
     assert paid * 1_000 > BASE + (paid - 1) * 10
     assert (paid - 1) * 1_000 <= BASE + (paid - 2) * 10
+
+
+@pytest.mark.parametrize("price", [ANCHORED, SHAPED, FIELDS])
+def test_a_try_costs_no_more_once_what_it_found_is_hidden(price: Price) -> None:
+    """Otherwise a text that could just be paid for could not be once it is redacted."""
+    budget = Budget(b"x", price)
+    budget.met_hidden(0)
+    budget.spent(0)
+    budget.is_full(0, 1, 0)
+    again, failed, found = [cost for _, cost in budget.log]
+    assert again <= min(failed, found)
+
+
+def test_a_long_secret_costs_more_than_a_short_one_up_to_what_is_judged_of_it() -> None:
+    """Names and values of hundreds of bytes take longer to judge; the rest of a key does not."""
+    costs: list[int] = []
+    for size in (8, 80, 800, 8_000):
+        budget = Budget(b"x" * 9_000, FIELDS)
+        budget.is_full(0, 1, size)
+        costs.append(budget.log[0][1])
+    assert costs[0] < costs[1] < costs[2] == costs[3]
 
 
 def test_what_another_search_has_paid_counts() -> None:

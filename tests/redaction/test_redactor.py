@@ -419,9 +419,9 @@ def test_what_a_redactor_read_before_changes_nothing() -> None:
 
 def test_what_is_hidden_already_costs_nothing() -> None:
     """A long list of secrets becomes a list of placeholders, and stays one."""
-    text = "".join(f"token=Ab3dEf6hIj9lMn2pQr{n:05}\n" for n in range(10_000))
+    text = "".join(f"token=Ab3dEf6hIj9lMn2pQr{n:05}\n" for n in range(6_000))
     once = KEYED(text)
-    assert once.count("[redacted:token:") == 10_000
+    assert once.count("[redacted:token:") == 6_000
     assert "[redacted:line]" not in once
     assert KEYED(once) == once
 

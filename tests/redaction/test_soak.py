@@ -68,7 +68,12 @@ def drawn(rng: random.Random) -> str:
     cut = [piece[: rng.randint(1, len(piece))] if rng.random() < 0.4 else piece for piece in chosen]
     cut = [piece * rng.choice((1, 1, 1, 2, 50)) for piece in cut]
     text = rng.choice(("", "", "\n", " ", ",", '","')).join(cut)
-    return text * (SIZE // len(text) + 1) if text else ""
+    if not text or rng.random() < 0.8:
+        return text * (SIZE // len(text) + 1) if text else ""
+    # no name and no value comes twice, so nothing that was decided helps again
+    end = rng.choice(("", "\n", " "))
+    count = SIZE // (len(text) + 8) + 1
+    return "".join(f"{text}{rng.getrandbits(64):x}{end}" for _ in range(count))
 
 
 def as_json(text: str, rng: random.Random) -> str:

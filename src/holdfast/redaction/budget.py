@@ -14,6 +14,9 @@ FREE = 32
 """Failed tries that any line may have. A text with no more of them needs no count by line."""
 BLOCK = 4096
 """Lines of a text that has cost too much are hidden in blocks of so many bytes."""
+A_BYTE, JUDGED = 4, 512
+"""What a byte of a secret and its name costs beyond its finding, and up to how many: they have to
+be judged."""
 ANY = 1 << 62
 
 Log: TypeAlias = "list[tuple[int, int]]"
@@ -65,9 +68,10 @@ class Budget:
         self._recent += cost
         return (self._recent > FREE and self._is_line_full(at)) or empty
 
-    def is_full(self, at: int, count: int = 1) -> bool:
-        """Count secrets that were found at `at`; whether they are too many."""
-        return self._is_paid_in_vain(at, count * self._price.found)
+    def is_full(self, at: int, count: int, read: int) -> bool:
+        """Count secrets that were found at `at`, in so many bytes; whether they are too many."""
+        cost = count * self._price.found + A_BYTE * min(read, JUDGED)
+        return self._is_paid_in_vain(at, cost)
 
     def met_hidden(self, at: int) -> bool:
         """Count one failed try beside something that is hidden; whether it was one too many.
@@ -75,7 +79,7 @@ class Budget:
         It may have found just that before. So it is paid, as a secret is, and its line is not
         charged: otherwise a line of many secrets would be too much the second time.
         """
-        return self._is_paid_in_vain(at, self._price.failed)
+        return self._is_paid_in_vain(at, min(self._price.failed, self._price.found))
 
     def line(self, at: int) -> Span:
         """Return the span of the line at `at`, and of more where the account is empty."""

@@ -123,7 +123,7 @@ def is_key_of(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_pin(name: str) -> bool:
     """Whether a field of this name holds a few digits."""
-    return _PIN.search(name) is not None
+    return name[-3:].lower() == "pin" and _PIN.search(name) is not None
 
 
 _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
@@ -133,16 +133,15 @@ _PIN = re.compile(r"(?i)(?:^|[^a-z])pin$|[a-z]Pin$")
 def kind_of(name: str) -> str:
     """Return what the placeholder calls a field of this name."""
     lowered = name.lower()
-    for kind, words in _KINDS:
-        if any(word in lowered for word in words):
+    for word, kind in _KINDS:
+        if word in lowered:
             return kind
     return "secret"
 
 
 _KINDS = (
-    ("password", ("pass", "pwd", "psw", "pw")),
-    ("token", ("token", "jwt", "bearer", "auth")),
-    ("api-key", ("api",)),
-    ("secret", ("secret",)),
-    ("key", ("key",)),
-)
+    ("pass", "password"), ("pwd", "password"), ("psw", "password"), ("pw", "password"),
+    ("token", "token"), ("jwt", "token"), ("bearer", "token"), ("auth", "token"),
+    ("api", "api-key"), ("secret", "secret"), ("key", "key"),
+)  # fmt: skip
+"""The first word that a name has decides."""

@@ -88,11 +88,11 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     if link.mode == "prose" and (changed := _CHANGED.at(data, end)) is not None:
         first, last = changed[1]
         if is_said(data[first:last]):
-            return [field, Field(first, last, field.kind)], last - start, last
+            return [field, Field(first, last, field.kind)], last - link.first, last
     if not quoted:
-        return [field], end - start, end
+        return [field], end - link.first, end
     beside = siblings(data, end, data[start:end])
-    return [field, *(Field(a, b, field.kind) for a, b in beside)], end - start, end
+    return [field, *(Field(a, b, field.kind) for a, b in beside)], end - link.first, end
 
 
 _DASH = ord("-")
