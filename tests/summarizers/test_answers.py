@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -166,6 +166,15 @@ def test_a_cancelled_task_closes_its_connection(
     assert server.requests[0].left.wait(20)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Take Control-C as a shell's own job does; what it starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_the_caller_closes_the_connection(
     api: Any, server: ModelServer, question: SummaryRequest
 ) -> None:

@@ -14,9 +14,9 @@ FREE = 32
 """Failed tries that any line may have. A text with no more of them needs no count by line."""
 BLOCK = 4096
 """Lines of a text that has cost too much are hidden in blocks of so many bytes."""
-A_BYTE, JUDGED = 4, 512
-"""What a byte of a secret and its name costs beyond its finding, and up to how many: they have to
-be judged."""
+A_BYTE, LONG, JUDGED = 3, 64, 512
+"""What a byte of a secret and its name costs beyond its finding, from where on it costs twice as
+much, and up to how many count: they have to be judged."""
 ANY = 1 << 62
 
 Log: TypeAlias = "list[tuple[int, int]]"
@@ -70,8 +70,9 @@ class Budget:
 
     def is_full(self, at: int, count: int, read: int) -> bool:
         """Count secrets that were found at `at`, in so many bytes; whether they are too many."""
-        cost = count * self._price.found + A_BYTE * min(read, JUDGED)
-        return self._is_paid_in_vain(at, cost)
+        judged = min(read, JUDGED)
+        read = judged + max(0, judged - LONG)
+        return self._is_paid_in_vain(at, count * self._price.found + A_BYTE * read)
 
     def met_hidden(self, at: int) -> bool:
         """Count one failed try beside something that is hidden; whether it was one too many.
