@@ -9,9 +9,11 @@ from holdfast.redaction.span import LINE, Span
 
 BASE = 2_200_000
 """What a text may cost beyond its length. A byte pays for 0.1 µs of work, so a text of 1 MB may
-cost a third of a second; ordinary text costs less than a tenth of that."""
+cost a third of a second, and twice that where no name and no value comes again; ordinary text costs
+less than a tenth of it."""
 FREE = 32
-"""Failed tries that any line may have. A text with no more of them needs no count by line."""
+"""Failed tries that any line may have: where the last so many go back to a line before, none has
+too many."""
 BLOCK = 4096
 """Lines of a text that has cost too much are hidden in blocks of so many bytes."""
 A_BYTE, LONG, JUDGED = 3, 64, 512
