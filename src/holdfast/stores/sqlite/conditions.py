@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from holdfast.search.values import Filters, Wanted
 from holdfast.stores.database import Statements, Value
+from holdfast.stores.sqlite.index import LAST_ID
 
-_LAST = 2**62
 _END = (
     "SELECT m.id FROM messages AS m WHERE m.tenant = k.tenant AND m.session = k.key"
     " ORDER BY m.position {} LIMIT 1"
@@ -45,7 +45,7 @@ def within(tx: Statements, tenant: str, wanted: Wanted) -> tuple[int, int]:
 
     It spares an index most of a common word, where only one session of thousands is asked.
     """
-    low, high = 0, _LAST
+    low, high = 0, LAST_ID
     for filters in (wanted.filters, wanted.query.filters):
         if filters.sessions:
             named, names = _named(filters.sessions)
