@@ -68,6 +68,9 @@ def _named(sessions: Sequence[str]) -> tuple[str, list[Value]]:
 def _add(tenant: str, filters: Filters, parts: list[str], values: list[Value]) -> None:
     _among("m.role", filters.roles, parts, values)
     _among("lower(s.source)", [source.lower() for source in filters.sources], parts, values)
+    if filters.folders is not None:
+        parts.append("s.cwd IN (SELECT value FROM json_each(?))")
+        values.append(_json(filters.folders))
     if filters.tools:
         parts.append(_any_of(["instr(lower(m.tools), lower(?)) > 0"] * len(filters.tools)))
         values.extend(_json(tool) for tool in filters.tools)
