@@ -93,6 +93,8 @@ class Recent(Struct, frozen=True, kw_only=True):
     session: SessionInfo
     preview: str
     """The beginning of the newest words."""
+    role: str = ""
+    """Who said them."""
 
 
 class Browsed(Struct, frozen=True):
@@ -165,6 +167,12 @@ def scroll(
     )
 
 
+def message_at(store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is) -> Shown:
+    """Return one message of a session in full."""
+    (shown,) = _shown(store.read(info.id, position, position + 1), info, show, most=None)
+    return shown
+
+
 def read(store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is) -> Reading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
     info = store.session(session_id)
@@ -194,7 +202,8 @@ def browse(
     rows: list[Recent] = []
     for info in page.sessions:
         newest = _shown(store.read(info.id, max(info.length - 1, 0)), info, show)
-        rows.append(Recent(session=info, preview=newest[-1].text if newest else ""))
+        text, role = (newest[-1].text, newest[-1].role) if newest else ("", "")
+        rows.append(Recent(session=info, preview=text, role=role))
     return Browsed(tuple(rows), page.next)
 
 

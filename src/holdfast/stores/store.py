@@ -228,7 +228,10 @@ class Store:
         ))  # fmt: skip
 
     def pin(self, session_id: str, position: int, note: str = "") -> None:
-        """Pin a message; a second time changes the note. `Conflict` where there is none."""
+        """Pin a message; a second time changes the note, of at most 1,000 characters.
+
+        `UnknownPosition` if there is no such message, `InvalidSetting` for a longer note.
+        """
         self._write(lambda tx: notes.pin(self._space, tx, session_id, position, note))
 
     def unpin(self, session_id: str, position: int) -> None:
