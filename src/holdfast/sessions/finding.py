@@ -93,8 +93,6 @@ class Recent(Struct, frozen=True, kw_only=True):
     session: SessionInfo
     preview: str
     """The beginning of the newest words."""
-    role: str = ""
-    """Who said them."""
 
 
 class Browsed(Struct, frozen=True):
@@ -202,8 +200,7 @@ def browse(
     rows: list[Recent] = []
     for info in page.sessions:
         newest = _shown(store.read(info.id, max(info.length - 1, 0)), info, show)
-        text, role = (newest[-1].text, newest[-1].role) if newest else ("", "")
-        rows.append(Recent(session=info, preview=text, role=role))
+        rows.append(Recent(session=info, preview=newest[-1].text if newest else ""))
     return Browsed(tuple(rows), page.next)
 
 

@@ -24,7 +24,7 @@ from holdfast.sessions.answers import (
     is_small,
     largest,
 )
-from holdfast.sessions.finding import AROUND, Hit, Shown, browse, discover, message_at, read, scroll
+from holdfast.sessions.finding import AROUND, Hit, Shown, discover, message_at, read, scroll
 from holdfast.sessions.leaving import SPEAKERS, may_leave
 from holdfast.sessions.library import Library
 from holdfast.sessions.rows import payloads
@@ -33,6 +33,8 @@ from holdfast.stores.values import SessionFilter
 
 __all__ = ["MARK", "TOOLS", "Answered", "Library", "Tool", "answer", "call"]
 
+_MOST_RECENT = 20
+"""Sessions of a list; as many as `holdfast sessions list` prints."""
 _SENTENCE_CHARS = 500
 """Of what is said if something cannot be done; it quotes what was asked."""
 _DAY_SECONDS = 86_400
@@ -201,9 +203,10 @@ def _go_on(around: int) -> str:
 def _recent(library: Library, max_tokens: int) -> dict[str, Any]:
     wanted = SessionFilter(only_leaves=True, folders=library.folders())
     rows: list[dict[str, Any]] = []
-    for one in browse(library.store, wanted, show=library.show).sessions:
-        newest = {"newest": brief(one.preview)} if may_leave(one.role) else {}
-        rows.append({**library.about(one.session), **newest})
+    for info in library.store.sessions(wanted, most=_MOST_RECENT).sessions:
+        newest = scroll(library.store, info.id, info.length - 1, reach=0, show=library.show).rows
+        words = [brief(row.text) for row in newest if may_leave(row.role)]
+        rows.append({**library.about(info), **({"newest": words[0]} if words else {})})
     if not rows:
         return {"sessions": [], "offered": library.offered()}
 
