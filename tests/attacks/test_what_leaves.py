@@ -307,6 +307,25 @@ def test_what_is_made_from_a_private_file_is_private(
 
 
 @pytest.mark.usefixtures("open_umask")
+def test_the_output_of_a_batch_is_private_if_a_source_is(tmp_path: Path) -> None:
+    """Its folder, and all in it; the umask is as it was afterwards."""
+    turns = [{"from": ("human", "gpt")[at % 2], "value": "hello"} for at in range(4)]
+    for name, mode in (("open.jsonl", 0o644), ("private.jsonl", 0o600)):
+        (tmp_path / name).write_text(json.dumps({"conversations": turns}) + "\n")
+        (tmp_path / name).chmod(mode)
+    out = tmp_path / "out"
+    sources = [str(tmp_path / name) for name in ("open.jsonl", "private.jsonl")]
+    options = ["--target-tokens", "1000", "--workers", "1"]
+    assert run(["trajectories", "compress", *sources, "-o", str(out), *options]) == 0
+    assert mode_of(out) == 0o700
+    assert {mode_of(path) for path in out.rglob("*") if path.is_file()} == {0o600}
+    sample = tmp_path / "sample.jsonl"
+    assert run(["trajectories", "sample", *sources, "-o", str(sample)]) == 0
+    assert mode_of(sample) == 0o600
+    assert os.umask(0) == 0
+
+
+@pytest.mark.usefixtures("open_umask")
 def test_the_rights_of_a_group_stay_with_that_group(tmp_path: Path) -> None:
     """A new file belongs to another group, so it is not for its group."""
     others = [group for group in os.getgroups() if group != os.getegid()]

@@ -7,7 +7,8 @@ import os
 import secrets
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,6 +54,19 @@ def mode_of(*inputs: str) -> int:
             same = os.name != "posix" or info.st_gid == os.getegid()
             mode &= info.st_mode if same else info.st_mode & 0o606 | (info.st_mode & 0o006) << 3
     return mode | PRIVATE
+
+
+@contextmanager
+def readable_as(mode: int) -> Generator[None]:
+    """Limit what this process, and those it starts, create while the block runs: who may not read
+    files of this mode may not read theirs, nor enter their folders.
+    """
+    before = os.umask(0o077)
+    os.umask(before | (0 if mode & 0o040 else 0o070) | (0 if mode & 0o004 else 0o007))
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = False) -> None:
