@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from holdfast.cli import say
 from holdfast.cli.archive import SUFFIX, load_originals
-from holdfast.cli.files import STANDARD, check_writable, label, packed, write_bytes
+from holdfast.cli.files import STANDARD, check_writable, label, mode_of, packed, write_bytes
 from holdfast.cli.inputs import (
     FILE,
     Input,
@@ -330,10 +330,10 @@ def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generati
                 write_bytes(asked.originals, write_originals(generations), private=True)
         same = text == given.document.source and given.document.compressed
         write_bytes(asked.output, given.data if same and asked.output.endswith(".gz")
-                    else packed(asked.output, text))  # fmt: skip
+                    else packed(asked.output, text), mode=mode_of(given.name))  # fmt: skip
     if asked.options["report_file"]:
         rows = [dump(row) + b"\n" for row in _reports(given, asked, runs)]
-        write_bytes(asked.options["report_file"], b"".join(rows))
+        write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(given.name))
 
 
 def _with_new(
