@@ -8,6 +8,7 @@ first, all of them if need be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, Self
 
 from holdfast.search.find import Postings, Row, find
@@ -33,27 +34,19 @@ def match(
     tx: Open, tenant: str, wanted: Wanted, most: int, reveal: Reveal | None = None
 ) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    readings = Readings(wanted.query.without, reveal)
-    index = PostgresIndex(
-        tx, tenant, passing(tx, tenant, wanted), wanted, readings, hides=reveal is not None
-    )
-    return find(index, wanted, most)
+    return find(PostgresIndex(tx, tenant, wanted, reveal), wanted, most)
 
 
 class PostgresIndex:
     """The index, as one state of the server has it; `search.find` says what each method gives."""
 
-    def __init__(
-        self, tx: Open, tenant: str, passing: Conditions, wanted: Wanted, readings: Readings, *,
-        hides: bool,
-    ) -> None:  # fmt: skip
-        self.hides = hides
+    def __init__(self, tx: Open, tenant: str, wanted: Wanted, reveal: Reveal | None = None) -> None:
+        self.hides = reveal is not None
         self._tx = tx
         self._tenant = tenant
-        self._passing = passing
-        self._wanted = wanted
+        self._passing = passing(tx, tenant, wanted)
         self._without = wanted.query.without
-        self._readings = readings
+        self._readings = Readings(self._without, reveal)
         self._total: float | None = None
         self._trigrams: bool | None = None
 
@@ -94,10 +87,9 @@ class PostgresIndex:
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
         older = Conditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
-        passing = joined((self._passing, older))
-        return type(self)(
-            self._tx, self._tenant, passing, self._wanted, self._readings, hides=self.hides
-        )
+        found = copy(self)
+        found._passing = joined((self._passing, older))
+        return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""

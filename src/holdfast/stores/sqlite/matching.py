@@ -7,6 +7,7 @@ then looked up in the real text; what the trigrams do not have yet is looked up 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Self
 
 import msgspec
@@ -40,12 +41,8 @@ def match(
     tx: Statements, tenant: str, wanted: Wanted, most: int, reveal: Reveal | None = None
 ) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    where = conditions(tenant, wanted)
-    readings = Readings(wanted.query.without, reveal)
-    ids = within(tx, tenant, wanted)
-    return find(
-        SqliteIndex(tx, where, ids, wanted, readings, hides=reveal is not None), wanted, most
-    )
+    where, ids = conditions(tenant, wanted), within(tx, tenant, wanted)
+    return find(SqliteIndex(tx, where, ids, wanted, reveal), wanted, most)
 
 
 def reads_substrings(wanted: Wanted) -> bool:
@@ -57,16 +54,19 @@ class SqliteIndex:
     """The two indexes of a file, as one state of it has them: an `Index` of `search.find`."""
 
     def __init__(
-        self, tx: Statements, where: Conditions, ids: tuple[int, int], wanted: Wanted,
-        readings: Readings, *, hides: bool,
-    ) -> None:  # fmt: skip
-        self.hides = hides
+        self,
+        tx: Statements,
+        where: Conditions,
+        ids: tuple[int, int],
+        wanted: Wanted,
+        reveal: Reveal | None = None,
+    ) -> None:
+        self.hides = reveal is not None
         self._tx = tx
         self._where = where
         self._range = ids
-        self._wanted = wanted
         self._without = wanted.query.without
-        self._readings = readings
+        self._readings = Readings(self._without, reveal)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
         self._rows: dict[int, Row] = {}
         self._begun: dict[str, set[int] | None] = {}
@@ -96,14 +96,13 @@ class SqliteIndex:
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
-        where = Conditions(
+        found = copy(self)
+        found._where = Conditions(
             f"{self._where.sql} AND s.root NOT IN (SELECT value FROM json_each(?))",
             (*self._where.values, _json(sorted(roots))),
         )
-        low, high = self._range
-        ids = (low, min(high, last - 1))
-        found = type(self)(self._tx, where, ids, self._wanted, self._readings, hides=self.hides)
-        found._rows, found._begun = self._rows, self._begun
+        found._range = (self._range[0], min(self._range[1], last - 1))
+        found._known = {}
         return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
