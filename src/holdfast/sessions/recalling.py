@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from holdfast.sessions.finding import Show, discover
+from holdfast.sessions.finding import discover
 from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.showing import Show
 from holdfast.stores.store import Store
 
 _MOST = 3
