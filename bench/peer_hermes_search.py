@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 REPEATS = 3
+LIMIT = 20
 SESSION_MESSAGES = 500
 
 
@@ -49,7 +50,7 @@ def _measured(database: Any, texts: list[str]) -> dict[str, Any]:
     for text in texts:
         for _ in range(REPEATS):
             start = time.process_time()
-            found = database.search_messages(text, limit=10)
+            found = database.search_messages(text, limit=LIMIT)
             times.append((time.process_time() - start) * 1e3)
         hits.append(len(found))
     times.sort()

@@ -14,6 +14,7 @@ from holdfast.errors import UnknownSession
 from holdfast.search.values import Filters
 from holdfast.sessions.finding import AROUND, ENDS, browse, discover, read, scroll
 from holdfast.sessions.session import Session
+from holdfast.sessions.showing import Show, as_it_is
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionFilter
@@ -52,6 +53,25 @@ def test_the_best_place_of_a_lineage_stands_for_it(kept: Store, begin: Begin) ->
     assert next(hit for hit in hits if hit.session != hits[0].session).more >= 0
     mine = next(hit for hit in hits if kept.session(hit.session).root_id == session.info.root_id)
     assert mine.more > 3
+
+
+@pytest.mark.parametrize("show", [as_it_is, hidden])
+def test_twenty_sessions_are_found_if_there_are_twenty(kept: Store, show: Show) -> None:
+    """Also where one long session holds all of the newest hits, and the session that asks more."""
+    for number in range(19):
+        keep(kept, f"old{number}", f"the deploy number {number}")
+    keep(kept, "long", *(f"another deploy, {number}" for number in range(650)))
+    keep(kept, "mine", *(f"my own deploy, {number}" for number in range(650)))
+    hits = discover(kept, "deploy", current="mine", most=20, around=1, show=show)
+    assert {hit.session for hit in hits} == {"long", *(f"old{number}" for number in range(19))}
+
+
+def keep(store: Store, name: str, *texts: str) -> None:
+    store.create(NewSession(dialect="openai-chat", id=name))
+    store.append(name, [
+        NewMessage(body=json.dumps(said("user", text)).encode(), role="user", text=text)
+        for text in texts
+    ])  # fmt: skip
 
 
 def test_within_a_session_every_place_is_a_hit(kept: Store, begin: Begin) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from holdfast.search.query import parse_query
-from holdfast.search.values import Filters, Wanted
+from holdfast.search.reading import HIDDEN
+from holdfast.search.values import Filters, Revealed, Wanted, Written
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView
+from holdfast.stores.values import NewMessage, NewSession, NewView, Stretch
 
 
 def said(text: str) -> NewMessage:
@@ -122,3 +123,91 @@ def test_a_search_can_be_limited_to_folders(store: Store, query: str) -> None:
     assert within("/work/b", "/work/a") >= within("/work/b") == {"b", "b2"}
     assert within("/work") == within("/work/b/") == within() == set()
     assert "c" not in within("/work/a", "/work/b")
+
+
+LONG = 700
+"""More hits than one search weighs: `holdfast.search.find.NEWEST`."""
+
+
+@pytest.mark.parametrize("query", ["deploy", '"deploy it"', "run_it.py", "deplo*", "deploy 部署"])
+def test_every_lineage_has_its_hit_though_one_holds_all_of_the_newest(
+    store: Store, query: str
+) -> None:
+    """As many lineages are found as are asked for, if there are so many."""
+    for number in range(12):
+        name = store.create(NewSession(dialect="x", id=f"old{number:02}")).id
+        store.append(name, [said(f"{number}: deploy it with run_it.py, 部署")])
+    name = store.create(NewSession(dialect="x", id="long")).id
+    store.append(name, [said(f"deploy it again, run_it.py {at} 部署") for at in range(LONG)])
+    wanted = Wanted(query=parse_query(query), lineages=True)
+    for most in (10, 13):
+        matches = store.match(wanted, most=most)
+        assert len({match.root_id for match in matches}) == len(matches) == most
+    more = {match.root_id: match.more for match in matches}
+    assert more["old00"] == 0
+    assert more["long"] > 50
+
+
+def reveal(written: Written) -> Revealed:
+    text = written.text.replace("swordfish", "[hidden]")
+    return Revealed(text, text.replace("[hidden]", HIDDEN))
+
+
+@pytest.mark.parametrize(
+    ("query", "positions"),
+    [
+        ("swordfish", []), ("sword*", []), ('"is swordfish"', []), ("ordfi", []), ("hidden", []),
+        ("key -swordfish", [0, 1]), ("key -sword*", [0, 1]), ('key -"is swordfish"', [0, 1]),
+        ("key", [0, 1]), ("ke*", [0, 1]), ('"the key is"', [0, 1]), ("key -blue", [0]),
+        ("key swordfish", [0, 1]), ("the key of swordfish", [0, 1]), (HIDDEN, []),
+    ],
+)  # fmt: skip
+def test_a_message_is_found_by_what_is_shown_of_it(
+    store: Store, session_id: str, query: str, positions: list[int]
+) -> None:
+    """What is hidden neither makes a hit nor takes one away, and no hit shows it."""
+    store.append(session_id, [said("the key is swordfish"), said("the key is blue")])
+    matches = store.match(Wanted(query=parse_query(query)), most=20, reveal=reveal)
+    assert sorted(match.position for match in matches) == positions
+    assert all("swordfish" not in match.text for match in matches)
+
+
+def test_places_that_are_left_out_are_not_found(store: Store, session_id: str) -> None:
+    """By the session that owns them; the same positions of another are found."""
+    store.append(session_id, [said(f"a zebra, {number}") for number in range(4)])
+    store.append(store.create(NewSession(dialect="x", id="t")).id, [said("a zebra")])
+    wanted = Wanted(query=parse_query("zebra"), without_places=(("s", 0, 2), ("s", 3, 4)))
+    found = {(match.session_id, match.position) for match in store.match(wanted, most=20)}
+    assert found == {("s", 2), ("t", 0)}
+
+
+def test_a_glance_shows_what_a_log_holds(store: Store, session_id: str) -> None:
+    """The same messages as `read`, whoever owns them, each stretch by itself."""
+    store.append(session_id, [said(f"message {number}") for number in range(6)])
+    child = store.create(NewSession(dialect="x"), parent_id="s", descent="branch", at=4).id
+    store.append(child, [said("of the child")])
+    wanted = [
+        Stretch("s", 1, 3), Stretch(child, 2), Stretch(child, 0, 1), Stretch("s", 2, 99),
+        Stretch("s", 9),
+    ]  # fmt: skip
+    seen = store.glance(wanted)
+    assert [[line.position for line in some] for some in seen] == [
+        [1, 2], [2, 3, 4], [0], [2, 3, 4, 5], []
+    ]  # fmt: skip
+    for one, some in zip(wanted, seen, strict=True):
+        rows = store.read(one.session_id, one.start, one.stop)
+        assert [line.written.body for line in some] == [row.body for row in rows]
+        assert [line.written.text.encode() for line in some] == [row.body for row in rows]
+    assert store.owners(child) == (("s", 0, 4), (child, 4, 5))
+
+
+def test_leaves_say_where_each_session_goes_on(store: Store, session_id: str) -> None:
+    """A session that was rotated goes on in its child, any other in itself."""
+    store.append(session_id, [said("a")])
+    store.create(NewSession(dialect="x", id="t"))
+    child = store.rotate("s", NewSession(dialect="x"), NewView(items=b"", length=1), expect=0)
+    found = store.leaves(["s", "t", "t", "nobody"])
+    assert {name: (one.id, newest.id) for name, (one, newest) in found.items()} == {
+        "s": ("s", child.id),
+        "t": ("t", "t"),
+    }

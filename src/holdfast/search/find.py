@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol, Self
 
 from msgspec import Struct
 
@@ -12,14 +13,24 @@ from holdfast.search.query import parted
 from holdfast.search.rank import REACH, Place, freshness, rarity, read, scores
 from holdfast.search.values import Match, Term, Wanted
 
-NEWEST = 2_000
-"""Of the messages that have all terms, how many are looked at."""
+NEWEST = 600
+"""Of the messages that have all terms, how many are weighed against each other."""
 SORTED = 20_000
-"""The same where they are to be listed by their time."""
+"""The same if they are listed by their time."""
 NEWEST_OF_ONE = 400
 """The same for a single term, where not all of them need be there."""
-_WEIGHED = 600
+NEWEST_SHOWN = 100
+"""Instead of both if secrets are hidden: to hide those of one message takes some 60 µs."""
+COUNTED_SHOWN = 40
+"""The same for a term that is only weighed: by how far back they reach, it is rare or common."""
 _READ = 40
+_READ_OF_LINEAGE = 2
+"""At least so many messages of each lineage are read, to choose the best."""
+_AT_ONCE = 100
+"""Texts that are read at once."""
+_OF_OTHERS = 5
+"""Messages that are asked for at once, in lineages that have none yet. They are mostly of one:
+what is asked for next is of another."""
 
 
 class Postings(Struct, frozen=True, gc=False):
@@ -27,6 +38,8 @@ class Postings(Struct, frozen=True, gc=False):
 
     ids: list[int]
     count: float
+    whole: bool = True
+    """Whether there are no more."""
 
 
 class Row(Struct, frozen=True, gc=False):
@@ -44,15 +57,27 @@ class Row(Struct, frozen=True, gc=False):
 class Index(Protocol):
     """What a database must answer. All but `texts` give only messages that pass the filters."""
 
+    @property
+    def hides(self) -> bool:
+        """Whether texts are shown without their secrets."""
+        ...
+
     def total(self) -> float:
         """Return about how many messages there are."""
         ...
 
-    def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
+    def having(
+        self, terms: Sequence[Term], most: int, *, oldest: bool, checked: bool = True
+    ) -> Postings:
         """Return messages that have all of the terms and nothing of `Query.without`.
 
-        The newest first, or the oldest; at most `most`. No terms: all messages.
+        The newest first, or the oldest; at most `most`. No terms: all messages. If secrets are
+        hidden, each has them in what is shown; unless `checked`, `fits` has to say so.
         """
+        ...
+
+    def beyond(self, roots: Iterable[str], last: int) -> Self:
+        """Return the index of what is older than the id `last` and of none of these lineages."""
         ...
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
@@ -64,7 +89,11 @@ class Index(Protocol):
         ...
 
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the text of each."""
+        """Return the text of each, as it is shown."""
+        ...
+
+    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
+        """Return those whose text has all of the terms and nothing of `Query.without`."""
         ...
 
 
@@ -73,29 +102,39 @@ def find(index: Index, wanted: Wanted, most: int) -> list[Match]:
 
     First those that have every term but the small words. Where these are few, or where the query
     is a sentence, also those that have some of the terms, and then the messages beside them. What
-    stood in quotes is in every hit.
+    stood in quotes is in every hit. If only the best of each lineage is wanted, there are `most`
+    lineages if so many have a hit.
     """
     terms = tuple(term for term in wanted.query.terms if not term.small) or wanted.query.terms
-    oldest = wanted.sort == "oldest"
-    if not terms:
-        return _listed(index, index.having((), SORTED, oldest=oldest).ids, wanted, most)
-    by_time = wanted.sort != "relevance"
-    whole = index.having(terms, SORTED if by_time else NEWEST, oldest=oldest)
-    if by_time and whole.ids:
-        return _listed(index, whole.ids, wanted, most)
-    if not whole.ids:
-        terms = parted(terms)
-    return _ranked(index, wanted, terms, whole, most)
+    if not terms or wanted.sort != "relevance":
+        found = _listed(index, terms, wanted, most)
+        if found or not terms:
+            return found
+    return _ranked(index, wanted, terms, most)
 
 
-def _listed(index: Index, ids: list[int], wanted: Wanted, most: int) -> list[Match]:
+def _listed(index: Index, terms: tuple[Term, ...], wanted: Wanted, most: int) -> list[Match]:
     """Return the newest or oldest by their own time, which is not that of being stored."""
-    rows = sorted(index.rows(ids), key=lambda row: (row.time, row.id))
-    if wanted.sort != "oldest":
-        rows.reverse()
-    del rows[most:]
-    texts = index.texts([row.id for row in rows])
-    return [_match(row, 0.0, texts[row.id]) for row in rows]
+    oldest = wanted.sort == "oldest"
+    found = index.having(terms, SORTED, oldest=oldest, checked=False)
+    rows = sorted(index.rows(found.ids), key=lambda row: (row.time, row.id), reverse=not oldest)
+    first: dict[str | int, Row] = {}
+    counts: Counter[str | int] = Counter()
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        if index.hides or not terms:
+            fitting = set(index.fitting([row.id for row in some], terms))
+            some = [row for row in some if row.id in fitting]
+        for row in some:
+            key = row.root_id if wanted.lineages else row.id
+            if key not in first and len(first) == most:
+                break
+            first.setdefault(key, row)
+            counts[key] += 1
+        if len(first) == most:
+            break
+    texts = index.texts([row.id for row in first.values()])
+    return [_match(row, 0.0, texts[row.id], counts[key] - 1) for key, row in first.items()]
 
 
 class _Weighed(Struct, frozen=True):
@@ -106,13 +145,19 @@ class _Weighed(Struct, frozen=True):
     everything: float
 
 
-def _ranked(
-    index: Index, wanted: Wanted, terms: tuple[Term, ...], whole: Postings, most: int
-) -> list[Match]:
+class _Chosen(Struct, frozen=True):
+    """The best candidates and the messages beside them, and how many each lineage has."""
+
+    rows: dict[Place, Row]
+    counts: Counter[str]
+
+
+def _ranked(index: Index, wanted: Wanted, terms: tuple[Term, ...], most: int) -> list[Match]:
     """Weigh the candidates by the terms that they have, then read the best and those beside."""
     sentence = _is_sentence(wanted)
-    weighed = _weigh(index, terms, whole, loosely=sentence or len(whole.ids) < most)
-    rows = _choose(index, weighed.having, max(most, _READ))
+    weighed, terms = _weigh(index, wanted, terms, most, sentence=sentence)
+    chosen = _choose(index, wanted, weighed.having, most)
+    rows = chosen.rows
     texts = index.texts([row.id for row in rows.values()])
     readings = {
         place: read(texts[row.id], terms, weighed.weights, for_sentence=sentence)
@@ -128,34 +173,86 @@ def _ranked(
             complete = weighed.having.get(row.id) == weighed.everything
             hits.append((complete and not sentence, score, row))
     hits.sort(key=lambda hit: (-hit[0], -hit[1], -hit[2].id))
+    if wanted.lineages:
+        firsts: dict[str, tuple[bool, float, Row]] = {}
+        for hit in hits:
+            firsts.setdefault(hit[2].root_id, hit)
+        hits = list(firsts.values())
     best = hits[:most]
     if wanted.sort != "relevance":
         sign = 1 if wanted.sort == "oldest" else -1
         best.sort(key=lambda hit: (sign * hit[2].time, sign * hit[2].id))
-    return [_match(row, score, texts[row.id]) for _, score, row in best]
+    more = chosen.counts if wanted.lineages else Counter[str]()
+    return [
+        _match(row, score, texts[row.id], max(more[row.root_id] - (row.id in weighed.having), 0))
+        for _, score, row in best
+    ]
 
 
-def _weigh(index: Index, terms: tuple[Term, ...], whole: Postings, *, loosely: bool) -> _Weighed:
-    total = index.total()
+def _weigh(
+    index: Index, wanted: Wanted, terms: tuple[Term, ...], most: int, *, sentence: bool
+) -> tuple[_Weighed, tuple[Term, ...]]:
+    """Return the candidates, and the terms that they were found by.
+
+    Terms of scripts without blanks are parted if no message has them whole.
+    """
+    whole = index.having(terms, _limit(index, NEWEST, NEWEST_SHOWN), oldest=False)
+    terms = terms if whole.ids else parted(terms)
+    roots: set[str] = set()
+    complete = [*whole.ids, *_elsewhere(index, wanted, terms, whole, roots, most)]
+    loosely = sentence or (len(roots) if wanted.lineages else len(whole.ids)) < most
     having: dict[int, float] = {}
     weights: list[float] = []
     quoted = tuple(term for term in terms if term.quoted)
     for term in terms:
         asked = quoted if term.quoted else (*quoted, term)
-        found = whole if asked == terms else index.having(asked, NEWEST_OF_ONE, oldest=False)
-        weights.append(rarity(found.count, total))
-        for message in found.ids if loosely else ():
-            having[message] = having.get(message, 0.0) + weights[-1]
+        is_all = asked == terms
+        limit = _limit(index, NEWEST_OF_ONE, NEWEST_SHOWN if loosely else COUNTED_SHOWN)
+        found = whole if is_all else index.having(asked, limit, oldest=False)
+        weights.append(rarity(found.count, index.total()))
+        if loosely and not is_all:
+            for message in (*found.ids, *_elsewhere(index, wanted, asked, found, roots, most)):
+                having[message] = having.get(message, 0.0) + weights[-1]
     everything = sum(weights)
-    having.update(dict.fromkeys(whole.ids, everything))
-    return _Weighed(having, weights, everything)
+    having.update(dict.fromkeys(complete, everything))
+    return _Weighed(having, weights, everything), terms
 
 
-def _choose(index: Index, having: dict[int, float], most: int) -> dict[Place, Row]:
+def _limit(index: Index, most: int, shown: int) -> int:
+    return shown if index.hides else most
+
+
+def _elsewhere(
+    index: Index, wanted: Wanted, terms: Sequence[Term], found: Postings, roots: set[str], most: int
+) -> list[int]:
+    """Return further messages, of other lineages, until there are `most`; note these in `roots`.
+
+    A few long sessions may hold all of the newest messages with a common word.
+    """
+    if not wanted.lineages:
+        return []
+    roots.update(row.root_id for row in index.rows(found.ids))
+    more: list[int] = []
+    while len(roots) < most and found.ids and not found.whole:
+        found = index.beyond(roots, found.ids[-1]).having(terms, _OF_OTHERS, oldest=False)
+        roots.update(row.root_id for row in index.rows(found.ids))
+        more += found.ids
+    return more
+
+
+def _choose(index: Index, wanted: Wanted, having: dict[int, float], most: int) -> _Chosen:
     """Return the best candidates and the messages beside them."""
-    best = sorted(having, key=lambda message: (-having[message], -message))[:_WEIGHED]
-    rows = {(row.session, row.position): row for row in index.rows(best)}
-    first = _with_neighbours(rows, having)[:most]
+    best = sorted(having, key=lambda message: (-having[message], -message))
+    if not wanted.lineages:
+        rows = {(row.session, row.position): row for row in index.rows(best[:NEWEST])}
+        first = _with_neighbours(rows, having)[: max(most, _READ)]
+    else:
+        known = {row.id: row for row in index.rows(best)}
+        some = _of_each([known[message] for message in best], NEWEST // most, NEWEST)
+        rows = {(row.session, row.position): row for row in some}
+        reads = max(most * _READ_OF_LINEAGE, _READ)
+        ordered = [rows[place] for place in _with_neighbours(rows, having)]
+        first = [(row.session, row.position) for row in _of_each(ordered, reads // most, reads)]
     near = {
         (session, position + distance): None
         for session, position in first
@@ -165,7 +262,19 @@ def _choose(index: Index, having: dict[int, float], most: int) -> dict[Place, Ro
     for place in first:
         del near[place]
     beside = {(row.session, row.position): row for row in index.at(list(near))}
-    return {**{place: rows[place] for place in first}, **beside}
+    counts = Counter(row.root_id for row in rows.values())
+    return _Chosen({**{place: rows[place] for place in first}, **beside}, counts)
+
+
+def _of_each(rows: Sequence[Row], each: int, most: int) -> list[Row]:
+    """Return the first `most`, at most `each` of a lineage as long as others have some."""
+    counts: Counter[str] = Counter()
+    taken: list[Row] = []
+    left: list[Row] = []
+    for row in rows:
+        counts[row.root_id] += 1
+        (taken if counts[row.root_id] <= max(each, 1) else left).append(row)
+    return [*taken, *left][:most]
 
 
 def _with_neighbours(rows: dict[Place, Row], having: dict[int, float]) -> list[Place]:
@@ -193,7 +302,7 @@ def _clear(text: str, wanted: Wanted) -> bool:
     return not any(holds(text, term) for term in wanted.query.without)
 
 
-def _match(row: Row, score: float, text: str) -> Match:
+def _match(row: Row, score: float, text: str, more: int) -> Match:
     return Match(
         session_id=row.session_id,
         root_id=row.root_id,
@@ -202,4 +311,5 @@ def _match(row: Row, score: float, text: str) -> Match:
         time=row.time,
         score=score,
         text=text,
+        more=more,
     )

@@ -44,6 +44,8 @@ def holds(text: str, term: Term) -> bool:
     """Return whether a text has the term."""
     if term.kind == "substring":
         return term.text in text or _holds_small(text, term.text)
+    if term.kind == "prefix":
+        return _pattern(term.text, True).search(text) is not None
     return next(places(text, flat(text), term), None) is not None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 from msgspec import Struct
 
@@ -40,19 +41,30 @@ class _Scanned:
         self._flats = [flat(one.text) for one in held]
         self._having: dict[Term, list[int]] = {}
         self._without = frozenset(at for term in query.without for at in self._with(term))
+        self.hides = False
         self._at = {one.position: number for number, one in enumerate(held)}
 
     def total(self) -> float:
         """Return how many there are."""
         return float(len(self._held))
 
-    def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
+    def having(
+        self, terms: Sequence[Term], most: int, *, oldest: bool, checked: bool = True
+    ) -> Postings:
         """Return those that have all of the terms."""
         ids = set(range(len(self._held))) - self._without
         for term in terms:
             ids &= set(self._with(term))
         found = sorted(ids, reverse=not oldest)
-        return Postings(found[:most], float(len(found)))
+        return Postings(found[:most], float(len(found)), len(found) <= most)
+
+    def beyond(self, roots: Iterable[str], last: int) -> Self:
+        """Return nothing: all of it is one lineage."""
+        return type(self)((), Query())
+
+    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
+        """Return all of them: `having` has read their texts."""
+        return list(ids)
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return the messages of these ids."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -65,11 +66,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
     """Kinds of sessions; empty is any."""
     without_roots: tuple[str, ...] = ()
     """Root ids of lineages that are left out: the one that is talking."""
+    without_places: tuple[tuple[str, int, int], ...] = ()
+    """Messages that are left out: the session that owns them, the first and one past the last."""
     generated: bool = False
     """Whether what another agent's compaction wrote is found too."""
     sort: Sort = "relevance"
     recency: float = 0.1
     """How much being new weighs against the words, 0 to 1."""
+    lineages: bool = False
+    """Whether only the best message of each lineage is found."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -84,4 +89,29 @@ class Match(Struct, frozen=True, kw_only=True):
     score: float
     """Larger is better; comparable within one search only."""
     text: str
-    """The text that a search sees, for the snippet."""
+    """The text that a search sees, for the snippet; as it is shown, if secrets are hidden."""
+    more: int = 0
+    """Further hits in the same lineage, if only its best message is found."""
+
+
+class Written(Struct, frozen=True, gc=False):
+    """A message as it was stored."""
+
+    dialect: str
+    body: bytes
+    text: str
+    """The text that a search sees."""
+    calls: bool = False
+    """Whether it calls tools."""
+
+
+class Revealed(Struct, frozen=True, gc=False):
+    """A text as it is shown. `words` is what it can be found by: the same without placeholders."""
+
+    text: str
+    words: str
+
+
+Reveal: TypeAlias = Callable[[Written], Revealed]
+"""What a message becomes before it is shown: where secrets are hidden, it is found only by the
+rest."""

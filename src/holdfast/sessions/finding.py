@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from holdfast.engine.saved import unpack_view
 from holdfast.search.query import parse_query
 from holdfast.search.snippet import snippet
-from holdfast.search.text import searchable
-from holdfast.search.values import Filters, Match, Sort, Wanted
-from holdfast.sessions.rows import decoded
+from holdfast.search.values import Filters, Match, Reveal, Sort, Term, Wanted
+from holdfast.sessions.showing import Show, as_it_is, revealing
 from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter, SessionInfo, SessionKind, StoredMessage
+from holdfast.stores.values import Line, SessionFilter, SessionInfo, SessionKind, Stretch
 from holdfast.transcript import Folded, extend
-
-Show: TypeAlias = Callable[[str], str]
-"""What a text becomes before it is shown; a redactor where it leaves its session."""
 
 AROUND = 5
 ENDS = 3
@@ -26,9 +21,6 @@ READ_FIRST, READ_LAST = 20, 10
 _SHOWN_CHARS = 600
 _ANYWHERE = Filters()
 _NEWEST = SessionFilter(only_leaves=True)
-_MOST_CANDIDATES = 2_000
-_CANDIDATES = 8
-"""So many messages are looked at for each lineage that is wanted."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -102,11 +94,6 @@ class Browsed(Struct, frozen=True):
     next: str = ""
 
 
-def as_it_is(text: str) -> str:
-    """Show a text as it stands: to whom it belongs."""
-    return text
-
-
 def discover(
     store: Store,
     text: str,
@@ -122,28 +109,17 @@ def discover(
     """Return the best hit of each lineage, or within named sessions every hit.
 
     Any text is a query. What the session `current` shows its model anyway is never found; what it
-    folded is.
+    folded is. A message is found by what `show` leaves of it.
     """
+    query = parse_query(text)
     wanted = Wanted(
-        query=parse_query(text), filters=filters, kinds=tuple(kinds), sort=sort, generated=False
-    )
-    is_live = _live(store, current)
-    asked, best = most * _CANDIDATES, dict[str | tuple[str, int], tuple[Match, int]]()
-    within = bool(filters.sessions or wanted.query.filters.sessions)
-    while True:
-        matches = store.match(wanted, most=asked)
-        best.clear()
-        for match in matches:
-            if is_live(match):
-                continue
-            key = (match.session_id, match.position) if within else match.root_id
-            found = best.get(key)
-            best[key] = (match, 0) if found is None else (found[0], found[1] + 1)
-        if len(best) >= most or len(matches) < asked or asked >= _MOST_CANDIDATES:
-            break
-        asked *= 4  # a few lineages hold most of the hits
-    rows = list(best.values())[:most]
-    return [_hit(store, wanted, match, more, around, show) for match, more in rows]
+        query=query, filters=filters, kinds=tuple(kinds), sort=sort, generated=False,
+        without_places=_live(store, current),
+        lineages=not (filters.sessions or query.filters.sessions),
+    )  # fmt: skip
+    reveal = revealing(show)
+    matches = store.match(wanted, most=most, reveal=None if show is as_it_is else reveal)
+    return _hits(store, matches, query.terms, around, reveal, show)
 
 
 def scroll(
@@ -154,12 +130,12 @@ def scroll(
     Where the session was continued under another id, and the position is there, that one is
     shown instead.
     """
-    info = _holding(store, store.session(session_id), around)
+    info = _holding(store.session(session_id), store.newest_leaf(session_id), around)
     at = min(max(around, 0), max(info.length - 1, 0))
     start, stop = max(at - reach, 0), min(at + reach + 1, info.length)
     return Scroll(
         session=info,
-        rows=_shown(store.read(info.id, start, stop), info, show),
+        rows=_shown(store.glance([Stretch(info.id, start, stop)])[0], revealing(show)),
         earlier=start - reach - 1 if start > reach else (0 if start > 0 else None),
         later=stop + reach if stop < info.length else None,
     )
@@ -167,23 +143,25 @@ def scroll(
 
 def message_at(store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is) -> Shown:
     """Return one message of a session in full."""
-    (shown,) = _shown(store.read(info.id, position, position + 1), info, show, most=None)
+    (lines,) = store.glance([Stretch(info.id, position, position + 1)])
+    (shown,) = _shown(lines, revealing(show), None)
     return shown
 
 
 def read(store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is) -> Reading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
-    info = store.session(session_id)
-    if whole:
-        rows = store.read(info.id)
-        return Reading(session=info, first=_shown(rows, info, show, most=None))
-    if info.length <= READ_FIRST + READ_LAST:
-        return Reading(session=info, first=_shown(store.read(info.id), info, show))
+    info, reveal = store.session(session_id), revealing(show)
+    if whole or info.length <= READ_FIRST + READ_LAST:
+        (lines,) = store.glance([Stretch(info.id, 0)])
+        return Reading(session=info, first=_shown(lines, reveal, None if whole else _SHOWN_CHARS))
+    first, last = store.glance(
+        [Stretch(info.id, 0, READ_FIRST), Stretch(info.id, info.length - READ_LAST)]
+    )
     return Reading(
         session=info,
-        first=_shown(store.read(info.id, 0, READ_FIRST), info, show),
+        first=_shown(first, reveal),
         left_out=info.length - READ_FIRST - READ_LAST,
-        last=_shown(store.read(info.id, info.length - READ_LAST), info, show),
+        last=_shown(last, reveal),
     )
 
 
@@ -197,30 +175,43 @@ def browse(
 ) -> Browsed:
     """Return recent sessions, the newest first, each with the beginning of its newest words."""
     page = store.sessions(wanted, most=most, after=after)
-    rows: list[Recent] = []
-    for info in page.sessions:
-        newest = _shown(store.read(info.id, max(info.length - 1, 0)), info, show)
-        rows.append(Recent(session=info, preview=newest[-1].text if newest else ""))
+    newest = store.glance([Stretch(info.id, max(info.length - 1, 0)) for info in page.sessions])
+    reveal = revealing(show)
+    rows = [
+        Recent(session=info, preview="".join(row.text for row in _shown(lines, reveal)))
+        for info, lines in zip(page.sessions, newest, strict=True)
+    ]
     return Browsed(tuple(rows), page.next)
 
 
-def _hit(store: Store, wanted: Wanted, match: Match, more: int, around: int, show: Show) -> Hit:
-    info = _holding(store, store.session(match.session_id), match.position)
-    start, stop = max(match.position - around, 0), match.position + around + 1
-    found = snippet(show(match.text), wanted.query.terms)
-    return Hit(
-        session=info.id, source=info.source, source_id=show(info.source_id), title=show(info.title),
-        position=match.position, role=match.role, time=match.time, snippet=found.text,
-        spans=found.marks, score=match.score, more=more,
-        window=_shown(store.read(info.id, start, stop), info, show),
-        first=_shown(store.read(info.id, 0, ENDS), info, show),
-        last=_shown(store.read(info.id, max(info.length - ENDS, 0)), info, show),
-    )  # fmt: skip
+def _hits(
+    store: Store, matches: Sequence[Match], terms: Sequence[Term], around: int, reveal: Reveal,
+    show: Show,
+) -> list[Hit]:  # fmt: skip
+    """Return hits with what stands around them, read at once."""
+    known = store.leaves([match.session_id for match in matches])
+    infos = [_holding(*known[match.session_id], match.position) for match in matches]
+    stretches: list[Stretch] = []
+    for info, match in zip(infos, matches, strict=True):
+        start, stop = max(match.position - around, 0), match.position + around + 1
+        ends = Stretch(info.id, 0, ENDS), Stretch(info.id, max(info.length - ENDS, 0))
+        stretches += (Stretch(info.id, start, stop), *ends)
+    lines = [_shown(some, reveal) for some in store.glance(stretches)]
+    hits: list[Hit] = []
+    for number, (info, match) in enumerate(zip(infos, matches, strict=True)):
+        found = snippet(match.text, terms)
+        window, first, last = lines[3 * number : 3 * number + 3]
+        hits.append(Hit(
+            session=info.id, source=info.source, source_id=show(info.source_id),
+            title=show(info.title), position=match.position, role=match.role, time=match.time,
+            snippet=found.text, spans=found.marks, score=match.score, more=match.more,
+            window=window, first=first, last=last,
+        ))  # fmt: skip
+    return hits
 
 
-def _holding(store: Store, info: SessionInfo, position: int) -> SessionInfo:
+def _holding(info: SessionInfo, newest: SessionInfo, position: int) -> SessionInfo:
     """Return the newest session that goes on from this one and holds the position."""
-    newest = store.newest_leaf(info.id)
     if newest.id == info.id or position >= newest.length:
         return info
     shares = position < newest.forked_at or position >= info.length
@@ -228,39 +219,36 @@ def _holding(store: Store, info: SessionInfo, position: int) -> SessionInfo:
 
 
 def _shown(
-    rows: Sequence[StoredMessage], info: SessionInfo, show: Show, most: int | None = _SHOWN_CHARS
+    lines: Sequence[Line], reveal: Reveal, most: int | None = _SHOWN_CHARS
 ) -> tuple[Shown, ...]:
     found: list[Shown] = []
-    for row, message in zip(rows, decoded(rows, info.dialect), strict=True):
+    for line in lines:
         # secrets are looked for in the whole text: a cut may hide what gives them away
-        text = show(searchable(message).text)
+        text = reveal(line.written).text
         cut = 0 if most is None else max(len(text) - most, 0)
         found.append(
             Shown(
-                position=row.position, role=row.role, time=row.time,
-                text=text[: len(text) - cut], cut=cut, tools=row.tools, generated=row.generated,
+                position=line.position, role=line.role, time=line.time,
+                text=text[: len(text) - cut], cut=cut, tools=line.tools, generated=line.generated,
             )
         )  # fmt: skip
     return tuple(found)
 
 
-def _live(store: Store, current: str) -> Callable[[Match], bool]:
-    """Return whether a match is what the model of the current session sees already."""
+def _live(store: Store, current: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the messages that the model of the current session sees already."""
     if not current:
-        return lambda match: False
-    info = store.session(current)
-    view = store.view(current)
-    folded: set[int] = set()
+        return ()
+    info, view = store.session(current), store.view(current)
+    ends = [0, info.length]
     if view is not None:
         items = extend(unpack_view(view.items, info.dialect), info.length).items
-        folded = {
-            at for item in items if isinstance(item, Folded) for at in range(item.start, item.stop)
-        }
-
-    def is_live(match: Match) -> bool:
-        if match.root_id != info.root_id or match.position >= info.length:
-            return False
-        (row,) = store.read(current, match.position, match.position + 1)
-        return row.owner_id == match.session_id and match.position not in folded
-
-    return is_live
+        folded = sorted((item.start, item.stop) for item in items if isinstance(item, Folded))
+        ends = [0, *(end for span in folded for end in span), info.length]
+    seen = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True)]
+    return tuple(
+        (owner, max(start, first), min(stop, last))
+        for owner, first, last in store.owners(current)
+        for start, stop in seen
+        if start < last and stop > first
+    )

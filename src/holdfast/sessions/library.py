@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from holdfast.errors import UnknownReference
 from holdfast.sessions.answers import brief, date_of
-from holdfast.sessions.finding import Show, as_it_is
 from holdfast.sessions.leaving import Project
+from holdfast.sessions.showing import Show, as_it_is
 from holdfast.stores.log import FIRST_ASK_CHARS
 from holdfast.stores.store import Store
 from holdfast.stores.values import Place, SessionInfo

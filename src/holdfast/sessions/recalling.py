@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 
 from holdfast.search.values import Filters
-from holdfast.sessions.finding import Show, discover
+from holdfast.sessions.finding import discover
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.leaving import SPEAKERS
+from holdfast.sessions.showing import Show
 from holdfast.stores.store import Store
 
 _MOST = 3

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from holdfast.search.values import Match, Wanted
+from holdfast.search.values import Match, Reveal, Wanted
 
 T = TypeVar("T")
 Value: TypeAlias = str | bytes | int | float | None
@@ -150,8 +150,11 @@ class Database(Protocol):
         """Take all messages that a session owns out of log and indexes; return how many."""
         ...
 
-    def match(self, wanted: Wanted, most: int) -> list[Match]:
-        """Return at most `most` messages that fit, the best first."""
+    def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
+        """Return at most `most` messages that fit, the best first.
+
+        With `reveal` they are found only by what it shows of them.
+        """
         ...
 
     def complete_index(self, most: int | None) -> int:

@@ -18,9 +18,9 @@ COLUMNS = (
     "view", "compactions", "tokens", "first_ask",
 )  # fmt: skip
 _FIELDS = tuple({"parent": "parent_id", "root": "root_id"}.get(name, name) for name in COLUMNS)
-_LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
+LEAN = f"SELECT {', '.join(f's.{name}' for name in COLUMNS)}, s.key"
 SELECT = (
-    f"{_LEAN}, b.tenant, b.key, b.parts, b.packed"
+    f"{LEAN}, b.tenant, b.key, b.parts, b.packed"
     " FROM sessions s LEFT JOIN bodies b ON b.tenant = s.tenant AND b.key = s.frame"
 )
 _HEAD = (
@@ -74,12 +74,12 @@ def found(space: Space, tx: Statements, session_id: str) -> Found:
 def owned(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id without its frame, for this transaction alone to change."""
     row = tx.row(
-        f"{_LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}",
+        f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}",
         (space.tenant, plain(session_id)),
     )
     if row is None:
         raise UnknownSession(session_id)
-    return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
+    return as_lean(space, row)
 
 
 def head(space: Space, tx: Statements, session_id: str) -> Head:
@@ -114,6 +114,11 @@ def as_found(space: Space, tx: Statements, row: Row) -> Found:
     frame = b"" if row[-1] is None else unpack(tx, *row[-4:])[0]
     info = SessionInfo(profile=space.profile, frame=frame, **_fields(row))
     return Found(row[len(COLUMNS)], info)
+
+
+def as_lean(space: Space, row: Row) -> Found:
+    """Return what a row of `LEAN` says: a session without its frame."""
+    return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
 
 
 def key_of(space: Space, tx: Statements, session_id: str) -> int:

@@ -13,8 +13,8 @@ import zstandard
 
 from holdfast.errors import StoreUnavailable
 from holdfast.report import Reference
-from holdfast.search.values import Match, Wanted
-from holdfast.stores import erase, lease, lineage, log, notes, redaction_key, upkeep, views
+from holdfast.search.values import Match, Reveal, Wanted
+from holdfast.stores import erase, glance, lease, lineage, log, notes, redaction_key, upkeep, views
 from holdfast.stores.database import Database, Statements
 from holdfast.stores.rows import Space, found
 from holdfast.stores.values import (
@@ -23,6 +23,7 @@ from holdfast.stores.values import (
     Health,
     Held,
     Lease,
+    Line,
     NewMessage,
     NewSession,
     NewView,
@@ -33,6 +34,7 @@ from holdfast.stores.values import (
     SessionInfo,
     StoredMessage,
     StoredView,
+    Stretch,
     TurnUsage,
 )
 
@@ -161,6 +163,18 @@ class Store:
         """Return messages of a log, those shared with an ancestor included."""
         return self._read(lambda tx: log.read(self._space, tx, session_id, start, stop))
 
+    def glance(self, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
+        """Return the messages of each stretch with the texts that a search sees, all at once."""
+        return self._read(lambda tx: glance.glance(self._space, tx, wanted))
+
+    def leaves(self, ids: Sequence[str]) -> dict[str, tuple[SessionInfo, SessionInfo]]:
+        """Return each session that there is, and `newest_leaf` of it; both without a frame."""
+        return self._read(lambda tx: glance.leaves(self._space, tx, ids))
+
+    def owners(self, session_id: str) -> tuple[tuple[str, int, int], ...]:
+        """Return who owns the messages of a log: a session, the first and one past the last."""
+        return self._read(lambda tx: glance.owners(self._space, tx, session_id))
+
     def keys(self, session_id: str) -> frozenset[str]:
         """Return the keys of all messages of a log; control characters in them are escaped."""
         return self._read(lambda tx: log.keys(self._space, tx, session_id))
@@ -262,9 +276,12 @@ class Store:
         """Give a lease back."""
         self._write(lambda tx: lease.release(self._space, tx, held))
 
-    def match(self, wanted: Wanted, *, most: int) -> list[Match]:
-        """Return at most `most` messages that fit, the best first."""
-        return self._sound(lambda: self._database.match(wanted, most))
+    def match(self, wanted: Wanted, *, most: int, reveal: Reveal | None = None) -> list[Match]:
+        """Return at most `most` messages that fit, the best first.
+
+        With `reveal` nothing that is found, nor its order, depends on what it does not show.
+        """
+        return self._sound(lambda: self._database.match(wanted, most, reveal))
 
     def erase(self, ids: Sequence[str], *, vacuum: bool = True) -> Erased:
         """Delete sessions for good.

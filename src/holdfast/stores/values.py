@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from holdfast.report import Reference
+from holdfast.search.values import Written
 
 Descent: TypeAlias = Literal["", "compression", "branch", "delegation", "reset"]
 """Why a session has a parent: `compression` goes on after it was compacted; `branch` goes another
@@ -107,6 +108,25 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     generated: bool = False
     owner_id: str = ""
     """The session that it was appended to: an ancestor where the log is shared."""
+
+
+class Stretch(Struct, frozen=True, gc=False):
+    """Messages of a log from `start` up to `stop`, or to its end."""
+
+    session_id: str
+    start: int
+    stop: int | None = None
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A message as far as a list shows it."""
+
+    position: int
+    role: str
+    tools: tuple[str, ...] = ()
+    time: float
+    generated: bool = False
+    written: Written
 
 
 class NewView(Struct, frozen=True, kw_only=True):

@@ -44,6 +44,13 @@ def passing(tx: Open, tenant: str, wanted: Wanted) -> Conditions:
         found.append(_among("s.kind", wanted.kinds))
     if wanted.without_roots:
         found.append(Conditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
+    if places := wanted.without_places:
+        found.append(Conditions(
+            "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
+            " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
+            " AND m.position < l.stop)",
+            tuple([place[at] for place in places] for at in range(3)),
+        ))  # fmt: skip
     for filters in (wanted.filters, wanted.query.filters):
         found.extend(_filtered(tx, tenant, filters))
     return joined(found)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import psycopg
 
 from holdfast.errors import StoreUnavailable
-from holdfast.search.values import Match, Wanted
+from holdfast.search.values import Match, Reveal, Wanted
 from holdfast.stores.database import BodyKey, MessageRow, Packed, Statements, Ticks
 from holdfast.stores.postgres import index, matching, upkeep
 from holdfast.stores.postgres.backup import backup
@@ -202,9 +202,11 @@ class PostgresDatabase:
         """Take messages out of the log; the indexes follow by themselves."""
         return index.remove_messages(cast(Open, tx), self.tenant, session)
 
-    def match(self, wanted: Wanted, most: int) -> list[Match]:
+    def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return what fits, the best first."""
-        return self.read(lambda tx: matching.match(cast(Open, tx), self.tenant, wanted, most))
+        return self.read(
+            lambda tx: matching.match(cast(Open, tx), self.tenant, wanted, most, reveal)
+        )
 
     def complete_index(self, most: int | None) -> int:
         """Make the index of substrings if there is none and the server can; it never lags."""

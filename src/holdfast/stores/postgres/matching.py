@@ -7,12 +7,13 @@ first, all of them if need be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Any, Self
 
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.places import holds
-from holdfast.search.values import Match, Term, Wanted
+from holdfast.search.reading import Readings
+from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
 from holdfast.stores.postgres.conditions import Conditions, having, is_decided, joined, passing
 from holdfast.stores.postgres.index import MORE
@@ -29,20 +30,23 @@ _COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
 _TABLES = "messages AS m JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
 
 
-def match(tx: Open, tenant: str, wanted: Wanted, most: int) -> list[Match]:
+def match(
+    tx: Open, tenant: str, wanted: Wanted, most: int, reveal: Reveal | None = None
+) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    return find(PostgresIndex(tx, tenant, wanted), wanted, most)
+    return find(PostgresIndex(tx, tenant, wanted, reveal), wanted, most)
 
 
 class PostgresIndex:
     """The index, as one state of the server has it; `search.find` says what each method gives."""
 
-    def __init__(self, tx: Open, tenant: str, wanted: Wanted) -> None:
+    def __init__(self, tx: Open, tenant: str, wanted: Wanted, reveal: Reveal | None = None) -> None:
+        self.hides = reveal is not None
         self._tx = tx
         self._tenant = tenant
         self._passing = passing(tx, tenant, wanted)
         self._without = wanted.query.without
-        self._texts: dict[int, str] = {}
+        self._readings = Readings(self._without, reveal)
         self._total: float | None = None
         self._trigrams: bool | None = None
 
@@ -56,26 +60,36 @@ class PostgresIndex:
             self._total = float(found[0] or 0) if found else 0.0
         return self._total
 
-    def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
+    def having(
+        self, terms: Sequence[Term], most: int, *, oldest: bool, checked: bool = True
+    ) -> Postings:
         """Return what has all terms and nothing unwanted."""
         read = [term for term in (*terms, *self._without) if not is_decided(term)]
+        read_all = bool(read) or (checked and self.hides)
         by_text = any(term.kind != "word" for term in terms)
         most = min(most, _MOST_READ) if read or by_text else most
-        page = max(most, _PAGE) if read else most
+        page = max(most, _PAGE) + 1 if read_all else most + 1
         wanted = joined((self._passing, *self._decided(terms)))
         ids: list[int] = []
         last: int | None = None
-        while len(ids) < most:
+        while len(ids) <= most:
             rows = self._some(wanted, page, last, oldest, by_text=by_text)
             for start in range(0, len(rows), _BATCH):
                 some = rows[start : start + _BATCH]
-                ids.extend(self._holding(some, terms, read_all=bool(read)))
-                if len(ids) >= most:
+                ids.extend(self._holding(some, terms, read_all=read_all))
+                if len(ids) > most:
                     break
             if len(rows) < (min(page, _MOST_READ) if by_text else page):
                 break
             last = rows[-1][0]
-        return self._counted(ids[:most], most, oldest)
+        return self._counted(ids, most, oldest)
+
+    def beyond(self, roots: Iterable[str], last: int) -> Self:
+        """Return the same index with less in it; texts that were read are known there too."""
+        older = Conditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
+        found = copy(self)
+        found._passing = joined((self._passing, older))
+        return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""
@@ -103,23 +117,33 @@ class PostgresIndex:
         return [Row(*row) for row in found]
 
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return at least these; what was read once is kept."""
-        missing = [message for message in ids if message not in self._texts]
+        """Return these; what was read once is kept."""
+        self._read(ids)
+        return {message: self._readings.text(message) for message in ids}
+
+    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
+        """Return those whose text has all terms and nothing unwanted."""
+        self._read(ids)
+        return [message for message in ids if self._readings.fits(message, terms)]
+
+    def _read(self, ids: Iterable[int]) -> None:
+        missing = self._readings.missing(ids)
         if missing:
             rows = self._tx.rows(
-                "SELECT m.id, b.tenant, b.key, b.parts, b.packed FROM messages AS m"
-                " JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
+                "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
+                f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
                 " WHERE m.tenant = ? AND m.id = ANY(?)",
                 (self._tenant, missing),
             )
-            for message, *body in rows:
-                self._texts[message] = unpack(self._tx, *body)[1].decode()
-        return self._texts
+            for message, dialect, role, tools, *stored in rows:
+                body, text = unpack(self._tx, *stored)
+                calls = tools != "" and role != "tool"
+                self._readings.add(message, Written(dialect, body, text.decode(), calls))
 
     def _decided(self, terms: Sequence[Term]) -> list[Conditions]:
         """Return what the server looks at for the terms, and for what is unwanted."""
         found = [having(self._tenant, term) for term in terms]
-        for term in self._without:
+        for term in () if self.hides else self._without:
             if is_decided(term):
                 unwanted = having(self._tenant, term)
                 found.append(Conditions(
@@ -170,26 +194,22 @@ class PostgresIndex:
         """Return those whose text has all terms and nothing unwanted, where the index is not
         enough to tell.
         """
-        doubtful = {message for message, is_whole in rows if read_all or not is_whole}
-        texts = self.texts(list(doubtful))
-        return [
-            message
-            for message, _ in rows
-            if message not in doubtful
-            or (
-                all(holds(texts[message], term) for term in terms)
-                and not any(holds(texts[message], term) for term in self._without)
-            )
-        ]
+        doubtful = [message for message, is_whole in rows if read_all or not is_whole]
+        fitting = set(self.fitting(doubtful, terms)).union(
+            message for message, is_whole in rows if not read_all and is_whole
+        )
+        return [message for message, _ in rows if message in fitting]
 
     def _counted(self, ids: list[int], most: int, oldest: bool) -> Postings:
         """Guess how many there are from how far back these reach, where they are not all."""
+        whole = len(ids) <= most
+        ids = ids[:most]
         count = float(len(ids))
-        if ids and len(ids) >= most:
+        if not whole:
             found = self._tx.row(
                 "SELECT count(*) FROM (SELECT 1 FROM messages AS m WHERE m.tenant = ?"
                 f" AND m.id {'<=' if oldest else '>='} ? LIMIT ?) AS newer",
                 (self._tenant, ids[-1], _SAMPLE),
             )
             count *= max(self.total() / max(found[0] if found else 0, 1), 1.0)
-        return Postings(ids, count)
+        return Postings(ids, count, whole)

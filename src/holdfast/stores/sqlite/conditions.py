@@ -35,6 +35,13 @@ def conditions(tenant: str, wanted: Wanted) -> Conditions:
     if wanted.without_roots:
         parts.append("s.root NOT IN (SELECT value FROM json_each(?))")
         values.append(_json(wanted.without_roots))
+    if wanted.without_places:
+        parts.append(
+            "NOT EXISTS (SELECT 1 FROM json_each(?) AS l WHERE json_extract(l.value, '$[0]') = s.id"
+            " AND m.position >= json_extract(l.value, '$[1]')"
+            " AND m.position < json_extract(l.value, '$[2]'))"
+        )
+        values.append(_json(wanted.without_places))
     for filters in (wanted.filters, wanted.query.filters):
         _add(tenant, filters, parts, values)
     return Conditions(" AND ".join(parts), tuple(values))

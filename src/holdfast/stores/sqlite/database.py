@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import apsw
 
 from holdfast.errors import StoreUnavailable
-from holdfast.search.values import Match, Wanted
+from holdfast.search.values import Match, Reveal, Wanted
 from holdfast.stores.database import BodyKey, MessageRow, Packed, Row, Statements, Ticks, Value
 from holdfast.stores.sqlite import index, matching, upkeep
 from holdfast.stores.sqlite.clock import ticks
@@ -139,13 +139,13 @@ class SqliteDatabase:
         """Take messages out of log and indexes."""
         return index.remove_messages(tx, self.tenant, session)
 
-    def match(self, wanted: Wanted, most: int) -> list[Match]:
+    def match(self, wanted: Wanted, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return what fits, the best first; what an index lacks is looked through."""
         if matching.reads_substrings(wanted) and not self.read_only:
             with suppress(StoreUnavailable):  # a search must not fail because the file is busy
                 if self.read(self.unindexed):
                     self.complete_index(None)
-        return self.read(lambda tx: matching.match(tx, self.tenant, wanted, most))
+        return self.read(lambda tx: matching.match(tx, self.tenant, wanted, most, reveal))
 
     def complete_index(self, most: int | None) -> int:
         """Index substrings in short transactions, so that no writer waits long."""

@@ -7,12 +7,14 @@ then looked up in the real text; what an index does not have yet is looked up to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Self
 
 import msgspec
 
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.places import holds
-from holdfast.search.values import Match, Term, Wanted
+from holdfast.search.reading import Readings
+from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Statements
 from holdfast.stores.sqlite.conditions import Conditions, conditions, within
@@ -22,20 +24,26 @@ _GRAM = 3
 _MOST_GRAMS = 6
 _CANDIDATES = 2_000
 _VERIFIED = 200
-"""Texts are looked into until so many hold what is wanted, or until `_ENOUGH` of `_LOOKED`."""
+"""Texts are looked into until so many hold what is wanted, or `_ENOUGH` of more than `_LOOKED`."""
 _LOOKED = 400
 _ENOUGH = 60
 _SHORT_ROWS = 5_000
 _SHORT_SCAN = 1_000
 _BATCH = 100
+_LEAST = 10
+"""Texts that are read at once, at most and at least."""
+_GRAMS_OF_ONE = 20
+"""Candidates for each message that is wanted; more than nine of ten hold what the trigrams say."""
 _JOINED = "CROSS JOIN messages AS m ON m.id = {0} CROSS JOIN sessions AS s ON s.key = m.session"
 _COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
 
 
-def match(tx: Statements, tenant: str, wanted: Wanted, most: int) -> list[Match]:
+def match(
+    tx: Statements, tenant: str, wanted: Wanted, most: int, reveal: Reveal | None = None
+) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    where = conditions(tenant, wanted)
-    return find(SqliteIndex(tx, where, within(tx, tenant, wanted), wanted), wanted, most)
+    where, ids = conditions(tenant, wanted), within(tx, tenant, wanted)
+    return find(SqliteIndex(tx, where, ids, wanted, reveal), wanted, most)
 
 
 def reads_substrings(wanted: Wanted) -> bool:
@@ -47,40 +55,71 @@ class SqliteIndex:
     """The two indexes of a file, as one state of it has them: an `Index` of `search.find`."""
 
     def __init__(
-        self, tx: Statements, where: Conditions, ids: tuple[int, int], wanted: Wanted
+        self,
+        tx: Statements,
+        where: Conditions,
+        ids: tuple[int, int],
+        wanted: Wanted,
+        reveal: Reveal | None = None,
     ) -> None:
+        self.hides = reveal is not None
         self._tx = tx
         self._where = where
         self._range = ids
         self._without = wanted.query.without
-        self._texts: dict[int, str] = {}
+        self._readings = Readings(self._without, reveal)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
+        self._rows: dict[int, Row] = {}
+        self._begun: dict[str, set[int] | None] = {}
+        self._total: float | None = None
 
     def total(self) -> float:
         """Return the newest id: nearly all are there."""
-        found = self._tx.row("SELECT max(id) FROM messages")
-        return float(found[0] or 0) if found else 0.0
+        if self._total is None:
+            found = self._tx.row("SELECT max(id) FROM messages")
+            self._total = float(found[0] or 0) if found else 0.0
+        return self._total
 
-    def having(self, terms: Sequence[Term], most: int, *, oldest: bool) -> Postings:
+    def having(
+        self, terms: Sequence[Term], most: int, *, oldest: bool, checked: bool = True
+    ) -> Postings:
         """Return what has all terms; of those that must be looked up in the text, the newest."""
         if not terms:
             ids = self._all(most, oldest, 0)
             return self._counted(ids, len(ids) < most)
-        ids, complete = self._all_of(terms, most, oldest)
+        checked = checked and self.hides
+        ids, complete = self._all_of(terms, most, oldest, checked)
         if len(ids) < min(most, _ENOUGH) and any(_by_both(term) for term in terms):
             exact = [_as_substring(term) if _by_both(term) else term for term in terms]
-            more, complete = self._all_of(exact, most, oldest)
-            ids = sorted({*ids, *more}, reverse=not oldest)[:most]
-        return self._counted(ids, complete)
+            more, complete = self._all_of(exact, most, oldest, checked)
+            ids = sorted({*ids, *more}, reverse=not oldest)
+        return self._counted(ids[:most], complete and len(ids) <= most)
+
+    def beyond(self, roots: Iterable[str], last: int) -> Self:
+        """Return the same index with less in it; texts that were read are known there too."""
+        found = copy(self)
+        found._where = Conditions(
+            f"{self._where.sql} AND s.root NOT IN (SELECT value FROM json_each(?))",
+            (*self._where.values, _json(sorted(roots))),
+        )
+        found._range = (self._range[0], min(self._range[1], last - 1))
+        found._known = {}
+        return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
-        """Return those that pass the filters."""
+        """Return those that pass the filters; what was found passes them."""
+        self._passing([message for message in ids if message not in self._rows])
+        return [self._rows[message] for message in ids if message in self._rows]
+
+    def _passing(self, ids: Sequence[int]) -> list[Row]:
         found = self._tx.rows(
             f"SELECT {_COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
             f" WHERE {self._where.sql}",
             (_json(ids), *self._where.values),
-        )
-        return [Row(*row) for row in found]
+        ) if ids else []  # fmt: skip
+        rows = [Row(*row) for row in found]
+        self._rows.update((row.id, row) for row in rows)
+        return rows
 
     def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
         """Return those that pass the filters."""
@@ -95,24 +134,36 @@ class SqliteIndex:
         return [Row(*row) for row in found]
 
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return at least these; what was read once is kept."""
-        missing = [message for message in ids if message not in self._texts]
+        """Return these; what was read once is kept."""
+        self._read(ids)
+        return {message: self._readings.text(message) for message in ids}
+
+    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
+        """Return those whose text has all terms and nothing unwanted."""
+        self._read(ids)
+        return [message for message in ids if self._readings.fits(message, terms)]
+
+    def _read(self, ids: Iterable[int]) -> None:
+        missing = self._readings.missing(ids)
         if missing:
             rows = self._tx.rows(
-                "SELECT m.id, b.tenant, b.key, b.parts, b.packed FROM json_each(?) AS j"
-                " CROSS JOIN messages AS m ON m.id = j.value"
+                "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
+                f" FROM json_each(?) AS j {_JOINED.format('j.value')}"
                 " CROSS JOIN bodies AS b ON b.key = m.body",
                 (_json(missing),),
             )
-            for message, *body in rows:
-                self._texts[message] = unpack(self._tx, *body)[1].decode()
-        return self._texts
+            for message, dialect, role, tools, *stored in rows:
+                body, text = unpack(self._tx, *stored)
+                calls = tools != "" and role != "tool"
+                self._readings.add(message, Written(dialect, body, text.decode(), calls))
 
     def _all(self, most: int, oldest: bool, above: int) -> list[int]:
+        low, high = self._range
         found = self._tx.rows(
             "SELECT m.id FROM messages AS m CROSS JOIN sessions AS s ON s.key = m.session"
-            f" WHERE m.id > ? AND {self._where.sql} ORDER BY m.id {_order(oldest)} LIMIT ?",
-            (above, *self._where.values, most),
+            f" WHERE m.id BETWEEN ? AND ? AND {self._where.sql}"
+            f" ORDER BY m.id {_order(oldest)} LIMIT ?",
+            (max(low, above + 1), high, *self._where.values, most),
         )
         return [row[0] for row in found]
 
@@ -120,56 +171,76 @@ class SqliteIndex:
         asked = (index, expression, most, oldest)
         if asked not in self._known:
             found = self._tx.rows(
-                f"SELECT m.id FROM {index} AS i {_JOINED.format('i.rowid')}"
+                f"SELECT {_COLUMNS} FROM {index} AS i {_JOINED.format('i.rowid')}"
                 f" WHERE {index} MATCH ? AND i.rowid BETWEEN ? AND ? AND {self._where.sql}"
                 f" ORDER BY i.rowid {_order(oldest)} LIMIT ?",
                 (expression, *self._range, *self._where.values, most),
             )
+            self._rows.update((row[0], Row(*row)) for row in found)
             self._known[asked] = [row[0] for row in found]
         return self._known[asked]
 
-    def _all_of(self, terms: Sequence[Term], most: int, oldest: bool) -> tuple[list[int], bool]:
+    def _all_of(
+        self, terms: Sequence[Term], most: int, oldest: bool, checked: bool
+    ) -> tuple[list[int], bool]:
         """Return what has all of the terms, and whether there is no more of it.
 
         Candidates come from whichever index has few of them; what it does not know is looked up
-        in their text.
+        in their text, and everything if each is `checked` as it is shown: then of the first
+        `most` of them nothing depends on those that are shown otherwise.
         """
         by_words = [term for term in terms if _by_words(term)]
         by_text = [term for term in terms if not _by_words(term)]
+        enough = most + 1 if checked else min(most + 1, _VERIFIED)
+        if not by_text and checked:
+            return self._all_shown(by_words, most, oldest)
         if not by_text:
             ids = self._words(by_words, most, oldest)
             if all(_by_words(term) for term in self._without):
                 return ids, len(ids) < most
-            return self._verified(ids, (), complete=len(ids) < most)
+            return self._verified(ids, (), len(ids) < most, enough)
         long = [term for term in by_text if len(term.text) >= _GRAM]
         words = self._words(by_words, _CANDIDATES, oldest) if by_words else []
         few = bool(by_words) and len(words) < _CANDIDATES
+        looked_up = terms if checked else by_text
         if few and (len(words) < _BATCH or not long):
-            return self._verified(words, by_text, complete=True)
+            return self._verified(words, looked_up, True, enough)
         if not long:
             ids = words or self._short(by_text, oldest)
-            return self._verified(ids, by_text, complete=len(ids) < _SHORT_SCAN)
-        ids = self._grams(long, oldest)
-        if few and len(ids) >= _CANDIDATES:
-            return self._verified(words, by_text, complete=True)
+            return self._verified(ids, looked_up, len(ids) < _SHORT_SCAN, enough)
+        asked = min(_CANDIDATES, _GRAMS_OF_ONE * most)
+        ids = self._grams(long, asked, oldest)
+        if few and len(ids) >= asked:
+            return self._verified(words, looked_up, True, enough)
         if few:
             known = set(words)
             found = [message for message in ids if message in known]
-            return self._verified(found, by_text, complete=True)
-        return self._verified(ids, terms, complete=len(ids) < _CANDIDATES)
+            return self._verified(found, looked_up, True, enough)
+        return self._verified(ids, terms, len(ids) < asked, enough)
+
+    def _all_shown(self, terms: Sequence[Term], most: int, oldest: bool) -> tuple[list[int], bool]:
+        """Return what shows all of the terms. Few messages hide one, so few more are asked for."""
+        asked = 2 * most
+        while True:
+            ids = self._words(terms, asked, oldest)
+            found, complete = self._verified(ids, terms, len(ids) < asked, most + 1)
+            if complete or len(found) > most or asked >= _CANDIDATES:
+                return found, complete
+            asked *= 4
 
     def _words(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         wanted = " AND ".join(_word(term) for term in terms)
-        unwanted = " OR ".join(_word(term) for term in self._without if _by_words(term))
+        without = () if self.hides else self._without
+        unwanted = " OR ".join(_word(term) for term in without if _by_words(term))
         expression = f"({wanted}) NOT ({unwanted})" if unwanted else wanted
         ids = self._matching("words", expression, most, oldest)
-        late, _ = self._verified(self._late("words", oldest), terms, complete=True)
+        late = self.fitting(self._late("words", oldest), terms)
         return [*ids, *late][:most] if oldest else [*late, *ids][:most]
 
-    def _grams(self, terms: Sequence[Term], oldest: bool) -> list[int]:
+    def _grams(self, terms: Sequence[Term], most: int, oldest: bool) -> list[int]:
         grams = dict.fromkeys(gram for term in terms for gram in _grams_of(term.text))
         expression = " AND ".join(_quoted(gram) for gram in grams)
-        ids = self._matching("trigrams", expression, _CANDIDATES, oldest)
+        ids = self._matching("trigrams", expression, most, oldest)
         late = self._late("trigrams", oldest)
         return [*ids, *late] if oldest else [*late, *ids]
 
@@ -186,40 +257,42 @@ class SqliteIndex:
         Where these are too many to be counted, the newest messages are looked through instead.
         """
         begin = max((term.text for term in terms), key=len).lower()
-        found = self._tx.rows(
-            "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
-            (begin, begin + "\U0010ffff", _SHORT_ROWS),
-        )
-        if len(found) < _SHORT_ROWS:
-            ids = [*self._late("trigrams", oldest), *(row[0] for row in found)]
-            return sorted((row.id for row in self.rows(list(set(ids)))), reverse=not oldest)
-        return self._all(_SHORT_SCAN, oldest, 0)
+        if begin not in self._begun:
+            found = self._tx.rows(
+                "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
+                (begin, begin + "\U0010ffff", _SHORT_ROWS),
+            )
+            few = len(found) < _SHORT_ROWS
+            self._begun[begin] = {row[0] for row in found} if few else None
+        docs = self._begun[begin]
+        if docs is None:
+            return self._all(_SHORT_SCAN, oldest, 0)
+        low, high = self._range
+        ids = [doc for doc in {*self._late("trigrams", oldest), *docs} if low <= doc <= high]
+        return sorted((row.id for row in self._passing(ids)), reverse=not oldest)
 
     def _verified(
-        self, ids: Iterable[int], terms: Sequence[Term], *, complete: bool
+        self, ids: Iterable[int], terms: Sequence[Term], complete: bool, enough: int
     ) -> tuple[list[int], bool]:
         """Return the first whose text has all terms and nothing unwanted, and whether it is all."""
         kept: list[int] = []
         waiting = list(dict.fromkeys(ids))
-        for start in range(0, len(waiting), _BATCH):
-            if len(kept) >= (_VERIFIED if start < _LOOKED else _ENOUGH):
+        start = 0
+        while start < len(waiting):
+            if len(kept) >= (enough if start < _LOOKED or self.hides else min(enough, _ENOUGH)):
                 return kept, False
-            batch = waiting[start : start + _BATCH]
-            texts = self.texts(batch)
-            kept += [message for message in batch if self._fits(texts[message], terms)]
+            few = max(enough - len(kept), _LEAST) if enough < _VERIFIED else _BATCH
+            stop = start + min(few, _BATCH)
+            kept += self.fitting(waiting[start:stop], terms)
+            start = stop
         return kept, complete
-
-    def _fits(self, text: str, terms: Sequence[Term]) -> bool:
-        return all(holds(text, term) for term in terms) and not any(
-            holds(text, term) for term in self._without
-        )
 
     def _counted(self, ids: list[int], complete: bool) -> Postings:
         """Guess how many there are from how far back the newest reach, where these are not all."""
         count = float(len(ids))
         if ids and not complete:
             count *= max(self.total() / (abs(ids[0] - ids[-1]) + 1), 1.0)
-        return Postings(ids, count)
+        return Postings(ids, count, complete)
 
 
 def _by_words(term: Term) -> bool:

@@ -1,0 +1,58 @@
+"""What a message becomes before it leaves its session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.registry import dialect_named
+from holdfast.search.reading import HIDDEN
+from holdfast.search.text import searchable
+from holdfast.search.values import Reveal, Revealed, Written
+from holdfast.transcript import ToolCall
+
+Show: TypeAlias = Callable[[str], str]
+"""What a text becomes before it is shown; a redactor where it leaves its session."""
+
+_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
+
+
+def as_it_is(text: str) -> str:
+    """Show a text as it stands: to whom it belongs."""
+    return text
+
+
+def revealing(show: Show) -> Reveal:
+    """Return what makes a message ready to be shown; the same text is made ready once.
+
+    The text of a message has the values of a call without their names. A name may be all that
+    tells of a secret, so arguments go through `show` before the names are gone.
+    """
+    if show is as_it_is:
+        return lambda written: Revealed(written.text, written.text)
+    known: dict[bytes | str, Revealed] = {}
+
+    def reveal(written: Written) -> Revealed:
+        key = written.body if written.calls else written.text
+        found = known.get(key)
+        if found is None:
+            text = show(_without_secret_arguments(written, show) if written.calls else written.text)
+            same = text == written.text
+            words = written.text if same else _PLACEHOLDER.sub(HIDDEN, text)
+            found = known[key] = Revealed(written.text if same else text, words)
+        return found
+
+    return reveal
+
+
+def _without_secret_arguments(written: Written, show: Show) -> str:
+    (message,) = dialect_named(written.dialect).decode([parse(written.body)], 0)
+    parts = tuple(
+        replace(part, arguments=show(part.arguments)) if isinstance(part, ToolCall) else part
+        for part in message.parts
+    )
+    return searchable(replace(message, parts=parts)).text
