@@ -113,7 +113,7 @@ class LiveLog:
         known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
         found: list[Arrival] = []
-        for message in recognise(self._decoded(items)):
+        for message in recognise(self._decoded(items), self.messages, live=arrives):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -137,7 +137,7 @@ class LiveLog:
         calls: dict[str, ToolCall] = {}
         self._marks = [(ledgered, ledger)]
         folded = _folded(view)
-        for at, message in enumerate(recognise(self._decoded(items))):
+        for at, message in enumerate(recognise(self._decoded(items), live=True)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
