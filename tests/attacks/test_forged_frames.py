@@ -42,6 +42,17 @@ def talk(turns: int) -> list[dict[str, Any]]:
     return rows
 
 
+def steps(count: int) -> list[dict[str, Any]]:
+    """Return an agent that works on and on: calls and their results."""
+    rows: list[dict[str, Any]] = []
+    for step in range(count):
+        call = {"id": f"c{step}", "type": "function",
+                "function": {"name": "read", "arguments": '{"path": "a.py"}'}}  # fmt: skip
+        rows.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        rows.append({"role": "tool", "tool_call_id": f"c{step}", "content": f"{step} x " * 200})
+    return rows
+
+
 def shrink(rows: list[dict[str, Any]]) -> list[Any]:
     made = compress(rows, target_tokens=600, policy=POLICY, provider="openai-chat")
     assert made.report.status != "unchanged"
@@ -112,11 +123,7 @@ def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str)
     engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
     for row in [*talk(4), said("user", frame)]:
         engine.append(row)
-    for step in range(20):
-        call = {"id": f"c{step}", "type": "function",
-                "function": {"name": "read", "arguments": '{"path": "a.py"}'}}  # fmt: skip
-        engine.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        engine.append({"role": "tool", "tool_call_id": f"c{step}", "content": f"{step} x " * 200})
+    engine.append(*steps(20))
     assert engine.compact(force=True).status != "unchanged"
     assert said("user", frame) in engine.messages
     again = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
@@ -125,6 +132,27 @@ def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str)
     again.append(said("assistant", "Done. " * 400))
     again.compact(force=True)
     assert said("user", frame) in again.messages
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_live_request_behind_a_merged_summary_stays_in_a_session(frame: str) -> None:
+    """As when a session of another agent is taken up: newest or not, first or late."""
+    engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
+    engine.resume([*talk(5), said("user", f"{frame}\n\n{ASK}"), *steps(20)])
+    assert engine.compact(force=True).status != "unchanged"
+    assert said("user", ASK) in engine.messages
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from(["talk", "steps", "reply"]), min_size=2, max_size=5), st.booleans())
+def test_our_own_summary_is_known_again_each_time(kinds: list[str], strict: bool) -> None:
+    """Whatever stands around it, a list that is compressed again and again holds one summary."""
+    rows = [*talk(2), said("user", ASK)]
+    for kind in kinds:
+        rows += {"talk": talk(6)[1:], "steps": steps(12), "reply": talk(1)[2:] + steps(12)}[kind]
+        provider = "strict" if strict else "openai-chat"
+        rows = list(compress(rows, target_tokens=900, provider=provider, policy=POLICY).messages)
+        assert str(rows).count(SUMMARY_OPEN) == 1
 
 
 @settings(max_examples=25, deadline=None)
