@@ -1,4 +1,4 @@
-"""How well a search finds the evidence of real questions, and what it costs in a large store.
+"""What a search costs in a large store, and how well it finds the evidence of real questions.
 
     python bench/search.py                    both tables
     python bench/search.py quality            recall of the evidence, beside plain forms of a query
@@ -7,12 +7,7 @@
     python bench/search.py speed --no-peer    without hermes-agent, which takes minutes to fill
     python bench/search.py --json FILE        the figures as JSON too
 
-Quality: LoCoMo, three conversations with 495 questions that name the messages with their evidence.
-Recall is the share of these messages among the first k, averaged over questions. The others are
-FTS5 with the same stems and the same small words; a window of two turns stands for both of its
-messages, in the order of the windows. The weights of the ranking were chosen on conv-26; conv-30
-and conv-41 decided none of them. "with the next" counts for each of the k hits the
-message after it too, which is what a window has by itself.
+Quality: the questions of `recall.py`, which has more of it.
 
 Speed: messages made of lines from the shared sessions and tool results, every 50th with a made-up
 path, every 200th with Chinese. Aim: p95 under 50 ms of CPU at a million.
@@ -21,7 +16,6 @@ path, every 200th with Chinese. Aim: p95 under 50 ms of CPU at a million.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import subprocess
@@ -31,18 +25,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from compress import BENCH, DATA, peer_python
 from holdfast.search.query import parse_query
-from holdfast.search.stem import words_of
 from holdfast.search.values import Wanted
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession
+from recall import CUTS, append, ask, lines, quality, show_quality
 
-TUNED_ON = "locomo/conv-26"
-CUTS = (5, 10)
 SESSION_MESSAGES = 500
 OTHERS = 20_000
 PEER_MESSAGES = 100_000
@@ -81,8 +70,8 @@ def main() -> int:
         return 0
     figures: dict[str, Any] = {}
     if options.part in ("quality", "all"):
-        figures["quality"] = quality(data)
-        _show_quality(figures["quality"])
+        figures["quality"] = quality(ask(data))
+        show_quality(figures["quality"])
         figures["among others"] = among_others(data)
     if options.part in ("speed", "all"):
         sizes = [int(size) for size in options.sizes]
@@ -94,40 +83,17 @@ def main() -> int:
 
 # --- quality ----------------------------------------------------------------------------------
 
-Form = Callable[[str], list[int]]
-"""From a question to positions, the best first."""
-
-
-def quality(data: Path, only: str = "") -> dict[str, Any]:
-    """Return the recall of every form, for each conversation or for one."""
-    questions = list(_lines(data / "qa" / "locomo.questions.jsonl.gz"))
-    found: dict[str, Any] = {}
-    for session in _lines(data / "qa" / "locomo.sessions.jsonl.gz"):
-        if only and session["id"] != only:
-            continue
-        texts = [message["content"] for message in session["messages"]]
-        asked = [
-            one for one in questions
-            if one["session_id"] == session["id"] and one["evidence_messages"]
-        ]  # fmt: skip
-        with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
-            _append(store, "talk", texts)
-            forms = {**_plain_forms(texts), "Holdfast": _ours(store)}
-            found[session["id"]] = {name: _recall(form, asked) for name, form in forms.items()}
-            found[session["id"]]["questions"] = len(asked)
-    return found
-
 
 def among_others(data: Path) -> dict[str, float]:
     """Print and return the recall of ours over one store of all three and many newer messages."""
     totals: dict[str, float] = dict.fromkeys((f"at {cut}" for cut in CUTS), 0.0)
     questions = [
-        one for one in _lines(data / "qa" / "locomo.questions.jsonl.gz") if one["evidence_messages"]
+        one for one in lines(data / "qa" / "locomo.questions.jsonl.gz") if one["evidence_messages"]
     ]
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
-        for session in _lines(data / "qa" / "locomo.sessions.jsonl.gz"):
+        for session in lines(data / "qa" / "locomo.sessions.jsonl.gz"):
             texts = [message["content"] for message in session["messages"]]
-            _append(store, session["id"].replace("/", "-"), texts)
+            append(store, session["id"].replace("/", "-"), texts)
         _fill(store, generated(data, OTHERS), OTHERS)
         for one in questions:
             name = one["session_id"].replace("/", "-")
@@ -140,90 +106,6 @@ def among_others(data: Path) -> dict[str, float]:
     alone = " / ".join(f"{100 * value:.1f}" for value in totals.values())
     print(f"all three in one store with {OTHERS:,} newer messages of other kinds: {alone}")
     return totals
-
-
-def _recall(form: Form, questions: Sequence[dict[str, Any]]) -> dict[str, float]:
-    totals: dict[str, float] = {}
-    for one in questions:
-        evidence = set(one["evidence_messages"])
-        positions = form(one["question"])
-        for cut in CUTS:
-            first = set(positions[:cut])
-            wider = first | {position + 1 for position in first}
-            for name, seen in ((f"at {cut}", first), (f"at {cut} with the next", wider)):
-                totals[name] = totals.get(name, 0.0) + len(evidence & seen) / len(evidence)
-    return {name: total / len(questions) for name, total in totals.items()}
-
-
-def _ours(store: Store) -> Form:
-    def find(question: str) -> list[int]:
-        matches = store.match(Wanted(query=parse_query(question)), most=max(CUTS))
-        return [match.position for match in matches]
-
-    return find
-
-
-def _plain_forms(texts: Sequence[str]) -> dict[str, Form]:
-    single = _indexed(texts)
-    pairs = _indexed(["\n".join(texts[at : at + 2]) for at in range(len(texts))])
-
-    def terms(question: str) -> list[str]:
-        known = parse_query(question).terms
-        return [word for term in known if not term.small for word in term.words]
-
-    def either(question: str) -> list[int]:
-        return single(" OR ".join(f'"{word}"' for word in terms(question)))
-
-    def windows(question: str) -> list[int]:
-        found = pairs(" OR ".join(f'"{word}"' for word in terms(question)))
-        return list(dict.fromkeys(at for first in found for at in (first, first + 1)))
-
-    def fusion(question: str) -> list[int]:
-        ranks: dict[int, float] = {}
-        for positions in (either(question), windows(question)):
-            for rank, position in enumerate(positions):
-                ranks[position] = ranks.get(position, 0.0) + 1 / (60 + rank)
-        return sorted(ranks, key=lambda position: -ranks[position])
-
-    return {
-        "raw question, AND": lambda text: single(" ".join(f'"{w}"' for w in words_of(text))),
-        "stemmed OR": either,
-        "two-turn windows": windows,
-        "fusion of the two": fusion,
-    }
-
-
-def _indexed(texts: Sequence[str]) -> Callable[[str], list[int]]:
-    connection = apsw.Connection(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
-    connection.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", list(enumerate(texts)))
-
-    def match(expression: str) -> list[int]:
-        if not expression:
-            return []
-        sql = "SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 50"
-        return [row[0] for row in connection.execute(sql, (expression,))]
-
-    return match
-
-
-def _show_quality(found: dict[str, Any]) -> None:
-    print(
-        "\nrecall of the evidence, %, at 5 / at 10; in brackets with the next message of each hit"
-    )
-    names = [name for name in next(iter(found.values())) if name != "questions"]
-    heads = [f"{key} ({one['questions']})" for key, one in found.items()]
-    print(f"{'':20}" + "".join(f"{head:>34}" for head in heads))
-    for name in names:
-        cells = [_cell(one[name]) for one in found.values()]
-        print(f"{name:20}" + "".join(f"{cell:>34}" for cell in cells))
-    print(f"weights chosen on {TUNED_ON}; the others are the figure")
-
-
-def _cell(row: dict[str, float]) -> str:
-    alone = " / ".join(f"{100 * row[f'at {cut}']:.1f}" for cut in CUTS)
-    wider = " / ".join(f"{100 * row[f'at {cut} with the next']:.1f}" for cut in CUTS)
-    return f"{alone} ({wider})"
 
 
 # --- speed ------------------------------------------------------------------------------------
@@ -303,12 +185,12 @@ def _peer(data: Path, python: str) -> dict[str, Any]:
 
 def generated(data: Path, size: int) -> Iterator[str]:
     """Yield texts of real lines, the same on every run."""
-    lines = _real_lines(data)
+    real = _real_lines(data)
     dice = random.Random(7)
     names = [f"{verb}_{noun}" for verb in VERBS for noun in NOUNS]
     rare = QUERIES["rare word"]
     for number in range(size):
-        text = "\n".join(dice.choices(lines, k=min(int(dice.expovariate(1 / 5)) + 1, 40)))
+        text = "\n".join(dice.choices(real, k=min(int(dice.expovariate(1 / 5)) + 1, 40)))
         if number % 50 == 0:
             path = f"src/{dice.choice(names)}/{dice.choice(names)}.py"
             text += f"\nedited {path}:{dice.randrange(900)}"
@@ -322,14 +204,14 @@ def generated(data: Path, size: int) -> Iterator[str]:
 def _real_lines(data: Path) -> list[str]:
     found: list[str] = []
     for path in sorted((data / "sessions").glob("*.gz")):
-        for number, record in enumerate(_lines(path)):
+        for number, record in enumerate(lines(path)):
             if number >= 25:
                 break
             for message in record["messages"][:60]:
                 content = message.get("content")
                 if isinstance(content, str):
                     found += content[:4_000].split("\n")
-    for record in _lines(data / "tool_outputs" / "tool_outputs.jsonl.gz"):
+    for record in lines(data / "tool_outputs" / "tool_outputs.jsonl.gz"):
         found += record["text"][:8_000].split("\n")
     return [line[:400] for line in found if line.strip()]
 
@@ -340,24 +222,7 @@ def _real_lines(data: Path) -> list[str]:
 def _fill(store: Store, texts: Iterator[str], size: int) -> None:
     for number in range(0, size, SESSION_MESSAGES):
         some = [next(texts) for _ in range(min(SESSION_MESSAGES, size - number))]
-        _append(store, f"s{number // SESSION_MESSAGES:06}", some)
-
-
-def _append(store: Store, name: str, texts: Sequence[str]) -> None:
-    store.create(NewSession(dialect="openai-chat", id=name))
-    store.append(
-        name,
-        [
-            NewMessage(body=json.dumps(text).encode(), role="user", text=text, time=0.0)
-            for text in texts
-        ],
-    )
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+        append(store, f"s{number // SESSION_MESSAGES:06}", some)
 
 
 if __name__ == "__main__":

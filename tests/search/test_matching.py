@@ -228,6 +228,43 @@ def test_the_same_search_gives_the_same(filled: Fill, said: list[str], query: st
     assert store.find(query) == store.find(query)
 
 
+@pytest.mark.parametrize(
+    "query", ["refused", "connecting refused", '"was refused"', "ref*", "-was"]
+)
+def test_what_the_words_lack_is_found_like_the_rest(tmp_path: Path, query: str) -> None:
+    """The index of words takes messages in batches; a search finds the same before and after."""
+    database = open_sqlite(str(tmp_path / "late.db"))
+    said = [f"connection {n} was refused" if n % 3 else f"{n} is well" for n in range(150)]
+    store = write(database, said)
+
+    def lacking() -> int:
+        return database.read(
+            lambda tx: len(
+                tx.rows("SELECT id FROM messages EXCEPT SELECT rowid FROM words_docsize")
+            )
+        )
+
+    assert 0 < lacking() < 64
+    before = {(match.position, match.text) for match in store.find(query)}
+    database.complete_index(None)
+    assert lacking() == 0
+    assert {(match.position, match.text) for match in store.find(query)} == before
+    assert len(before) > 40
+    database.close()
+
+
+def test_what_the_words_lack_is_removed_like_the_rest(tmp_path: Path) -> None:
+    """Ids are given out again after a removal, and no word of the removed message is found."""
+    database = open_sqlite(str(tmp_path / "late.db"))
+    write(database, ["a pear"] * 70)
+    store = write(database, ["an apple"] * 70)
+    for _ in range(2):
+        assert store.texts("pear") == []
+        assert len(store.texts("apple")) == 70
+        database.complete_index(None)
+    database.close()
+
+
 def test_what_the_trigrams_lack_is_found(tmp_path: Path) -> None:
     """A read-only store cannot complete its index, and misses nothing."""
     with_index = open_sqlite(str(tmp_path / "late.db"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.sessions.answers import date_of
 from holdfast.sessions.session import Session
 from holdfast.sessions.tools import MARK, TOOLS, Library, answer, call
 from holdfast.stores.store import Store
+from holdfast.tokens import estimate_text
 
 Begin = Callable[..., Session]
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-LIMIT = 40_000
 NAMES = [tool.name for tool in TOOLS]
 
 
@@ -29,7 +31,8 @@ def said(role: str, text: str) -> dict[str, Any]:
 def asked(library: Library, name: str, **arguments: Any) -> dict[str, Any]:
     done = answer(library, f"holdfast_sessions_{name}", arguments)
     assert not done.failed, done.text
-    assert len(done.text) <= LIMIT
+    limit = min(max(arguments.get("max_tokens", 2_000), 500), 10_000)
+    assert estimate_text(done.text) <= limit
     found: dict[str, Any] = json.loads(done.text)
     assert found["note"] == MARK
     return found
@@ -46,13 +49,15 @@ def test_every_tool_answers(kept: Store, begin: Begin) -> None:
     library = Library(kept)
     assert asked(library, "search", query="module_3.py")["hits"][0]["session"] == session.id
     assert asked(library, "read")["sessions"][0]["session"] == session.id
-    assert len(asked(library, "read", session=session.id[:20])["first"]) == 20
-    around = asked(library, "read", session=session.id, around=12)
+    whole = asked(library, "read", session=session.id[:20], max_tokens=10_000)
+    assert len(whole["first"]) == 20
+    assert len(whole["last"]) == 10
+    around = asked(library, "read", session=session.id, around=12, max_tokens=10_000)
     assert [row["position"] for row in around["rows"]] == list(range(7, 18))
     ref = report.references[0]
     recalled = asked(library, "recall", ref=ref.ref)
     assert recalled["positions"] == list(ref.positions)
-    assert asked(library, "status")["store"]["messages"] == 41
+    assert asked(library, "status")["offered"] == {"sessions": 1}
     assert asked(library, "pin", session=session.id, position=3, note="why")["pins"] == [3]
     assert asked(library, "status", session=session.id)["pins"] == [3]
     assert asked(library, "pin", session=session.id, position=3, unpin=True)["pins"] == []
@@ -65,8 +70,9 @@ def test_within_a_session_recall_is_verbatim_and_across_sessions_redacted(
     session = begin(*session_words(f"the token is {SECRET}"))
     ref = session.compact(force=True).references[0].ref
     show = Redactor(RedactionPolicy(personal=False))
-    own = asked(Library(kept, session.id, show), "recall", ref=ref)
-    other = asked(Library(kept, begin(said("user", "hi")).id, show), "recall", ref=ref)
+    own = asked(Library(kept, session.id, show), "recall", ref=ref, max_tokens=10_000)
+    stranger = Library(kept, begin(said("user", "hi")).id, show)
+    other = asked(stranger, "recall", ref=ref, max_tokens=10_000)
     folded = session.recall(ref)
     assert json.loads(own["originals"]) == folded
     assert SECRET in own["originals"]
@@ -79,7 +85,7 @@ def test_after_a_rotation_the_session_is_still_the_same(kept: Store, begin: Begi
     session = begin(*session_words(f"the token is {SECRET}"), mode="rotate")
     ref = session.compact(force=True).references[0].ref
     library = Library(kept, session.id, Redactor(RedactionPolicy(personal=False)))
-    assert SECRET in asked(library, "recall", ref=ref)["originals"]
+    assert SECRET in asked(library, "recall", ref=ref, max_tokens=10_000)["originals"]
 
 
 def session_words(middle: str = "") -> list[Any]:
@@ -122,7 +128,7 @@ def test_no_piece_of_a_secret_is_in_the_title_of_a_session(kept: Store, begin: B
 
 
 def test_long_answers_are_cut_and_stay_json(kept: Store, begin: Begin) -> None:
-    """Whatever is left out is counted."""
+    """Whatever is left out is counted, and the answer says how to read on."""
     for number in range(25):
         begin(*(said("user", f"zebra {number} {at} " + "é\n" * 600) for at in range(6)))
     library = Library(kept)
@@ -130,7 +136,14 @@ def test_long_answers_are_cut_and_stay_json(kept: Store, begin: Begin) -> None:
     assert found["hits_not_shown"] == 20 - len(found["hits"]) > 0
     long = begin(*(said("user", f"{at} " + '"\\\x01' * 400) for at in range(60)))
     whole = asked(library, "read", session=long.id)
-    assert whole["left_out"] == 30
+    shown = [row["position"] for row in (*whole["first"], *whole["last"])]
+    assert whole["left_out"] == 60 - len(shown) > 0
+    start = len(whole["first"])
+    assert shown == [*range(start), *range(60 - len(whole["last"]), 60)]
+    (around,) = re.findall(r"around=(\d+)", whole["more"])
+    after = asked(library, "read", session=long.id, around=int(around), max_tokens=10_000)
+    assert after["rows"][0]["position"] == start
+    assert "more" not in asked(library, "read", session=begin(said("user", "hi")).id)
 
 
 def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
@@ -141,10 +154,11 @@ def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
     ).ref
     wide = Library(kept, session.id, show=lambda text: text * 20)
     other = Library(kept, show=lambda text: text * 20)
-    assert "not_shown" not in asked(wide, "recall", ref=ref)
-    found = asked(other, "recall", ref=ref)
-    assert found["not_shown"] > 0
+    assert "next" not in asked(wide, "recall", ref=ref, max_tokens=10_000)
+    found = asked(other, "recall", ref=ref, max_tokens=10_000)
+    assert found["next"] == len(found["originals"])
     assert found["originals"].startswith('[{"role":')
+    assert found["originals"].endswith("},\n")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +172,9 @@ def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
         ("pin", {"session": "nobody"}, "no session"),
         ("status", {"session": "nobody"}, "no session"),
         ("fly", {}, "no tool 'holdfast_sessions_fly'"),
+        ("search", {"query": "x", "role": "system"}, "give user, assistant or tool"),
+        ("read", {"session": "x" * 100_000}, "no session 'xxx"),
+        ("read", {"session": "x", "max_tokens": float("inf")}, "not what it must be"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -167,6 +184,7 @@ def test_what_cannot_be_done_is_said(
     done = answer(Library(kept), f"holdfast_sessions_{name}", arguments)
     assert done.failed
     assert told in done.text
+    assert len(done.text) <= 500
 
 
 @settings(
@@ -175,8 +193,10 @@ def test_what_cannot_be_done_is_said(
 @given(
     name=st.sampled_from(NAMES),
     arguments=st.dictionaries(
-        st.sampled_from(["query", "session", "around", "ref", "position", "most", "role", "sort"]),
-        st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.lists(st.integers()),
+        st.sampled_from(["query", "session", "around", "ref", "position", "most", "role", "sort",
+                         "max_tokens", "offset", "since"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+        | st.lists(st.integers()),
     ),
 )  # fmt: skip
 def test_no_argument_of_a_model_raises(kept: Store, name: str, arguments: dict[str, Any]) -> None:
@@ -247,3 +267,81 @@ def test_originals_that_are_too_long_are_read_page_by_page(kept: Store, begin: B
     assert json.loads("".join(pages)) == session.recall(ref.ref)
     past = {"ref": ref.ref, "offset": len("".join(pages))}
     assert answer(library, "holdfast_sessions_recall", past).failed
+
+
+def test_times_are_dates_with_their_offset(kept: Store, begin: Begin) -> None:
+    """ISO 8601, so that no model has to count seconds; one that is none is left out."""
+    session = begin(said("user", "zebra"))
+    now = datetime.now().astimezone()
+    library = Library(kept)
+    hit = asked(library, "search", query="zebra")["hits"][0]
+    row = asked(library, "read", session=session.id)
+    for text in (hit["time"], row["started"], row["updated"], row["first"][0]["time"]):
+        assert abs(datetime.fromisoformat(text) - now).total_seconds() < 120
+    assert not re.search(r"\d{9,}\.\d", call(library, "holdfast_sessions_read", {}))
+    for odd in (1e300, float("inf"), float("nan")):
+        assert date_of(odd) == ""
+
+
+def test_an_answer_has_nothing_that_a_model_cannot_use(kept: Store, begin: Begin) -> None:
+    """No score, no places of letters, no flags that are off; a title as `read` has it."""
+    session = begin(said("user", "where is the zebra"), said("assistant", "here"), title="")
+    library = Library(kept)
+    (hit,) = asked(library, "search", query="zebra")["hits"]
+    assert set(hit) == {"session", "title", "time", "position", "role", "text", "around"}
+    assert hit["title"] == "where is the zebra"
+    assert hit["around"] == [{"position": 1, "role": "assistant", "text": "here"}]
+    whole = asked(library, "read", session=session.id)
+    assert whole["title"] == hit["title"]
+    assert set(whole["first"][0]) == {"position", "role", "time", "text"}
+
+
+def test_an_answer_is_as_long_as_the_caller_asks(kept: Store, begin: Begin) -> None:
+    """2,000 tokens, or what is asked for, at most 10,000; longer ones tell more."""
+    session = begin(*session_words())
+    library = Library(kept)
+    for arguments in ({"session": session.id}, {"session": session.id, "around": 20}, {}):
+        sizes = [len(json.dumps(asked(library, "read", **arguments, max_tokens=tokens)))
+                 for tokens in (1, 700, 2_000, 10_000, 10**9)]  # fmt: skip
+        assert sizes == sorted(sizes)
+    for number in range(30):
+        begin(*(said("user", f"pelican {number} {at} " + "and so on " * 80) for at in range(6)))
+    few = asked(library, "search", query="pelican", most=20)
+    many = asked(library, "search", query="pelican", most=20, max_tokens=10_000)
+    assert len(few["hits"]) < len(many["hits"]) <= 20
+
+
+def test_the_message_that_is_asked_for_is_whole(kept: Store, begin: Begin) -> None:
+    """Those around it are cut, which is said; one that is too long is cut too."""
+    words = " ".join(f"word{number}" for number in range(700))
+    session = begin(said("user", words), said("assistant", words))
+    found = asked(Library(kept), "read", session=session.id, around=1, max_tokens=10_000)
+    assert found["rows"][1]["text"] == words
+    assert re.fullmatch(r"word0 .*… \([\d,]+ more characters\)", found["rows"][0]["text"])
+    short = asked(Library(kept), "read", session=session.id, around=1, max_tokens=500)
+    assert short["rows"][0]["text"].endswith("more characters)")
+    assert short["earlier"] == 0
+
+
+def test_a_note_of_a_pin_has_a_limit(kept: Store, begin: Begin) -> None:
+    """1,000 characters; a longer one is refused, and nothing is pinned."""
+    session = begin(said("user", "hi"))
+    arguments = {"session": session.id, "position": 0, "note": "x" * 1_000_000}
+    done = answer(Library(kept), "holdfast_sessions_pin", arguments)
+    assert done.failed
+    assert "at most 1,000 characters" in done.text
+    assert kept.pins(session.id) == ()
+    assert asked(Library(kept), "pin", **{**arguments, "note": "x" * 1_000})["pins"] == [0]
+
+
+def test_the_tools_say_when_to_use_them_and_what_may_be_given() -> None:
+    """A model that sees only the schemas knows the values of `role`, `source` and `sort`."""
+    for tool in TOOLS:
+        assert " when " in tool.description
+        assert "answer has" in tool.description or tool.name.endswith("status")
+    fields = TOOLS[0].parameters["properties"]
+    assert fields["role"]["enum"] == ["user", "assistant", "tool"]
+    assert {"claude-code", "codex", "hermes", "openai-chat"} <= set(fields["source"]["enum"])
+    assert fields["max_tokens"]["maximum"] == 10_000
+    # every request of every agent carries them
+    assert estimate_text(json.dumps([tool.schema() for tool in TOOLS])) < 1_600

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.search.query import parse_query
-from holdfast.search.values import Wanted
+from holdfast.search.values import Filters, Wanted
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView
 
@@ -106,3 +106,19 @@ def test_tenants_and_profiles_do_not_find_each_other(home: Any) -> None:
     stores[0].erase(["same"])
     assert [store.health().messages for store in stores] == [0, 1, 1]
     assert stores[1].read("same")[0].body == b"word1 shared_part"
+
+
+@pytest.mark.parametrize("query", ["zebra", "zebra session:b", '"a zebra"', "o_ba"])
+def test_a_search_can_be_limited_to_folders(store: Store, query: str) -> None:
+    """Only sessions that ran in one of them are found; without any folder, nothing is."""
+    for name, folder in (("a", "/work/a"), ("b", "/work/b"), ("b2", "/work/b"), ("c", "")):
+        store.create(NewSession(dialect="x", id=name, cwd=folder))
+        store.append(name, [said("a zebra in foo_bar.py")])
+
+    def within(*folders: str) -> set[str]:
+        wanted = Wanted(query=parse_query(query), filters=Filters(folders=folders))
+        return {match.session_id for match in store.match(wanted, most=20)}
+
+    assert within("/work/b", "/work/a") >= within("/work/b") == {"b", "b2"}
+    assert within("/work") == within("/work/b/") == within() == set()
+    assert "c" not in within("/work/a", "/work/b")

@@ -261,3 +261,29 @@ def test_the_newest_leaf_follows_compressions_only(store: Store) -> None:
     third = store.rotate(second, new(), view, expect=1).id
     for session_id in (first, second, third):
         assert store.newest_leaf(session_id).id == third
+
+
+def test_sessions_of_other_folders_can_be_as_if_they_were_not_there(store: Store) -> None:
+    """Neither listed nor found nor named, by id, beginning or source id."""
+    store.create(new(id="20-a", cwd="/work/a", source="codex", source_id="first"))
+    store.create(new(id="20-b", cwd="/work/b", source="codex", source_id="second"))
+    store.create(new(id="20-c", source="codex", source_id="third"))
+    assert store.folders() == {"": 1, "/work/a": 1, "/work/b": 1}
+
+    def listed(*folders: str) -> list[str]:
+        wanted = SessionFilter(folders=folders, only_leaves=True)
+        return sorted(info.id for info in store.sessions(wanted).sessions)
+
+    assert listed("/work/a") == ["20-a"]
+    assert listed("/work/a", "/work/b") == ["20-a", "20-b"]
+    assert listed("/work") == listed() == []
+    assert store.find("20", folders=("/work/a",)).id == "20-a"
+    assert store.find("second", folders=("/work/b",)).id == "20-b"
+    for name in ("20-b", "second", "20-c", "third", "20-b"[:4]):
+        with pytest.raises(UnknownSession):
+            store.find(name, folders=("/work/a",))
+    with pytest.raises(AmbiguousSession) as several:
+        store.find("20", folders=("/work/a", "/work/b"))
+    assert "20-c" not in str(several.value)
+    with pytest.raises(UnknownSession):
+        store.find("20-a", folders=())

@@ -12,7 +12,15 @@ from msgspec.structs import replace
 
 from holdfast.cli import say
 from holdfast.cli.archive import SUFFIX, load_originals
-from holdfast.cli.files import STANDARD, check_writable, label, packed, remove, write_bytes
+from holdfast.cli.files import (
+    STANDARD,
+    check_writable,
+    label,
+    mode_of,
+    packed,
+    remove,
+    write_bytes,
+)
 from holdfast.cli.inputs import (
     FILE,
     Input,
@@ -338,7 +346,7 @@ def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generati
         same = text == given.document.source and given.document.compressed
         data = given.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
         try:
-            write_bytes(asked.output, data)
+            write_bytes(asked.output, data, mode=mode_of(given.name))
         except NotWritable as error:
             if written and is_new:
                 remove(written.pop())
@@ -347,7 +355,7 @@ def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generati
     if asked.options["report_file"]:
         rows = [dump(row) + b"\n" for row in _reports(given, asked, runs)]
         try:
-            write_bytes(asked.options["report_file"], b"".join(rows))
+            write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(given.name))
         except NotWritable as error:
             raise _beside(error, written) from None
 

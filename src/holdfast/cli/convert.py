@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import click
 
-from holdfast.cli.files import STANDARD, check_writable, packed, write_bytes
+from holdfast.cli.files import STANDARD, check_writable, mode_of, packed, write_bytes
 from holdfast.cli.inputs import (
     DIALECT,
     FILE,
@@ -52,7 +52,7 @@ def convert(
     losses = _losses(given, converted)
     refused = bool(losses) and not allow_loss
     if not refused:
-        write_bytes(output, packed(output, _bytes(given, converted, to)))
+        write_bytes(output, packed(output, _bytes(given, converted, to)), mode=mode_of(file))
     _tell(given, to, losses, None if refused else output, as_json, to_stderr)
     return 1 if refused else 0
 

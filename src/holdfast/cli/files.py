@@ -7,12 +7,18 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 
 STANDARD = "-"
+_ANYONE = 0o666
+PRIVATE = 0o600
+"""For its owner alone."""
 
 
 def read_bytes(name: str) -> bytes:
@@ -33,12 +39,43 @@ def read_bytes(name: str) -> bytes:
         raise NotReadable(f"cannot be read ({_reason(error)})", remedy="check the file") from None
 
 
-def write_bytes(name: str, data: bytes, *, private: bool = False) -> None:
+def mode_of(*inputs: str) -> int:
+    """Return who may at most read what is made from these files: those who may read all of them.
+
+    Standard input, and what is no file, says nothing about it.
+    """
+    mode = _ANYONE
+    for name in inputs:
+        with suppress(OSError, ValueError):
+            info = os.stat(name)
+            if name == STANDARD or not stat.S_ISREG(info.st_mode):
+                continue
+            # a new file gets the group of this process: another group's rights do not go with it
+            same = os.name != "posix" or info.st_gid == os.getegid()
+            mode &= info.st_mode if same else info.st_mode & 0o606 | (info.st_mode & 0o006) << 3
+    return mode | PRIVATE
+
+
+@contextmanager
+def readable_as(mode: int) -> Generator[None]:
+    """Limit what this process, and those it starts, create while the block runs: who may not read
+    files of this mode may not read theirs, nor enter their folders.
+    """
+    before = os.umask(0o077)
+    os.umask(before | (0 if mode & 0o040 else 0o070) | (0 if mode & 0o004 else 0o007))
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = False) -> None:
     """Put `data` into the file, `-` being standard output, or raise `NotWritable`.
 
     The file is replaced at once when all of it is on the disk; a failure leaves it as it was. A
-    link stays a link and its target is replaced; a pipe or device is written to as it is. A
-    private file is for its owner alone (0600), and its name is on the disk too when this returns.
+    link stays a link and its target is replaced; a pipe or device is written to as it is. A new
+    file has `mode` as far as the umask lets it; one that is there keeps its own. A private file
+    is for its owner alone in any case, and its name is on the disk too when this returns.
     """
     check_writable(name)
     if name == STANDARD:
@@ -51,7 +88,7 @@ def write_bytes(name: str, data: bytes, *, private: bool = False) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            _replace(target, data, private=private)
+            _replace(target, data, mode, private=private)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -95,13 +132,24 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _replace(target: Path, data: bytes, *, private: bool) -> None:
+def draft_of(target: Path, mode: int, *, private: bool = False) -> tuple[Path, BinaryIO]:
+    """Return a new file that is to take the place of another, and its path.
+
+    It never has more rights than it ends with: who opens it early could read it later.
+    """
     new = target.with_name(f".holdfast-{secrets.token_hex(6)}.tmp")
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    is_new = not target.exists()
+    given = mode if is_new and not private else PRIVATE
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, given)
+    if not is_new and not private:
+        os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+    return new, os.fdopen(handle, "wb")
+
+
+def _replace(target: Path, data: bytes, mode: int, *, private: bool) -> None:
+    new, draft = draft_of(target, mode, private=private)
     try:
-        with os.fdopen(handle, "wb") as file:
-            if target.exists() and not private:
-                os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+        with draft as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

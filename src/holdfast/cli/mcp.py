@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,8 +15,10 @@ import click
 from holdfast.cli import say
 from holdfast.cli.store import is_own, opened, store_options
 from holdfast.mcp.serve import Address, serve_http, serve_stdio
-from holdfast.mcp.server import Offer, make_server
+from holdfast.mcp.server import make_server
 from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.leaving import Project, project_at, project_of
+from holdfast.sessions.library import Library
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535
@@ -27,6 +31,10 @@ _MOST_PORT = 65_535
 @click.option("--allow-host", multiple=True, metavar="NAME",
               help="A name under which other machines may ask; without one the address must be of "
                    "this machine. There are no passwords.")  # fmt: skip
+@click.option("--project", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="Offer the sessions that ran in DIR or in a folder inside it, instead of those "
+                   "of the project that the command is started in.")  # fmt: skip
+@click.option("--all-projects", is_flag=True, help="Offer all sessions of the profile.")
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
 @click.option(
     "--hide-personal",
@@ -37,24 +45,30 @@ _MOST_PORT = 65_535
 def mcp(
     http: str | None,
     allow_host: Sequence[str],
+    project: str | None,
+    all_projects: bool,
     read_only: bool,
     hide_personal: bool,
     **options: Any,
 ) -> int:
     """Serve past sessions to agents, through MCP.
 
-    The tools search, read, recall by reference, say how things stand, and pin. What leaves is
-    without secrets, bounded, and marked as past material. Needs the extra `mcp`.
+    The tools search, read, recall by reference, say how things stand, and pin. Only sessions of
+    the project that the command is started in are offered: those that ran in or below the nearest
+    folder upward that has a `.git`. What leaves is without secrets and system prompts, bounded,
+    and marked as past material. Needs the extra `mcp`.
 
     \b
     holdfast mcp                   for an agent that starts it by itself
+    holdfast mcp --all-projects    the same, with the sessions of all projects
     holdfast mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp
     """
     address = None if http is None else _address(http, allow_host)
+    limit = _limit(project, all_projects=all_projects)
     read_only = read_only or not is_own(options)
     with opened(options, "read" if read_only else "create") as store:
         show = redactor_of(store, personal=hide_personal)
-        server = make_server(Offer(store, show), _version())
+        server = make_server(Library(store, show=show, project=limit), _version())
         if address is None:
             if sys.stdin.isatty():
                 click.echo("holdfast: waiting for an agent on standard input", err=True)
@@ -65,6 +79,22 @@ def mcp(
         except OSError as error:
             return say(f"{address.host}:{address.port} cannot be listened on ({error.strerror})")
     return 0
+
+
+def _limit(project: str | None, *, all_projects: bool) -> Project | None:
+    """Return the project whose sessions are offered, None for all."""
+    if all_projects and project is not None:
+        context = click.get_current_context()
+        raise click.UsageError("--project and --all-projects contradict each other", context)
+    if all_projects:
+        return None
+    if project is not None:
+        return project_at(Path(project))
+    try:
+        return project_of(Path.cwd(), home=Path(os.path.expanduser("~")))
+    except FileNotFoundError:
+        said = "the folder that this is started in is gone; name one with --project"
+        raise click.UsageError(said, click.get_current_context()) from None
 
 
 def _address(text: str, names: Sequence[str]) -> Address:

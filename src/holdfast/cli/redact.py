@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
-import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
-from holdfast.cli.files import STANDARD, check_writable, label
+from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
 from holdfast.cli.inputs import FILE, output_option
 from holdfast.cli.redact_input import Source, is_terminal, source_of
 from holdfast.errors import NotReadable, NotWritable
@@ -65,7 +62,7 @@ def redact(
             "several files can only be checked (--check)", click.get_current_context()
         )
     check_writable(output)
-    with source_of(name) as source, _sink(output) as write:
+    with source_of(name) as source, _sink(output, mode_of(name)) as write:
         shown = output == STANDARD and is_terminal(sys.stdout)
         counts = _copy(source, write, redactor, bar=not shown)
     if report:
@@ -107,7 +104,7 @@ def _tell(file: str, counts: Counter[str], *, to_stderr: bool) -> None:
 
 
 @contextmanager
-def _sink(name: str) -> Generator[Callable[[bytes], object]]:
+def _sink(name: str, mode: int) -> Generator[Callable[[bytes], object]]:
     """Give a function that writes; a file appears whole under its name, or not at all."""
     if name == STANDARD:
         sys.stdout.flush()
@@ -119,11 +116,12 @@ def _sink(name: str) -> Generator[Callable[[bytes], object]]:
         with open(target, "wb") as file:
             yield file.write
         return
-    new = target.with_name(f".holdfast-{secrets.token_hex(6)}.tmp")
     try:
-        with _opened(name, new) as file:
-            if target.exists():
-                os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+        new, draft = draft_of(target, mode)
+    except OSError as error:
+        raise NotWritable(name, f"cannot be written ({error.strerror})") from None
+    try:
+        with draft as file:
             packed = (
                 gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if name.endswith(".gz") else None
             )
@@ -136,10 +134,3 @@ def _sink(name: str) -> Generator[Callable[[bytes], object]]:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-
-
-def _opened(name: str, new: Path) -> BinaryIO:
-    try:
-        return open(new, "xb")
-    except OSError as error:
-        raise NotWritable(name, f"cannot be written ({error.strerror})") from None

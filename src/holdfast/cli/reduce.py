@@ -8,7 +8,15 @@ from typing import Any, cast
 import click
 from msgspec import to_builtins
 
-from holdfast.cli.files import STANDARD, check_writable, label, packed, read_bytes, write_bytes
+from holdfast.cli.files import (
+    STANDARD,
+    check_writable,
+    label,
+    mode_of,
+    packed,
+    read_bytes,
+    write_bytes,
+)
 from holdfast.cli.inputs import FILE, json_option, output_option
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.reducing import reduce as reduce_text
@@ -53,7 +61,8 @@ def reduce(
         text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
         reducer=reducer,
     )  # fmt: skip
-    write_bytes(output, packed(output, done.text.encode("utf-8", "surrogateescape")))
+    made = packed(output, done.text.encode("utf-8", "surrogateescape"))
+    write_bytes(output, made, mode=mode_of(file))
     _tell(file, output, done, as_json=as_json)
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from msgspec import Struct
 
-from holdfast.cli.files import STANDARD, check_writable, packed, write_bytes
+from holdfast.cli.files import STANDARD, check_writable, mode_of, packed, write_bytes
 from holdfast.cli.inputs import (
     FILE,
     Input,
@@ -46,7 +46,7 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     except NotReadable as error:
         return unreadable(file, error, as_json=as_json, err=to_stderr)
     if not outcome.hopeless:
-        write_bytes(output, _bytes(given, outcome, output))
+        write_bytes(output, _bytes(given, outcome, output), mode=mode_of(file))
     if as_json:
         emit(_report(given, outcome, output), err=to_stderr)
     else:

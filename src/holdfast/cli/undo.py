@@ -12,6 +12,7 @@ from holdfast.cli.files import (
     STANDARD,
     check_writable,
     label,
+    mode_of,
     packed,
     read_bytes,
     remove,
@@ -54,7 +55,7 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
         undone = undo_newest(load_originals(held), now)
     except CannotUndo as error:
         return say(f"{label(out)}: {error}")
-    write_bytes(target, packed(target, undone.text))
+    write_bytes(target, packed(target, undone.text), mode=mode_of(held))
     if _same(target, out):
         _keep(held, undone.generations)
     elif target != STANDARD and undone.generations:

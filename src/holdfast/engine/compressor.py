@@ -43,7 +43,7 @@ class Compressor(ContextEngine):
     """Keeps one conversation inside its window.
 
     Long-lived form: `append` what arrives, ask `decide`, call `compact`; each message is decoded,
-    measured and read once. Contract form: `compress(messages)` takes the host's whole list.
+    measured once. Contract form: `compress(messages)` takes the host's whole list.
     """
 
     def __init__(

@@ -383,7 +383,7 @@ class Conversation:
         name = self.settings.dialect or load(list(messages)).dialect
         self.arriving = arriving or arriving_by(self.settings.policy)
         log = LiveLog(name, self._readings(), self.arriving)
-        log.load(messages, state.ledger, state.ledgered, view)
+        log.load(messages, view)
         encode = dialect_named(name).encode
         self._past = []
         self._begin()

@@ -1,10 +1,9 @@
-"""A log that grows: every message decoded, measured and read for facts once, when it arrives."""
+"""A log that grows: every message decoded and measured once, when it arrives."""
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -14,11 +13,9 @@ from holdfast.engine.arrivals import Arrivals
 from holdfast.pipeline.arrival import Arrived, Arriving, Shown, Whole, is_on_arrival
 from holdfast.pipeline.breakdown import category
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
-from holdfast.pipeline.index import Readings, Shortened, results_of
-from holdfast.pipeline.ledger import Fact, Ledger, update
+from holdfast.pipeline.index import LogReader, Readings
 from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.partition import Anchors
-from holdfast.pipeline.prune import Prepared
 from holdfast.pipeline.references import reference_of
 from holdfast.transcript import (
     Folded,
@@ -33,22 +30,11 @@ from holdfast.transcript import (
 )
 from holdfast.transcript import whole as whole_view
 
-_NOTHING: dict[str, Prepared] = {}
-_MARK_MESSAGES = 128
-_MARKS_KEPT = 24
-"""A tail is rarely longer than what they cover."""
-
-
-class Read(Struct, frozen=True):
-    """What a compaction will ask of a message."""
-
-    facts: tuple[Fact, ...]
-    prepared: Mapping[str, Prepared]
-    short: Shortened | None
+_NO_CALLS: Mapping[str, ToolCall] = {}
 
 
 class Arrival(Struct, frozen=True):
-    """One message, measured and read."""
+    """One message, measured."""
 
     message: Message
     """As the log keeps it: without a summary that was merged into it."""
@@ -56,8 +42,8 @@ class Arrival(Struct, frozen=True):
     """As the model sees it: with that summary, or as results are shown on arrival."""
     tokens: int
     shown_tokens: int
-    read: Read | Mapping[str, ToolCall]
-    """What was read in it; the calls that it answers where reading failed and must come later."""
+    answered: Mapping[str, ToolCall]
+    """The calls that it answers."""
     carried: str | None
     """The summary that it is or carries."""
     form: Arrived | None
@@ -71,16 +57,19 @@ class Standing(Struct, frozen=True):
     shown: dict[str, int]
 
 
-class LiveLog:
-    """Messages with their tokens, facts and short forms, the view on them, and its running total.
+class LiveLog(LogReader):
+    """Messages with their tokens, the view on them, and its running total.
 
-    It is the index that a compaction asks. Appending costs the same however long the log is.
+    It is the index that a compaction asks: facts are read then, each message once. Appending
+    costs the same however long the log is.
     """
 
     def __init__(self, dialect: str, readings: Readings, arriving: Arriving | None = None) -> None:
         """Start empty."""
         self.dialect = dialect
         self.messages: list[Message] = []
+        self._answers: dict[int, Mapping[str, ToolCall]] = {}
+        super().__init__(self.messages, readings, lambda at: self._answers.get(at, _NO_CALLS))
         self.tokens: list[int] = []
         """What each message costs where it is kept, in the form that it has for itself."""
         self.arrivals = Arrivals(arriving or Arriving(), readings.counter)
@@ -91,16 +80,12 @@ class LiveLog:
         """How often the model answered."""
         self.carried: list[str] = []
         """Summaries that earlier compactions left in what was appended."""
-        self._read: list[Read | Mapping[str, ToolCall]] = []
-        self._marks: list[tuple[int, Ledger]] = [(0, Ledger())]
-        """Ledgers up to positions on the way, the newest last."""
         self._shown: dict[str, int] = {}
         self._view: View = whole_view(0)
         self._given: dict[int, Message] = {}
         """Messages that came with a summary merged into them, as they came, by position."""
         self._otherwise: dict[int, Rewritten] = {}
         """What was appended since the view was made and is not shown as the log has it."""
-        self._readings = readings
         self._calls: dict[str, ToolCall] = {}
 
     def append(self, items: Sequence[Any], *, arrives: bool = True) -> list[Any]:
@@ -129,20 +114,16 @@ class LiveLog:
             self._take(arrival, arrives=arrives)
         return seen
 
-    def load(self, items: Sequence[Any], ledger: Ledger, ledgered: int, view: View | None) -> None:
-        """Take a log that was kept, with the ledger of its beginning, and the view on it.
-
-        A message before `ledgered` is read when a compaction asks for it, which is seldom.
-        """
+    def load(self, items: Sequence[Any], view: View | None) -> None:
+        """Take a log that was kept, and the view on it."""
         calls: dict[str, ToolCall] = {}
-        self._marks = [(ledgered, ledger)]
         folded = _folded(view)
         for at, message in enumerate(recognise(self._decoded(items), live=True)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
             alone: Whole | None = None if at in folded else {}
-            self._take(self._arrival(message, calls, alone, later=at < ledgered))
+            self._take(self._arrival(message, calls, alone))
         self._calls.update(calls)
         self._show_again(view or whole_view(0))
 
@@ -151,10 +132,8 @@ class LiveLog:
         given: Message,
         calls: Mapping[str, ToolCall],
         whole: Whole | None,
-        *,
-        later: bool = False,
     ) -> Arrival:
-        """Return a message with all that will be asked of it; what is read in it may come later.
+        """Return a message with its tokens and how it is shown.
 
         `whole` is what is shown whole before it, None for what is shown as it is.
         """
@@ -170,20 +149,8 @@ class LiveLog:
             form = self.arrivals.form(message, calls, tokens)
             tokens = tokens if form is None else form.tokens
             shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
-        read: Read | Mapping[str, ToolCall] = _answered(message, calls)
-        if not later:
-            # the host's redactor may fail: that is then the failure of a compaction
-            with suppress(Exception):
-                read = self._reading(message, tokens, calls)
-        return Arrival(message, shown, tokens, shown_tokens, read, carried, form)
-
-    def _reading(self, message: Message, tokens: int, calls: Mapping[str, ToolCall]) -> Read:
-        readings = self._readings
-        is_clean = readings.is_clean(message, calls)
-        prepared = results_of(message, calls, readings, is_clean=is_clean) or _NOTHING
-        short = readings.shortened(message, lambda: tokens, prepared)
-        facts = readings.facts(message, calls, is_clean=is_clean)
-        return Read(facts, prepared, short)
+        answered = _answered(message, calls)
+        return Arrival(message, shown, tokens, shown_tokens, answered, carried, form)
 
     def _take(self, arrival: Arrival, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
@@ -192,8 +159,8 @@ class LiveLog:
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)
-        self._read.append(arrival.read)
-        self._mark()
+        if arrival.answered:
+            self._answers[at] = arrival.answered
         self.arrivals.take(at, arrival.form, arrives=arrives)
         if arrival.carried is not None:
             self.carried.append(arrival.carried)
@@ -205,18 +172,6 @@ class LiveLog:
             self._otherwise[at] = Rewritten(at, shown, reference)
             self.arrivals.gave_out([self._otherwise[at]])
         self._show(shown, arrival.shown_tokens)
-
-    def _mark(self) -> None:
-        """Now and then keep the ledger up to here, so that a compaction need not make it."""
-        at, (known_to, known) = len(self.messages), self._marks[-1]
-        if at - known_to < _MARK_MESSAGES:
-            return
-        rows = self._read[known_to:at]
-        if not all(isinstance(row, Read) for row in rows):
-            return
-        self._marks.append((at, update(known, self.facts(known_to, at))))
-        if len(self._marks) > _MARKS_KEPT:
-            del self._marks[0]
 
     def _show(self, message: Message, tokens: int) -> None:
         name = category(message)
@@ -242,40 +197,6 @@ class LiveLog:
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch; they were found on arrival, all of them."""
-        return self.facts_at(range(start, stop))
-
-    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order."""
-        return [fact for at in positions for fact in self._at(at).facts]
-
-    def deeds(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order: all of them are at hand."""
-        return self.facts_at(positions)
-
-    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
-        """Return the ledger of the log up to `stop`, from the nearest that was kept on the way.
-
-        A ledger of two rounds is the ledger of one, so it makes no difference which that is.
-        """
-        for at, marked in reversed(self._marks):
-            if known_to < at <= stop:
-                return update(marked, self.facts(at, stop))
-        return update(known, self.facts(known_to, stop))
-
-    def terms(self, at: int) -> Iterable[str]:
-        """Return names, paths and numbers in one message."""
-        return [term for fact in self._at(at).facts for term in fact.terms]
-
-    def prepared(self, at: int) -> Mapping[str, Prepared]:
-        """Return what pruning needs of the results of one message, by call id."""
-        return self._at(at).prepared
-
-    def shortened(self, at: int) -> Shortened | None:
-        """Return the short form of one message, None where pruning gains nothing."""
-        return self._at(at).short
-
     def arrived(self, at: int) -> Arrived | None:
         """Return how one message is shown for itself, None where that is as it came."""
         return self.arrivals.at(at)
@@ -283,12 +204,6 @@ class LiveLog:
     def arrives(self, at: int) -> bool:
         """Return whether one message may be shown otherwise than it came."""
         return self.arrivals.arrives(at)
-
-    def _at(self, at: int) -> Read:
-        found = self._read[at]
-        if not isinstance(found, Read):
-            found = self._read[at] = self._reading(self.messages[at], self.tokens[at], found)
-        return found
 
     # What the engine asks
 

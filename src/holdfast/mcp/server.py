@@ -4,43 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from holdfast.errors import MissingExtra
-from holdfast.sessions.finding import Show
-from holdfast.sessions.tools import MARK, TOOLS, Library, Tool, answer
-from holdfast.stores.store import Store
+from holdfast.sessions.library import Library
+from holdfast.sessions.tools import MARK, TOOLS, answer
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 INSTRUCTIONS = f"""\
-The user's past sessions with agents, kept by Holdfast. Search first, then read around what was \
-found; recall gives the originals behind a reference such as hf-0123456789. {MARK}"""
+The user's past sessions with agents, kept by Holdfast. Use them when the user refers to earlier \
+work. Search first, then read around what was found; recall gives the originals behind a reference \
+such as hf-0123456789. {MARK}"""
 
 
-class Offer(Struct, frozen=True):
-    """What a server offers: a store, and what every text becomes before it leaves."""
+def make_server(library: Library, version: str) -> Server[Any]:
+    """Return a server of the SDK that offers a library; every answer passes its `show` as a whole.
 
-    store: Store
-    show: Show
-
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools; those that change something only where the store may be changed."""
-        return tuple(tool for tool in TOOLS if tool.reads or not self.store.read_only)
-
-
-def make_server(offer: Offer, version: str) -> Server[Any]:
-    """Return a server of the SDK; raise `MissingExtra` where that is not installed."""
+    Tools that change something are offered only if the store may be changed. Raises `MissingExtra`
+    if the SDK is not installed.
+    """
     try:
         import anyio
         import mcp_types as types
         from mcp.server import Server
     except ImportError:
         raise MissingExtra("mcp", "holdfast mcp") from None
-    library = Library(offer.store, show=offer.show)
-    names = {tool.name for tool in offer.tools}
+    offered = [tool for tool in TOOLS if tool.reads or not library.store.read_only]
+    names = {tool.name for tool in offered}
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[
@@ -50,7 +40,7 @@ def make_server(offer: Offer, version: str) -> Server[Any]:
                     read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False
                 ),
             )
-            for tool in offer.tools
+            for tool in offered
         ])  # fmt: skip
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -60,7 +50,7 @@ def make_server(offer: Offer, version: str) -> Server[Any]:
             given = params.arguments or {}
             # a search may take a while: other requests are answered meanwhile
             done = await anyio.to_thread.run_sync(answer, library, params.name, given)
-            text, failed = offer.show(done.text), done.failed
+            text, failed = library.show(done.text), done.failed
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)], is_error=failed
         )

@@ -190,6 +190,8 @@ def as_shown(
     A result that is shown above becomes a marker; `whole` is brought up to date. `tokens` is what
     it costs otherwise.
     """
+    if not _has_results(message):
+        return message, tokens
     base = message if form is None else form.message
     made = _marked(message, base, whole, is_whole=form is None or form.is_whole)
     if made is not base:
@@ -201,7 +203,7 @@ def as_shown(
 
 def note_whole(message: Message, shown: Message, form: Arrived | None, whole: Whole) -> None:
     """Take in the results of a message that are shown whole."""
-    if form is not None and not form.is_whole:
+    if (form is not None and not form.is_whole) or not _has_results(message):
         return
     base = message if form is None else form.message
     for given, as_is, now in zip(message.parts, base.parts, shown.parts, strict=False):
@@ -235,11 +237,15 @@ def _marked(
 
 def _may_change(message: Message) -> bool:
     """Return whether there are results here that a tool gave, in a sound message."""
-    return (
-        message.origin == "real"
-        and not message.flaws
-        and any(type(part) is ToolResult for part in message.parts)
-    )
+    return message.origin == "real" and not message.flaws and _has_results(message)
+
+
+def _has_results(message: Message) -> bool:
+    # a loop: this is asked several times for every message of a log that is resumed
+    for part in message.parts:  # noqa: SIM110
+        if type(part) is ToolResult:
+            return True
+    return False
 
 
 def _copy(part: Part) -> Copy | None:

@@ -171,7 +171,7 @@ class Readings(Struct, frozen=True):
 
 
 class LogIndex(Protocol):
-    """What is known of a log. Made on arrival by a long-lived log, on demand for a single run."""
+    """What is known of a log, for a single run or a long-lived one."""
 
     @property
     def costs(self) -> Costs:
@@ -249,32 +249,30 @@ def terms_in_parts(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-class ScannedIndex:
-    """The index of a log that is read for one run: each thing is found when it is asked for."""
+class LogReader:
+    """What a log says, read when a compaction first asks for it and kept from then on.
+
+    `answered` gives the calls that the message at a position answers, by id.
+    """
+
+    costs: Costs
 
     def __init__(
-        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0,
+        self,
+        log: Sequence[Message],
+        readings: Readings,
+        answered: Callable[[int], Mapping[str, ToolCall]],
+        *,
         lines_of: int = _LINES_OF_CHARS,
-    ) -> None:  # fmt: skip
-        self.costs = Costs(log, readings.counter)
-        self._lines_of = max(lines_of, _LINES_PER_TOKEN * target_tokens)
-        self.groups = Groups(log)
-        self.anchors = Anchors(log)
+    ) -> None:
         self._log = log
+        self._readings = readings
+        self._answered = answered
+        self._lines_of = lines_of
         self._prepared: dict[int, dict[str, Prepared]] = {}
         self._facts: dict[int, tuple[Fact, ...]] = {}
         self._clean: set[int] = set()
         """Messages that are known to hold no secret."""
-        self._view = view
-        self._readings = readings
-
-    @cached_property
-    def _calls(self) -> dict[int, dict[str, ToolCall]]:
-        return answered_calls(self._log)
-
-    def shown(self) -> dict[str, int]:
-        """Return the tokens of what the model sees now, by category; long stretches sampled."""
-        return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
 
     def facts(self, start: int, stop: int) -> list[Fact]:
         """Return the facts of a stretch; of a very long one lines only at its end."""
@@ -370,7 +368,7 @@ class ScannedIndex:
         looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
         it is left to the caller to look through the words that are added there.
         """
-        readings, row = self._readings, (self._log[at], self._calls.get(at, _NO_CALLS))
+        readings, row = self._readings, (self._log[at], self._answered(at))
         read = partial(facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again)
         found = read(*row)
         if readings.redact is str or not any(map(is_piece, found)):
@@ -396,7 +394,7 @@ class ScannedIndex:
         chars = 0
         for at in positions:
             some.append(at)
-            words += words_of(self._log[at], self._calls.get(at, _NO_CALLS))
+            words += words_of(self._log[at], self._answered(at))
             chars += text_length(self._log[at])
             if chars > _TOGETHER_CHARS or at == positions[-1]:
                 if self._readings.are_clean(words):
@@ -406,7 +404,7 @@ class ScannedIndex:
     def _read(self, at: int) -> tuple[Fact, ...]:
         found = self._facts.get(at)
         if found is None:
-            message, calls = self._log[at], self._calls.get(at, _NO_CALLS)
+            message, calls = self._log[at], self._answered(at)
             read = facts_of if at in self._clean else self._readings.facts
             found = self._facts[at] = read(message, calls)
         return found
@@ -424,7 +422,7 @@ class ScannedIndex:
         """Return what pruning needs of the results of one message, by call id."""
         found = self._prepared.get(at)
         if found is None:
-            message, calls = self._log[at], self._calls.get(at, _NO_CALLS)
+            message, calls = self._log[at], self._answered(at)
             is_clean = at in self._clean
             found = results_of(message, calls, self._readings, is_clean=is_clean)
             self._prepared[at] = found
@@ -434,6 +432,29 @@ class ScannedIndex:
         """Return the short form of one message, None where pruning gains nothing."""
         message, costs = self._log[at], self.costs
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
+
+
+class ScannedIndex(LogReader):
+    """The index of a log that is read for one run."""
+
+    def __init__(
+        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0,
+        lines_of: int = _LINES_OF_CHARS,
+    ) -> None:  # fmt: skip
+        most = max(lines_of, _LINES_PER_TOKEN * target_tokens)
+        super().__init__(log, readings, lambda at: self._calls.get(at, _NO_CALLS), lines_of=most)
+        self.costs = Costs(log, readings.counter)
+        self.groups = Groups(log)
+        self.anchors = Anchors(log)
+        self._view = view
+
+    @cached_property
+    def _calls(self) -> dict[int, dict[str, ToolCall]]:
+        return answered_calls(self._log)
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category; long stretches sampled."""
+        return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
 
     def arrived(self, at: int) -> Arrived | None:
         """Return None: all that a single run is given was sent already."""

@@ -114,7 +114,10 @@ def _ranked(
     weighed = _weigh(index, terms, whole, loosely=sentence or len(whole.ids) < most)
     rows = _choose(index, weighed.having, max(most, _READ))
     texts = index.texts([row.id for row in rows.values()])
-    readings = {place: read(texts[row.id], terms, weighed.weights) for place, row in rows.items()}
+    readings = {
+        place: read(texts[row.id], terms, weighed.weights, for_sentence=sentence)
+        for place, row in rows.items()
+    }
     ranks = scores(readings, weighed.weights)
     newest = max((row.time for row in rows.values()), default=0.0)
     besides = sentence and not any(term.quoted for term in terms)

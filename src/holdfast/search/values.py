@@ -28,7 +28,7 @@ class Term(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """Which messages may be found at all; an empty field asks nothing."""
+    """Which messages may be found at all; an empty field asks nothing, except `folders`."""
 
     roles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -36,6 +36,9 @@ class Filters(Struct, frozen=True, kw_only=True):
     """Names of tools that the message calls or answers for."""
     sessions: tuple[str, ...] = ()
     """Ids or beginnings of ids; what a session shares with its parent belongs to it."""
+    folders: tuple[str, ...] | None = None
+    """Folders that sessions ran in, spelled as `Store.folders` has them. None is any folder or
+    none; an empty tuple finds nothing."""
     since: float | None = None
     """Seconds since 1970, this one included."""
     until: float | None = None

@@ -21,7 +21,6 @@ from holdfast.errors import CannotRepair
 from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.frame import carried_summary, recognise, without_summary
 from holdfast.pipeline.index import Readings
-from holdfast.pipeline.ledger import Ledger
 from holdfast.pipeline.measure import Estimator
 from holdfast.policy import Policy
 from holdfast.sessions.markdown import as_markdown
@@ -112,7 +111,7 @@ def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None
     found = cast("Mapping[str, Any]", parse(info.frame) if info.frame else {})
     arriving = convert(found.get("arrival", {"level": "off"}), Arriving)
     log = LiveLog(info.dialect, Readings(Estimator(), Policy()), arriving)
-    log.load(payloads(rows), Ledger(), len(rows), view)
+    log.load(payloads(rows), view)
     return log.view
 
 

@@ -165,6 +165,12 @@ def scroll(
     )
 
 
+def message_at(store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is) -> Shown:
+    """Return one message of a session in full."""
+    (shown,) = _shown(store.read(info.id, position, position + 1), info, show, most=None)
+    return shown
+
+
 def read(store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is) -> Reading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
     info = store.session(session_id)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from holdfast.search.values import Filters
 from holdfast.sessions.finding import Show, discover
 from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.leaving import SPEAKERS
 from holdfast.stores.store import Store
 
 _MOST = 3
+_SAID = Filters(roles=SPEAKERS)
 
 
 def recall_from(store: Store, *, show: Show | None = None) -> Callable[[str, str], str]:
@@ -22,7 +25,9 @@ def recall_from(store: Store, *, show: Show | None = None) -> Callable[[str, str
     hide = show or redactor_of(store)
 
     def recall(text: str, session_id: str) -> str:
-        hits = discover(store, text, current=session_id, most=_MOST, around=0, show=hide)
+        hits = discover(
+            store, text, filters=_SAID, current=session_id, most=_MOST, around=0, show=hide
+        )
         return "\n".join(
             f"- {_day(hit.time)}, {hit.role}, session {hit.session}: {hit.snippet}" for hit in hits
         )

@@ -18,6 +18,7 @@ def new_message(
     message: Message,
     tokens: int,
     *,
+    body: bytes | None = None,
     names: Mapping[str, str] = _NO_NAMES,
     time: float | None = None,
     key: str = "",
@@ -25,6 +26,7 @@ def new_message(
 ) -> NewMessage:
     """Return a message as it is appended: its payload, what it is found by, its tokens.
 
+    `body` is what is kept as its payload, if that is not the message's own.
     `names` are the tools of earlier calls by their ids: most dialects do not name them again in a
     result. A message of results only is a tool's, whoever hands it over.
     """
@@ -35,7 +37,7 @@ def new_message(
         tools = tuple(dict.fromkeys((*tools, *map(clean, answered))))
         role = "tool" if len(results) == len(message.parts) else role
     return NewMessage(
-        body=dump(message.wire), role=role, text=found.text, tools=tools,
+        body=dump(message.wire) if body is None else body, role=role, text=found.text, tools=tools,
         time=time, key=key, tokens=tokens, generated=generated,
     )  # fmt: skip
 

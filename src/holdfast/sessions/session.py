@@ -186,7 +186,7 @@ class Session:
             arrived = engine.arrived(start)
             self._names.update(tool_names(message for message, _ in arrived))
             rows = [
-                replace(new_message(message, tokens, names=self._names), body=dump(given))
+                new_message(message, tokens, body=dump(given), names=self._names)
                 for given, (message, tokens) in zip(messages, arrived, strict=True)
             ]
             new = engine.given_out(self._given_out)

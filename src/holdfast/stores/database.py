@@ -143,7 +143,7 @@ class Database(Protocol):
     def put_messages(
         self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow], /
     ) -> None:
-        """Write messages from the position `start` on, and their words into the index."""
+        """Write messages from the position `start` on; a search finds them from then on."""
         ...
 
     def remove_messages(self, tx: Statements, session: int, /) -> int:

@@ -111,19 +111,34 @@ def insert(
     return child
 
 
-def find(space: Space, tx: Statements, text: str) -> SessionInfo:
-    """Return the session of an id, a source id, or the beginning of exactly one id."""
+def folders(space: Space, tx: Statements) -> dict[str, int]:
+    """Return the folders that sessions ran in, "" if unknown, each with its number of sessions."""
+    rows = tx.rows(
+        "SELECT cwd, count(*) FROM sessions WHERE tenant = ? GROUP BY cwd ORDER BY cwd",
+        (space.tenant,),
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
+def find(
+    space: Space, tx: Statements, text: str, among: tuple[str, ...] | None = None
+) -> SessionInfo:
+    """Return the session of an id, a source id, or the beginning of exactly one id.
+
+    With `among`, sessions that ran in other folders do not exist: they are neither found nor named.
+    """
     name = plain(text)
+    limit, values = _in_folders("s.cwd", among)
     for condition, value in (("s.id = ?", name), ("s.source_id = ? AND s.source_id <> ''", name)):
         rows = tx.rows(
-            f"{SELECT} WHERE s.tenant = ? AND {condition} ORDER BY s.updated DESC",
-            (space.tenant, value),
+            f"{SELECT} WHERE s.tenant = ? AND {condition} AND {limit} ORDER BY s.updated DESC",
+            (space.tenant, value, *values),
         )
         if rows:
             return _the_one(space, tx, text, rows)
     rows = tx.rows(
-        f"{SELECT} WHERE s.tenant = ? AND substr(s.id, 1, ?) = ? ORDER BY s.id",
-        (space.tenant, len(name), name),
+        f"{SELECT} WHERE s.tenant = ? AND substr(s.id, 1, ?) = ? AND {limit} ORDER BY s.id",
+        (space.tenant, len(name), name, *values),
     ) if name else []  # fmt: skip
     if not rows:
         raise UnknownSession(text)
@@ -292,10 +307,23 @@ def _conditions(
         add("started < ?", wanted.until)
     if wanted.root_id:
         add("root = ?", plain(wanted.root_id))
+    if wanted.folders is not None:
+        limit, among = _in_folders(f"{row}.cwd", wanted.folders)
+        conditions.append(limit)
+        values.extend(among)
     if wanted.text:
         pattern = re.sub(r"([\\%_])", r"\\\1", plain(wanted.text[:1000]).casefold())
         add("folded LIKE ? ESCAPE '\\'", f"%{pattern}%")
     return conditions, values
+
+
+def _in_folders(column: str, among: tuple[str, ...] | None) -> tuple[str, tuple[Value, ...]]:
+    """Return the condition that a session ran in one of these folders, and its values."""
+    if among is None:
+        return "1 = 1", ()
+    if not among:
+        return "1 = 0", ()
+    return f"{column} IN ({', '.join('?' * len(among))})", among
 
 
 def _next_title(space: Space, tx: Statements, parent: Found | None, descent: Descent) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.errors import UnknownPosition
+from typing import Final
+
+from holdfast.errors import InvalidSetting, UnknownPosition
 from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Statements
 from holdfast.stores.rows import Space, found, key_of, owned, plain
 from holdfast.stores.values import Pin, TurnUsage
 
+NOTE_CHARS: Final = 1_000
+"""Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
 _TURN = (
     "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
     " cost, view"
@@ -34,6 +38,9 @@ def state(space: Space, tx: Statements, session_id: str) -> bytes:
 
 def pin(space: Space, tx: Statements, session_id: str, position: int, note: str) -> None:
     """Pin a message of the log; a second time changes the note."""
+    if len(note) > NOTE_CHARS:
+        length = f"{len(note):,} characters"
+        raise InvalidSetting("note", length, f"at most {NOTE_CHARS:,} characters long")
     session = found(space, tx, session_id)
     if not 0 <= position < session.info.length:
         raise UnknownPosition(session.info.id, position, session.info.length - 1)

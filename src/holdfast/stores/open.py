@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
+from holdfast.disk import make_private_folder
 from holdfast.errors import MissingExtra, StoreUnavailable
 from holdfast.stores.store import Store
 
@@ -72,7 +74,7 @@ def _file(place: str, profile: str, *, read_only: bool) -> str:
         )
     if not read_only:
         try:
-            os.makedirs(place, mode=0o700, exist_ok=True)
+            make_private_folder(Path(place))
         except OSError as error:
             raise StoreUnavailable(
                 place,

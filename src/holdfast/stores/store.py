@@ -86,12 +86,17 @@ class Store:
         """Return a session as it stands; raise `UnknownSession`."""
         return self._read(lambda tx: found(self._space, tx, session_id).info)
 
-    def find(self, text: str) -> SessionInfo:
+    def find(self, text: str, *, folders: tuple[str, ...] | None = None) -> SessionInfo:
         """Return the session of an id, a source id or the beginning of an id.
 
-        `UnknownSession` where there is none, `AmbiguousSession` where there are several.
+        With `folders`, only among the sessions that ran in them. `UnknownSession` if there is none,
+        `AmbiguousSession` if there are several.
         """
-        return self._read(lambda tx: lineage.find(self._space, tx, text))
+        return self._read(lambda tx: lineage.find(self._space, tx, text, folders))
+
+    def folders(self) -> dict[str, int]:
+        """Return the folders that sessions ran in, "" if unknown, with the number of sessions."""
+        return self._read(lambda tx: lineage.folders(self._space, tx))
 
     def by_source(self, source: str, source_id: str) -> SessionInfo | None:
         """Return the session that a source knows by this id, None where there is none."""
@@ -223,7 +228,10 @@ class Store:
         ))  # fmt: skip
 
     def pin(self, session_id: str, position: int, note: str = "") -> None:
-        """Pin a message; a second time changes the note. `Conflict` where there is none."""
+        """Pin a message; a second time changes the note, of at most 1,000 characters.
+
+        `UnknownPosition` if there is no such message, `InvalidSetting` for a longer note.
+        """
         self._write(lambda tx: notes.pin(self._space, tx, session_id, position, note))
 
     def unpin(self, session_id: str, position: int) -> None:

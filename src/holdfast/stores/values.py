@@ -200,6 +200,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     """Part of the title or of the first ask, letter case aside."""
     only_leaves: bool = False
     """Only the newest of each lineage."""
+    folders: tuple[str, ...] | None = None
+    """As in the `Filters` of a search: None is any folder, an empty tuple finds nothing."""
 
 
 class Page(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import click
 from msgspec import to_builtins
 
-from holdfast.cli.files import STANDARD, check_writable, label, packed, write_bytes
+from holdfast.cli.files import PRIVATE, STANDARD, check_writable, label, packed, write_bytes
 from holdfast.cli.inputs import json_option, output_option
 from holdfast.cli.sessions.rows import session_argument
 from holdfast.cli.store import opened, store_options
@@ -50,7 +50,7 @@ def command(
     with opened(options, "read") as store:
         info = store.find(session)
         made = export(store, info, to, what=what, generated=not options["without_generated"])
-    write_bytes(output, packed(output, made.data))
+    write_bytes(output, packed(output, made.data), mode=PRIVATE)
     _tell(info, to, output, made, as_json=as_json)
     return 0
 
@@ -63,11 +63,13 @@ def _tell(info: SessionInfo, to: str, output: str, made: Exported, *, as_json: b
                "losses": losses, "mended": made.mended}  # fmt: skip
         click.echo(dump(row), err=to_stderr)
         return
+    from holdfast.cli.draw import shortened
+
     if not to_stderr:
-        click.echo(f"{info.id}: {made.messages:,} messages written to {label(output)}")
+        click.echo(f"{shortened(info.id)}: {made.messages:,} messages written to {label(output)}")
     if made.mended:
         click.echo(f"holdfast: mended: {', '.join(made.mended)}", err=True)
     for loss in made.losses[:_SHOWN_LOSSES]:
-        click.echo(f"holdfast: left out of message {loss.index}: {loss.what}", err=True)
+        click.echo(f"holdfast: left out of message {loss.index}: {shortened(loss.what)}", err=True)
     if len(made.losses) > _SHOWN_LOSSES:
         click.echo(f"holdfast: and {len(made.losses) - _SHOWN_LOSSES:,} more", err=True)

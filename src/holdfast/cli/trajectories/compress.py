@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from holdfast.cli import say
+from holdfast.cli.files import mode_of, readable_as
 from holdfast.cli.inputs import json_option
 from holdfast.cli.trajectories.models import (
     agreed,
@@ -113,7 +114,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         answer = agreed(given, folder, job, priced, options, workers)
         if not answer.begins:
             return answer.code
-    with batch_progress(quiet=not sys.stderr.isatty()) as tell:
+    rights = mode_of(*(source.path for source in given))
+    with readable_as(rights), batch_progress(quiet=not sys.stderr.isatty()) as tell:
         done = compress_batch(
             given, folder, job, resume=not options["no_resume"], workers=options["workers"],
             limits=limits_of(options), tell=tell,

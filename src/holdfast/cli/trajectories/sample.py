@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.files import packed, write_bytes
+from holdfast.cli.files import mode_of, packed, write_bytes
 from holdfast.cli.inputs import output_option
 from holdfast.cli.trajectories.options import sources_argument
 from holdfast.trajectories.reading import read_entries
@@ -29,7 +29,8 @@ def command(sources: tuple[str, ...], number: int, seed: int, output: str) -> in
     \b
     holdfast trajectories sample runs/ -n 100 -o some.jsonl
     """
-    drawn = sample(read_entries(find_sources(sources)), number, seed)
+    found = find_sources(sources)
+    drawn = sample(read_entries(found), number, seed)
     data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
-    write_bytes(output, packed(output, data))
+    write_bytes(output, packed(output, data), mode=mode_of(*(source.path for source in found)))
     return 0

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from holdfast.disk import make_private_folder
 from holdfast.errors import InvalidSetting, MissingExtra
 from holdfast.memory.external.options import read_options
 from holdfast.memory.external.outgoing import (
@@ -171,7 +172,7 @@ def opened(options: Mem0Options, folder: Path) -> Any:
 
     One process at a time: Qdrant locks its files.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     mem0, qdrant = _imported(folder), import_module("qdrant_client")
     client: Any = qdrant.QdrantClient(
         path=str(folder / "qdrant"), force_disable_check_same_thread=True

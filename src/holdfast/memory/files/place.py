@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.disk import sync_folder
+from holdfast.disk import make_private_folder, sync_folder
 from holdfast.errors import MemoryRefused, NotWritable
 from holdfast.memory.files.disk import (
     Seen,
@@ -73,7 +73,7 @@ class Place:
         and nothing is changed.
         """
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
             with locked(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
                 for number in range(_TRIES):
                     insist = number >= _PATIENT

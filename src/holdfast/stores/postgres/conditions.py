@@ -72,6 +72,8 @@ def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[Conditions]:
         yield _among("m.role", filters.roles)
     if filters.sources:
         yield _among("lower(s.source)", [source.lower() for source in filters.sources])
+    if filters.folders is not None:
+        yield _among("s.cwd", filters.folders)
     if filters.tools:
         named = [
             Conditions("strpos(lower(m.tools), lower(?)) > 0", (_json(name),))

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from holdfast.search.values import Filters, Wanted
 from holdfast.stores.database import Statements, Value
+from holdfast.stores.sqlite.index import LAST_ID
 
-_LAST = 2**62
 _END = (
     "SELECT m.id FROM messages AS m WHERE m.tenant = k.tenant AND m.session = k.key"
     " ORDER BY m.position {} LIMIT 1"
@@ -43,20 +43,30 @@ def conditions(tenant: str, wanted: Wanted) -> Conditions:
 def within(tx: Statements, tenant: str, wanted: Wanted) -> tuple[int, int]:
     """Return the first and last id that can be found: those of the sessions that are looked in.
 
-    It spares an index most of a common word, where only one session of thousands is asked.
+    It spares an index most of a common word, where only one session or folder of thousands is
+    asked.
     """
-    low, high = 0, _LAST
+    low, high = 0, LAST_ID
+
+    def narrow(which: str, values: Sequence[Value]) -> None:
+        nonlocal low, high
+        found = tx.row(
+            f"SELECT min(({_END.format('ASC')})), max(({_END.format('DESC')}))"
+            f" FROM sessions AS k WHERE k.tenant = ? AND {which}",
+            (tenant, *values),
+        )
+        low = max(low, found[0] or 0) if found else low
+        high = min(high, found[1] or 0) if found else high
+
     for filters in (wanted.filters, wanted.query.filters):
+        if filters.folders is not None:
+            narrow("k.cwd IN (SELECT value FROM json_each(?))", (_json(filters.folders),))
         if filters.sessions:
             named, names = _named(filters.sessions)
-            found = tx.row(
-                f"SELECT min(({_END.format('ASC')})), max(({_END.format('DESC')}))"
-                " FROM sessions AS k WHERE k.tenant = ? AND k.root IN"
-                f" (SELECT t.root FROM sessions AS t WHERE t.tenant = ? AND {named})",
-                (tenant, tenant, *names),
-            )
-            low = max(low, found[0] or 0) if found else low
-            high = min(high, found[1] or 0) if found else high
+            narrow(
+                "k.root IN (SELECT t.root FROM sessions AS t WHERE t.tenant = ? AND"
+                f" {named})", (tenant, *names)
+            )  # fmt: skip
     return low, high
 
 
@@ -68,6 +78,9 @@ def _named(sessions: Sequence[str]) -> tuple[str, list[Value]]:
 def _add(tenant: str, filters: Filters, parts: list[str], values: list[Value]) -> None:
     _among("m.role", filters.roles, parts, values)
     _among("lower(s.source)", [source.lower() for source in filters.sources], parts, values)
+    if filters.folders is not None:
+        parts.append("s.cwd IN (SELECT value FROM json_each(?))")
+        values.append(_json(filters.folders))
     if filters.tools:
         parts.append(_any_of(["instr(lower(m.tools), lower(?)) > 0"] * len(filters.tools)))
         values.extend(_json(tool) for tool in filters.tools)

@@ -132,15 +132,15 @@ class SqliteDatabase:
     def put_messages(
         self, tx: Statements, session: int, start: int, rows: Sequence[MessageRow]
     ) -> None:
-        """Write messages and their words; the substrings follow later."""
-        index.put_messages(tx, self.tenant, session, start, rows)
+        """Write messages; their words and substrings follow later."""
+        index.put_messages(tx, cast(_Open, tx).inserted, self.tenant, session, start, rows)
 
     def remove_messages(self, tx: Statements, session: int) -> int:
         """Take messages out of log and indexes."""
         return index.remove_messages(tx, self.tenant, session)
 
     def match(self, wanted: Wanted, most: int) -> list[Match]:
-        """Return what fits, the best first; what the substring index lacks is looked through."""
+        """Return what fits, the best first; what an index lacks is looked through."""
         if matching.reads_substrings(wanted) and not self.read_only:
             with suppress(StoreUnavailable):  # a search must not fail because the file is busy
                 if self.read(self.unindexed):

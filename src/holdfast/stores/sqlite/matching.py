@@ -1,7 +1,7 @@
 """The searching half of the indexes of SQLite: words by FTS5, characters by trigrams.
 
 Every word stands in quotes, so that no text is a syntax error. Trigrams give candidates, which are
-then looked up in the real text; what the trigrams do not have yet is looked up too.
+then looked up in the real text; what an index does not have yet is looked up too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from holdfast.search.values import Match, Term, Wanted
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Statements
 from holdfast.stores.sqlite.conditions import Conditions, conditions, within
+from holdfast.stores.sqlite.index import mark
 
 _GRAM = 3
 _MOST_GRAMS = 6
@@ -161,19 +162,23 @@ class SqliteIndex:
         wanted = " AND ".join(_word(term) for term in terms)
         unwanted = " OR ".join(_word(term) for term in self._without if _by_words(term))
         expression = f"({wanted}) NOT ({unwanted})" if unwanted else wanted
-        return self._matching("words", expression, most, oldest)
+        ids = self._matching("words", expression, most, oldest)
+        late, _ = self._verified(self._late("words", oldest), terms, complete=True)
+        return [*ids, *late][:most] if oldest else [*late, *ids][:most]
 
     def _grams(self, terms: Sequence[Term], oldest: bool) -> list[int]:
         grams = dict.fromkeys(gram for term in terms for gram in _grams_of(term.text))
         expression = " AND ".join(_quoted(gram) for gram in grams)
         ids = self._matching("trigrams", expression, _CANDIDATES, oldest)
-        late = self._late(oldest)
+        late = self._late("trigrams", oldest)
         return [*ids, *late] if oldest else [*late, *ids]
 
-    def _late(self, oldest: bool) -> list[int]:
-        """Return the messages that the trigrams do not have yet."""
-        found = self._tx.row("SELECT value FROM meta WHERE name = 'trigrams'")
-        return self._all(-1, oldest, found[0] if found else 0)
+    def _late(self, index: str, oldest: bool) -> list[int]:
+        """Return the messages that an index does not have yet."""
+        asked = (index, "", 0, oldest)
+        if asked not in self._known:
+            self._known[asked] = self._all(-1, oldest, mark(self._tx, index))
+        return self._known[asked]
 
     def _short(self, terms: Sequence[Term], oldest: bool) -> list[int]:
         """Return candidates for one or two characters: what has a trigram that begins with them.
@@ -186,7 +191,7 @@ class SqliteIndex:
             (begin, begin + "\U0010ffff", _SHORT_ROWS),
         )
         if len(found) < _SHORT_ROWS:
-            ids = [*self._late(oldest), *(row[0] for row in found)]
+            ids = [*self._late("trigrams", oldest), *(row[0] for row in found)]
             return sorted((row.id for row in self.rows(list(set(ids)))), reverse=not oldest)
         return self._all(_SHORT_SCAN, oldest, 0)
 

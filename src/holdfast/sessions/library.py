@@ -1,0 +1,85 @@
+"""What the tools of an agent work on: a store, as far as its sessions are offered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.errors import UnknownReference
+from holdfast.sessions.answers import brief, date_of
+from holdfast.sessions.finding import Show, as_it_is
+from holdfast.sessions.leaving import Project
+from holdfast.stores.log import FIRST_ASK_CHARS
+from holdfast.stores.store import Store
+from holdfast.stores.values import Place, SessionInfo
+
+
+class Library(Struct, frozen=True):
+    """A store, whose session asks, what a text becomes on its way, and which sessions are offered.
+
+    Within the session that asks, recall is verbatim; everything else goes through `show`. Without
+    a `project` all sessions are offered; with one, sessions of other folders are unknown.
+    """
+
+    store: Store
+    current: str = ""
+    show: Show = as_it_is
+    project: Project | None = None
+
+    def folders(self) -> tuple[str, ...] | None:
+        """Return the folders whose sessions are offered, as the store spells them; None for all."""
+        return None if self.project is None else self.project.pick(self.store.folders())
+
+    def find(self, name: str) -> SessionInfo:
+        """Return an offered session by its id, beginning or source id; raises as `Store.find`."""
+        if name and name == self.current:
+            return self.store.session(name)
+        return self.store.find(name, folders=self.folders())
+
+    def offers(self, info: SessionInfo) -> bool:
+        """Return whether a session may be seen at all."""
+        return (
+            self.project is None or info.id == self.current or bool(self.project.pick([info.cwd]))
+        )
+
+    def place(self, ref: str) -> tuple[Place, Show]:
+        """Return where a reference leads, and how it is shown; raise `UnknownReference`."""
+        own = self.store.places(ref, session_id=self.current) if self.current else ()
+        if own:
+            return own[0], as_it_is
+        for place in self.store.places(ref):
+            if self.offers(self.store.session(place.session_id)):
+                return place, self.show
+        raise UnknownReference(ref)
+
+    def offered(self) -> dict[str, Any]:
+        """Return how many sessions are offered and, if that is not all, why."""
+        counts = self.store.folders()
+        total = sum(counts.values())
+        if self.project is None:
+            return {"sessions": total}
+        here = sum(counts[folder] for folder in self.project.pick(counts))
+        if here == total:
+            return {"sessions": here}
+        return {
+            "sessions": here, "project": self.show(self.project.root),
+            "not_offered": f"{total - here:,} sessions of other projects, or without a known "
+            "folder, are not offered; the user can offer them with `holdfast mcp --all-projects`",
+        }  # fmt: skip
+
+    def about(self, info: SessionInfo) -> dict[str, Any]:
+        """Return what a session is known by. Words go through `show`; its frame stays here."""
+        show = self.show
+        found = {
+            "session": info.id, "title": brief(show(info.title or _first_words(info.first_ask))),
+            "source": brief(info.source), "folder": brief(show(info.cwd)),
+            "started": date_of(info.started), "updated": date_of(info.updated),
+            "messages": info.length,
+        }  # fmt: skip
+        return {name: value for name, value in found.items() if value != ""}
+
+
+def _first_words(ask: str) -> str:
+    """Return the whole words of what was asked first: a secret that is cut is not recognized."""
+    return ask if len(ask) < FIRST_ASK_CHARS else ask.rpartition(" ")[0]
