@@ -26,6 +26,10 @@ Reason: TypeAlias = Literal[
     "disabled",
 ]
 """Why nothing changed; empty where something did."""
+_REFUSED: frozenset[Reason] = frozenset(
+    ("cannot", "cooldown", "ineffective", "aborted", "already running")
+)
+"""Reasons for which a compaction that was wanted did not happen."""
 
 Urgency: TypeAlias = Literal["none", "soft", "hard"]
 SummarySource: TypeAlias = Literal["none", "ledger", "model", "native"]
@@ -148,6 +152,11 @@ class Report(Struct, frozen=True, kw_only=True):
             f"{self.tokens_after:,} that were estimated; estimates are corrected from now on"
         )
         return replace(self, notes=(*self.notes, note))
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a compaction was wanted and did not happen; false where there was no need."""
+        return self.reason in _REFUSED
 
     @property
     def saved(self) -> float:

@@ -113,6 +113,43 @@ def test_where_the_originals_cannot_be_written_there_is_no_output(
     assert out.read_bytes() == b"as it was"
 
 
+def test_an_output_that_cannot_be_written_leaves_no_originals(
+    holdfast: Any, long: Path, tmp_path: Path
+) -> None:
+    """As on a full disk: "nothing was written" is true."""
+    seen = holdfast("compress", long, "-o", "/dev/full", "--originals", tmp_path / "o.jsonl")
+    assert seen.code == 2
+    assert "No space left" in seen.err
+    assert "nothing was written" in seen.err
+    assert sorted(tmp_path.iterdir()) == [long]
+
+
+def test_what_stays_beside_an_output_that_cannot_be_written_is_named(
+    holdfast: Any, long: Path, tmp_path: Path
+) -> None:
+    """Originals that were there before gain a generation; a report comes after the output."""
+    out, originals = tmp_path / "out.json", tmp_path / "o.jsonl"
+    assert holdfast("compress", long, "-o", out, "--originals", originals).code == 0
+    again = holdfast("compress", long, "-o", "/dev/full", "--originals", originals)
+    assert (again.code, str(originals) in again.err) == (2, True)
+    assert "nothing was written" not in again.err
+    last = holdfast("compress", long, "-o", out, "--report", "/dev/full")
+    assert (last.code, str(out) in last.err) == (2, True)
+
+
+def test_a_compaction_that_cannot_be_is_not_shown_as_done(
+    holdfast: Any, put: Any, tmp_path: Path
+) -> None:
+    """OUT is FILE, the reason is said, exit 1."""
+    said = [{"role": "system", "content": "so " * 9_000}, {"role": "user", "content": "hi"}]
+    path, out = put("large.json", said), tmp_path / "out.json"
+    seen = holdfast("compress", path, "-o", out, "--context-length", 1000)
+    assert seen.code == 1
+    assert "nothing changed (cannot)" in seen.text
+    assert "✓" not in seen.text
+    assert out.read_bytes() == path.read_bytes()
+
+
 def test_an_originals_file_that_is_none_is_not_overwritten(
     holdfast: Any, long: Path, tmp_path: Path
 ) -> None:
@@ -176,6 +213,7 @@ def test_what_cannot_be_made_smaller_comes_out_as_it_was(
     seen = holdfast("compress", path, "-o", out)
     assert seen.code == 0
     assert "nothing changed (nothing to compact): " in seen.text
+    assert "✓" not in seen.text
     assert out.read_bytes() == path.read_bytes()
     assert sorted(tmp_path.iterdir()) == [out, path]
 

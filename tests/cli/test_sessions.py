@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.cli.sessions import COMMANDS, sessions
 from holdfast.config import open_store
-from holdfast.stores.values import TurnUsage
+from holdfast.stores.values import Lease, TurnUsage
 
 pytestmark = pytest.mark.usefixtures("home")
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +177,23 @@ def test_compact_shows_what_became_of_it_and_undo_takes_it_back(holdfast: Any, t
     again = holdfast("sessions", "undo", talked)
     assert (again.code, again.out) == (2, b"")
     assert "no compaction to undo" in again.err
+
+
+def test_a_session_that_somebody_else_compacts_is_exit_code_1(
+    holdfast: Any, talked: str, home: Path
+) -> None:
+    """Who is at it is said, and nothing changes."""
+    with open_store(home / "holdfast" / "sessions") as store:
+        assert isinstance(store.acquire(talked, "another host pid 7", 60.0), Lease)
+        seen = holdfast("sessions", "compact", talked, "--context-length", 8000)
+    assert seen.code == 1
+    assert "nothing changed (already running): another host pid 7" in seen.text
+
+
+def test_a_second_compaction_starts_from_the_first(holdfast: Any, compacted: str) -> None:
+    """The picture names the view that it started from."""
+    seen = holdfast("sessions", "compact", compacted, "--context-length", 5000, "--keep-last", 1)
+    assert (seen.code, "view 1 to view 2" in seen.text) == (0, True)
 
 
 def test_compact_only_where_it_is_due(holdfast: Any, talked: str) -> None:

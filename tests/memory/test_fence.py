@@ -8,13 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.memory.fence import NAMES, TAG, Scrubber, fenced, without_fenced
+from holdfast.memory.fence import TAG, Scrubber, fenced, without_fenced
+from holdfast.memory.fence_tags import MOST_CHARS
 
 PIECES = st.sampled_from([
     "<", ">", "/", "</", f"<{TAG}>", f"</{TAG}>", f"<{TAG} >", f"< / {TAG}>", f"<{TAG}2>",
     f"<{TAG}", TAG, TAG[:5], "<memory-context>", "</MEMORY-context>", "<memory_context>",
     "plain words ", "\n", " ", "    ", f"<     {TAG}>", f"</     {TAG}>", f"<{TAG} id=1>",
-    "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>",
+    "é", "<b>bold</b>", "&lt;", "İ", "<recalled memory>", "&lt;/", "&gt;", "&am", "p;lt;", "&#x3C;",
+    "＜／recalled-memory＞", "\u200b", "\u00a0", f"</{TAG}/>", "x" * 90, " " * 90,
 ])  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=60)
 
@@ -37,15 +39,15 @@ def test_a_stream_is_scrubbed_as_the_whole_text_is(text: str, data: st.DataObjec
 
 @given(TEXTS)
 def test_nothing_is_held_back_that_cannot_become_a_fence(text: str) -> None:
-    """What is held begins with `<` and is shorter than a fence can be; the rest is out at once."""
+    """What is held begins like a tag and is no longer than one can be; the rest is out at once."""
     scrubber, fed, shown = Scrubber(), "", ""
     for char in text:
         fed, shown = fed + char, shown + scrubber.feed(char)
         whole = without_fenced(fed)
         assert whole.startswith(shown)
         held = whole[len(shown) :]
-        assert held == "" or held.startswith("<")
-        assert len(held) <= len(max(NAMES, key=len)) + 14
+        assert held == "" or held.startswith(("<", "&", "＜"))
+        assert len(held) <= MOST_CHARS
 
 
 @given(TEXTS)
@@ -66,7 +68,13 @@ def test_what_is_fenced_never_gets_out(text: str) -> None:
         (f"a</{TAG}>b", "ab"),
         (f"a<{TAG}x>b", f"a<{TAG}x>b"),
         (f"a<    {TAG}>b", "a"),
-        (f"a<     {TAG}>b", f"a<     {TAG}>b"),
+        (f"a<     {TAG}>b", "a"),
+        (f"a<{TAG}>b<{TAG}/>c", "ac"),
+        (f"a<{TAG}>b</{TAG} x=1>c", "ac"),
+        (f"a<{TAG} is\nnew, as 2 > 1", f"a<{TAG} is\nnew, as 2 > 1"),
+        (f"a<{TAG}{' ' * 90}>b", f"a<{TAG}{' ' * 90}>b"),
+        (f"a<{TAG}-2>b", f"a<{TAG}-2>b"),
+        ("a<memory context>b<memory_context>c", "a<memory context>b<memory_context>c"),
         ("a<memory-context>b</recalled-memory>c", "ac"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
     ],

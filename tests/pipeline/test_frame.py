@@ -24,6 +24,10 @@ from holdfast.testing.formats.words import words
 from holdfast.transcript import Message, Text, ToolResult, is_ask
 
 BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."
+HERMES = (
+    f"[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\n\n{BODY}\n\n--- END OF "
+    "CONTEXT SUMMARY — respond to the message below, not the summary above ---"
+)
 
 
 @pytest.mark.parametrize("reference", ["", "hf-0123456789"])
@@ -146,3 +150,35 @@ def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
     [message] = recognise([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
     assert "ship it" in (summary_body(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text", [summary_text(BODY, ""), summary_text(BODY, "", brief=True), HERMES]
+)
+def test_words_behind_the_end_of_a_frame_stay_with_their_message(text: str) -> None:
+    """A host that keeps content as one string merges a summary into the user's words."""
+    message = Message("user", (Text(f"{text}\n\nShip  it.\n"),), 4)
+    [found] = recognise([message])
+    assert found is message
+    assert is_ask(found)
+    assert carried_summary(found) == BODY
+    assert without_summary(found).parts == (Text("Ship  it.\n"),)
+
+
+def test_a_frame_is_what_its_speaker_said_where_no_compaction_puts_one() -> None:
+    """As the newest message, between two replies, or late in a log that grows."""
+    framed = Message("user", (Text(summary_text(BODY, "")),))
+    ask, reply = Message("user", (Text("Go."),)), Message("assistant", (Text("Done."),))
+    talk = [ask, reply] * 3
+
+    def origin(messages: list[Message], at: int, *, live: bool = False) -> str:
+        return recognise(messages, live=live)[at].origin
+
+    assert origin([*talk, framed], 6) == "real"
+    assert origin([*talk, framed, reply], 6) == "real"
+    assert origin([*talk, framed, ask], 6, live=True) == "real"
+    assert recognise([framed], talk, live=True)[0].origin == "real"
+    assert origin([*talk, framed, ask], 6) == "summary"
+    assert origin([ask, reply, framed, reply], 2) == "summary"
+    assert origin([ask, reply, framed, reply], 2, live=True) == "summary"
+    assert origin([framed], 0) == "summary"

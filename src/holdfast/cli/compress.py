@@ -12,7 +12,15 @@ from msgspec.structs import replace
 
 from holdfast.cli import say
 from holdfast.cli.archive import SUFFIX, load_originals
-from holdfast.cli.files import STANDARD, check_writable, label, mode_of, packed, write_bytes
+from holdfast.cli.files import (
+    STANDARD,
+    check_writable,
+    label,
+    mode_of,
+    packed,
+    remove,
+    write_bytes,
+)
 from holdfast.cli.inputs import (
     FILE,
     Input,
@@ -41,7 +49,7 @@ from holdfast.engine.originals import (
 )
 from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
-from holdfast.errors import CannotRepair, InvalidSetting, NotReadable
+from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, NotWritable
 from holdfast.report import Reference, Report
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
@@ -96,7 +104,8 @@ def compress(file: str, **options: Any) -> int:
     originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
     recall` gives one back, `holdfast undo` all. On standard output there are references only with
     --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
-    Where nothing can be saved, OUT is FILE, and the reason is said.
+    Where nothing can be saved, OUT is FILE, and the reason is said, with exit code 1 if a
+    compaction was wanted and did not happen (a summarizer that fails, a window that is too small).
 
     \b
     holdfast compress session.json -o small.json
@@ -127,7 +136,7 @@ def compress(file: str, **options: Any) -> int:
         return _refuse(given, done, asked)
     _write(given, asked, done, earlier)
     _tell(given, asked, done)
-    return 0
+    return int(any(run.report.is_refused for run in done))
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -319,21 +328,44 @@ def _refuse(given: Input, refused: _Refused, asked: _Asked) -> int:
 
 
 def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generation, ...]) -> None:
-    """Write the originals, then the output, then the report; the preview writes the report only."""
+    """Write the originals, then the output, then the report; the preview writes the report only.
+
+    An output that cannot be written leaves no new originals behind.
+    """
+    written: list[str] = []
     if not asked.preview:
         text = write_document(given.document, [run.transcript for run in runs])
+        is_new = bool(asked.originals) and not os.path.lexists(asked.originals)
         if asked.originals:
             generations = earlier
             if text != given.document.source:
                 generations = _with_new(given, runs, text, earlier)
             if generations:
                 write_bytes(asked.originals, write_originals(generations), private=True)
+                written.append(asked.originals)
         same = text == given.document.source and given.document.compressed
-        write_bytes(asked.output, given.data if same and asked.output.endswith(".gz")
-                    else packed(asked.output, text), mode=mode_of(given.name))  # fmt: skip
+        data = given.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
+        try:
+            write_bytes(asked.output, data, mode=mode_of(given.name))
+        except NotWritable as error:
+            if written and is_new:
+                remove(written.pop())
+            raise _beside(error, written) from None
+        written.append(asked.output)
     if asked.options["report_file"]:
         rows = [dump(row) + b"\n" for row in _reports(given, asked, runs)]
-        write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(given.name))
+        try:
+            write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(given.name))
+        except NotWritable as error:
+            raise _beside(error, written) from None
+
+
+def _beside(error: NotWritable, written: list[str]) -> NotWritable:
+    """Return the error with what was written before it; the same where that is nothing."""
+    if not written:
+        return error
+    names = " and ".join(label(name) for name in written)
+    return NotWritable(error.name, error.what, remedy=f"what was written before it stays: {names}")
 
 
 def _with_new(

@@ -60,11 +60,19 @@ def print_line(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=True)
 
 
+_OUTCOMES = {
+    "ok": ("✓", "ok", "bold green"),
+    "broken": ("✗", "BROKEN", "bold red"),
+    "same": ("=", "same", "bold"),
+    "refused": ("✗", "NOT DONE", "bold red"),
+}
+
+
 def headed(console: Console, given: Input, outcome: str) -> Text:
     """Return the start of a verdict: a symbol and the name of the file."""
     plain = not console.encoding.startswith("utf")
-    symbol = {"ok": "ok" if plain else "✓", "broken": "BROKEN" if plain else "✗"}[outcome]
-    style = "bold green" if outcome == "ok" else "bold red"
+    symbol, spelled, style = _OUTCOMES[outcome]
+    symbol = spelled if plain else symbol
     return Text().append(symbol, style).append(f" {label(given.name)}", "bold").append("  ")
 
 

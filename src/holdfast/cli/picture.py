@@ -47,7 +47,8 @@ def show_compression(given: Input, runs: Sequence[Run], written: Written) -> Non
     """Print what was done, or would be done, to the transcripts of a file."""
     console = console_for(stderr=written.output == STANDARD and not written.preview)
     reports = [run.report for run in runs]
-    print_line(console, headed(console, given, "ok").append(headline(reports, arrow(console))))
+    head = headed(console, given, _outcome(reports))
+    print_line(console, head.append(headline(reports, arrow(console))))
     print_warnings(console, given)
     if given.holds_many:
         _records(console, given, reports)
@@ -60,6 +61,13 @@ def show_compression(given: Input, runs: Sequence[Run], written: Written) -> Non
     elif not given.holds_many:
         _line(console, f"nothing changed ({reports[0].reason}): {reports[0].detail}")
     _notes(console, reports)
+
+
+def _outcome(reports: Sequence[Report]) -> str:
+    """Return how it went: a compaction that did not happen is not shown as one that did."""
+    if any(report.is_refused for report in reports):
+        return "refused"
+    return "ok" if any(report.status == "compacted" for report in reports) else "same"
 
 
 def headline(reports: Sequence[Report], to: str) -> str:

@@ -98,7 +98,7 @@ class LiveLog(LogReader):
         known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
         found: list[Arrival] = []
-        for message in recognise(self._decoded(items)):
+        for message in recognise(self._decoded(items), self.messages, live=arrives):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -118,7 +118,7 @@ class LiveLog(LogReader):
         """Take a log that was kept, and the view on it."""
         calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, message in enumerate(recognise(self._decoded(items))):
+        for at, message in enumerate(recognise(self._decoded(items), live=True)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part

@@ -113,7 +113,7 @@ def compress(
         log=log,
         index=ScannedIndex(log, view, readings, target_tokens or 0),
         view=view,
-        state=rehydrated(CompactionState(), list(map(hide, carried_in(transcript.messages)))),
+        state=rehydrated(CompactionState(), _carried(transcript.messages, hide)),
         policy=settings,
         budget=budget_for(
             settings, window, output_tokens=output_tokens, target_tokens=target_tokens
@@ -202,10 +202,15 @@ def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with their origins, and without summaries merged into real ones."""
     found: list[Message] = []
     for at, message in enumerate(recognise(messages)):
-        if message.origin == "real" and len(message.parts) > 1 and carried_summary(message):
+        if message.origin == "real" and carried_summary(message) is not None:
             message = without_summary(message)
         found.append(message if message.position == at else replace(message, position=at))
     return tuple(found)
+
+
+def _carried(messages: Sequence[Message], hide: Redact) -> list[str]:
+    """Return what earlier compactions left in the messages."""
+    return [hide(body) for body in carried_in(recognise(messages))]
 
 
 def _view(given: Sequence[Message], log: Sequence[Message]) -> View:

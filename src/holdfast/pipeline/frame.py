@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.transcript import Message, Origin, Text, Thinking, ToolResult
+from holdfast.transcript import Message, Origin, Text, Thinking, ToolCall, ToolResult
 
 SUMMARY_OPEN = "[holdfast summary: reference only]"
 SUMMARY_CLOSE = "[end of holdfast summary]"
@@ -52,12 +53,23 @@ _FOREIGN_SUMMARY = re.compile(
     r"The (?:summary below|conversation is summarized below)"
 )
 _FOREIGN_CLOSE = re.compile(
-    r"-{3} ?END OF CONTEXT SUMMARY[^\n]{0,120}"
-    r"|^(?:Please )?[Cc]ontinue the conversation from where"
-    r"|^If you need specific details from before compaction",
+    r"^-{3} ?END OF CONTEXT SUMMARY(?:[^\n]{0,120}?-{3}|[^\n]{0,120}$|)"
+    r"|^(?:Please )?[Cc]ontinue the conversation from where[^\n]*"
+    r"|^If you need specific details from before compaction[^\n]*",
     re.MULTILINE,
 )
-"""Where other compressors' summaries end, and their orders to the agent begin."""
+"""How other compressors end their summaries: a mark, or orders to the agent."""
+_HEAD_MESSAGES = 3
+"""How many messages a compressor keeps before its summary: the default of `protect_first`, here
+and in Hermes."""
+
+
+class Framed(Struct, frozen=True, gc=False):
+    """A text that begins with a summary in its frame."""
+
+    body: str
+    rest: str
+    """What follows the frame: the words of whoever's message it was merged into."""
 
 
 def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
@@ -72,25 +84,39 @@ def summary_text(body: str, reference: str, *, brief: bool = False) -> str:
     )
 
 
-def summary_body(text: str) -> str | None:
-    """Return the body of a framed summary, ours or another compressor's; None for other text.
+def split_summary(text: str) -> Framed | None:
+    """Return the summary that a text begins with, ours or another compressor's, and what follows.
 
-    Only the whole form counts: a user who quotes the opening words is still a user.
+    None for any other text. Only the whole form counts: a user who quotes the opening words, or
+    writes anything before them, is still a user.
     """
     if text.startswith(SUMMARY_OPEN):
-        if not text.rstrip().endswith(SUMMARY_CLOSE):
+        inner, mark, rest = text[len(SUMMARY_OPEN) :].partition(f"\n{SUMMARY_CLOSE}")
+        if not mark:
             return None
-        inner = text.rstrip()[len(SUMMARY_OPEN) : -len(SUMMARY_CLOSE)]
-        _, _, body = inner.partition("\n\n")
-        return body.strip("\n").removesuffix(SUMMARY_AFTERWORD).strip("\n")
-    if _FOREIGN_OPEN.match(text):
-        found = _FOREIGN_CLOSE.search(text)
-        inner = text[: found.start()] if found else text
-        heading = inner.find("## ")
-        if heading < 0 and found is None and not _FOREIGN_SUMMARY.match(text):
-            return None
-        return inner[heading:].strip() if heading >= 0 else inner.partition("\n")[2].strip()
-    return None
+        body = inner.partition("\n\n")[2].strip("\n")
+        return Framed(body.removesuffix(SUMMARY_AFTERWORD).strip("\n"), _own(rest))
+    if text[:1] not in _STARTS or not _FOREIGN_OPEN.match(text):
+        return None
+    found = _FOREIGN_CLOSE.search(text)
+    inner = text[: found.start()] if found else text
+    heading = inner.find("## ")
+    if heading < 0 and found is None and not _FOREIGN_SUMMARY.match(text):
+        return None
+    rest = _FOREIGN_CLOSE.sub("", text[found.start() :]) if found else ""
+    body = inner[heading:] if heading >= 0 else inner.partition("\n")[2]
+    return Framed(body.strip(), _own(rest))
+
+
+def _own(rest: str) -> str:
+    """Return the words after a frame, without the empty lines that a merge put between."""
+    return rest.lstrip("\r\n") if rest.strip() else ""
+
+
+def summary_body(text: str) -> str | None:
+    """Return the body of the summary that a text begins with, None where it begins with none."""
+    framed = split_summary(text)
+    return None if framed is None else framed.body
 
 
 def digest_text(words: str, reference: str) -> str:
@@ -128,13 +154,23 @@ def origin_of(text: str) -> Origin:
             return "placeholder"
 
 
-def recognise(messages: Sequence[Message]) -> tuple[Message, ...]:
+def recognise(
+    messages: Sequence[Message], before: Sequence[Message] = (), *, live: bool = False
+) -> tuple[Message, ...]:
     """Return the messages with their origin set where an earlier compaction wrote them.
 
-    Messages that nobody generated are the same objects. A summary that was merged into a message
-    of the tail is told by its first part; that message stays real.
+    Messages that nobody generated are the same objects. A message that a summary was merged into
+    stays real. A frame counts only where a compaction puts one: not in the newest message, unless
+    it is the first, nor where it is a turn of its own between two replies. In a `live` log, where
+    messages come as they are said, it counts only near the beginning. Anywhere else it is what its
+    speaker said.
     """
-    return tuple([_recognised(message) for message in messages])
+    found = [_recognised(message) for message in messages]
+    for at, message in enumerate(messages):
+        is_framed = found[at] is not message and found[at].origin == "summary"
+        if is_framed and _is_said(messages, at, before, live=live):
+            found[at] = message
+    return tuple(found)
 
 
 def _recognised(message: Message) -> Message:
@@ -150,22 +186,61 @@ def _recognised(message: Message) -> Message:
         return message
     origin = origin_of(first.text)
     if not in_result and origin != "placeholder":
-        origin = "real" if summary_body(first.text) is None else "summary"
+        framed = split_summary(first.text)
+        origin = "real" if framed is None or framed.rest else "summary"
     return message if origin == "real" else replace(message, origin=origin)
 
 
+def _is_said(
+    messages: Sequence[Message], at: int, before: Sequence[Message], *, live: bool
+) -> bool:
+    """Return whether a message stands where a speaker says something, and no compaction writes."""
+    said = _said_before(messages, at, before)
+    if live:
+        return said > _HEAD_MESSAGES
+    if at + 1 == len(messages):
+        return said > 0
+    previous = messages[at - 1] if at else before[-1] if before else messages[at]
+    return (
+        said > _HEAD_MESSAGES
+        and messages[at].role == "user"
+        and previous.role == messages[at + 1].role == "assistant"
+        and not any(isinstance(part, ToolCall) for part in previous.parts)
+    )
+
+
+def _said_before(messages: Sequence[Message], at: int, before: Sequence[Message]) -> int:
+    """Return how many messages stand before one, system messages at the start not counted."""
+    place, system = len(before) + at, 0
+    while system < place:
+        one = before[system] if system < len(before) else messages[system - len(before)]
+        if one.role not in ("system", "developer"):
+            break
+        system += 1
+    return place - system
+
+
 def carried_summary(message: Message) -> str | None:
-    """Return the body of the summary that a message is or carries, None where there is none."""
+    """Return the body of the summary that a message is or carries, None where there is none.
+
+    A real message that is nothing but a frame is what its speaker said, and carries none.
+    """
     first = _first_text(message)
-    if first is None or first.text[:1] not in _STARTS:
+    if first is None or (framed := split_summary(first.text)) is None:
         return None
-    return summary_body(first.text)
+    is_whole = not framed.rest and message.parts[-1] is first
+    return None if is_whole and message.origin == "real" else framed.body
 
 
 def without_summary(message: Message) -> Message:
     """Return a message that carries a merged summary as it was before."""
     merged = _first_text(message)
-    return message.with_parts(tuple(part for part in message.parts if part is not merged))
+    framed = None if merged is None else split_summary(merged.text)
+    if merged is None or framed is None:
+        return message
+    own = (Text(framed.rest),) if framed.rest else ()
+    at = message.parts.index(merged)
+    return message.with_parts((*message.parts[:at], *own, *message.parts[at + 1 :]))
 
 
 def _first_text(message: Message) -> Text | None:

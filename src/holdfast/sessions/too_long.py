@@ -46,11 +46,22 @@ def _read(error: BaseException) -> Refusal | None:
             continue
         if sign.code and sign.code not in codes:
             continue
-        found = words.search(message) if sign.words else None
-        if sign.words and found is None:
+        if sign.words and words.search(message) is None:
             continue
-        limit = found.groupdict().get("limit") if found else None
-        return Refusal(sign.means, sign.provider, int(limit.replace(",", "")) if limit else None)
+        limit = _limit_in(message) if sign.means == "context" else None
+        return Refusal(sign.means, sign.provider, limit)
+    return None
+
+
+def _limit_in(message: str) -> int | None:
+    """Return the window that a message names, by the words of any provider.
+
+    The sign that decided may be a code, and the number stands in the sentence beside it.
+    """
+    for _, words in _COMPILED:
+        found = words.search(message) if "limit" in words.groupindex else None
+        if found and found["limit"]:
+            return int(found["limit"].replace(",", ""))
     return None
 
 

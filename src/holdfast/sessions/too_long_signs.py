@@ -52,4 +52,5 @@ SIGNS: tuple[Sign, ...] = (
     Sign("any", "payload", r"(?:request entity|payload|request body) (?:is )?too large"),
     Sign("any", "payload", statuses=frozenset((413,))),
 )
-"""Tried in order; what stands first decides. Those that serve others' APIs repeat their words."""
+"""Tried in order; what stands first decides, and the window is read by the words of any of them.
+Those that serve others' APIs repeat their words."""

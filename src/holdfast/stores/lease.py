@@ -8,9 +8,11 @@ from holdfast.stores.rows import Found, Space, key_of, owned, plain
 from holdfast.stores.values import Held, Lease
 
 
-def acquire(space: Space, tx: Statements, session_id: str, holder: str, ttl: float) -> Lease | Held:
+def acquire(
+    space: Space, tx: Statements, session_id: str, holder: str, ttl: float, gone: str = ""
+) -> Lease | Held:
     """Return a lease, or who has it. One that has expired is taken over, and so is one of the same
-    holder: its answer may have been lost.
+    holder: its answer may have been lost. `gone` is a holder whose process has ended.
     """
     session = owned(space, tx, session_id)
     clock = space.database.ticks(tx)
@@ -21,7 +23,8 @@ def acquire(space: Space, tx: Statements, session_id: str, holder: str, ttl: flo
     fence = 1
     if row:
         fence, other, epoch, expires = int(row[0]) + 1, str(row[1]), row[2], row[3]
-        if other not in ("", plain(holder)) and epoch == clock.epoch and expires > clock.seconds:
+        is_free = other in ("", plain(holder), gone)
+        if not is_free and epoch == clock.epoch and expires > clock.seconds:
             return Held(other, expires - clock.seconds)
     tx.run(
         "INSERT INTO leases (tenant, session, fence, holder, epoch, expires)"

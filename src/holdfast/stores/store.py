@@ -264,9 +264,12 @@ class Store:
         """Return what requests cost, in their order."""
         return self._read(lambda tx: notes.usage(self._space, tx, session_id))
 
-    def acquire(self, session_id: str, holder: str, ttl: float) -> Lease | Held:
-        """Return the right to compact a session for `ttl` seconds, or who has it."""
-        return self._write(lambda tx: lease.acquire(self._space, tx, session_id, holder, ttl))
+    def acquire(self, session_id: str, holder: str, ttl: float, gone: str = "") -> Lease | Held:
+        """Return the right to compact a session for `ttl` seconds, or who has it.
+
+        The lease of a holder that is `gone` is taken over.
+        """
+        return self._write(lambda tx: lease.acquire(self._space, tx, session_id, holder, ttl, gone))
 
     def renew(self, held: Lease) -> bool:
         """Return whether a lease is still ours; it then runs from now again."""

@@ -48,7 +48,8 @@ def command(session: str, as_json: bool, **options: Any) -> int:
 
     The newest of its lineage is compacted: in place, or in a child session where it rotates. The
     log stays as it is; `holdfast sessions undo` takes the compaction back, `holdfast recall` gives
-    one original. Where another process is compacting it, that is said and nothing changes.
+    one original. Where another process is compacting it, that is said and nothing changes. Exit
+    code 1 where a compaction was wanted and did not happen.
 
     \b
     holdfast sessions compact 20260131-1200
@@ -80,11 +81,13 @@ def command(session: str, as_json: bool, **options: Any) -> int:
         if as_json:
             print_row(_row(was, info, report))
         elif report.status == "compacted":
-            views = (was.view if info.id == was.id else 0, info.view)
+            # another process may have compacted it since `was` was read
+            made = store.view(info.id)
+            views = (0, info.view) if made is None else (made.previous, made.number)
             show_between(info, *between(store, info, views))
     if not as_json:
         _tell(was, info, report)
-    return 0
+    return int(report.is_refused)
 
 
 def _engine(

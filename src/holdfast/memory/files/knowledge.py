@@ -11,6 +11,7 @@ from holdfast.errors import NotReadable
 from holdfast.memory.files.disk import look
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
+OUTSIDE = "(This file links to a place outside the project, so it is not read.)"
 _MOST_FOLDERS = 64
 
 
@@ -25,16 +26,22 @@ def knowledge_of(folder: Path) -> tuple[Knowledge, ...]:
     """Return the files from a folder up to the root of its repository, the root's first.
 
     Without a repository only the folder itself counts. A text that an earlier file has already is
-    left out, and so is what cannot be read.
+    left out, and so is what cannot be read. Of a file that links outside the project, itself or
+    through a folder, only that is said: whoever made the project does not decide what else of this
+    machine goes into a prompt.
     """
     folders = _up_to_root(folder)
     root = folders[0]
+    inside = Path(os.path.realpath(root))
     found: dict[str, Knowledge] = {}
     for one in folders:
         for name in NAMES:
-            text = _text(one / name)
-            if text.strip():
-                shown = os.path.relpath(one / name, root).replace(os.sep, "/")
+            shown = os.path.relpath(one / name, root).replace(os.sep, "/")
+            real = Path(os.path.realpath(one / name))
+            if not real.is_relative_to(inside):
+                if real.exists():
+                    found[shown] = Knowledge(shown, OUTSIDE)
+            elif (text := _text(real)).strip():
                 found.setdefault(text, Knowledge(shown, text))
     return tuple(found.values())
 

@@ -9,7 +9,7 @@ from holdfast.pipeline.dialogue.decisions import decisions
 from holdfast.pipeline.dialogue.identifiers import identifiers
 from holdfast.pipeline.dialogue.questions import questions
 from holdfast.pipeline.effects import Effect
-from holdfast.pipeline.frame import origin_of, summary_body
+from holdfast.pipeline.frame import origin_of, split_summary
 from holdfast.pipeline.ledger.fact import Fact, FactKind, encodable
 from holdfast.pipeline.ledger.injected import (
     directory_told,
@@ -120,7 +120,7 @@ def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
 
 def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterator[Fact]:
     source, at = message.label, message.position
-    given = [text for text in texts(message) if _is_own(text)]
+    given = _own_texts(message)
     for text in given:
         if place := directory_told(text):
             yield Fact("place", place, source, at, "chdir", effect=Effect("chdir", place))
@@ -173,9 +173,17 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
             first = False
 
 
-def _is_own(text: str) -> bool:
-    """Return whether these are the user's words, and no mark or summary that stands beside them."""
-    return text[:1] not in ("[", "T") or (origin_of(text) == "real" and summary_body(text) is None)
+def _own_texts(message: Message) -> list[str]:
+    """Return the user's words without marks and summaries beside them.
+
+    Where the user sent nothing but a frame, what it holds is the user's words.
+    """
+    given = [text for text in texts(message) if origin_of(text) == "real"]
+    framed = list(map(split_summary, given))
+    if not any(framed):
+        return given
+    own = [text if one is None else one.rest for text, one in zip(given, framed, strict=True)]
+    return list(filter(None, own)) or [one.body for one in framed if one is not None]
 
 
 def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
