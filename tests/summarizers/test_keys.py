@@ -99,7 +99,7 @@ def test_who_refuses_a_missing_key_is_told_how_to_pair_one(
     server.replies(lambda request: openai_error(401, "invalid_api_key"))
     failed = failure_of(api.at(api.url(server)), question, 20)
     assert failed.kind == "refused"
-    assert "HOLDFAST_SUMMARIZER_KEY_VARIABLE" in failed.said
+    assert "summarizer.key_variable" in failed.said
     assert "no key was sent" in failed.said
 
 
@@ -216,7 +216,7 @@ def test_litellm_asks_a_foreign_address_only_where_no_other_key_can_go_along(
     assert bool(listener.received) == is_asked
     assert PLANTED not in "".join(listener.received)
     if not is_asked:
-        assert "HOLDFAST_SUMMARIZER_KEY_VARIABLE" in caught.value.said
+        assert "summarizer.key_variable" in caught.value.said
 
 
 def test_litellm_takes_no_variables_from_the_folder_that_it_is_installed_in(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
 
+from holdfast.cli.config.draw import without_password
 from holdfast.cli.extras import Extra, extras, version_of
 from holdfast.cli.inputs import json_option
 from holdfast.cli.settings import settings_from, window_of
@@ -29,8 +29,6 @@ from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.stores.values import Health
 
-_SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
-"""Who logs in at an address, and its parameters, which may hold a password."""
 _PACKAGES = ("holdfast", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 
 
@@ -193,11 +191,6 @@ def _is_writable(file: str) -> bool:
     """Return whether SQLite could write: into the file, and new files beside it."""
     folder = os.path.dirname(os.path.abspath(file))
     return os.access(file, os.W_OK) and os.access(folder, os.W_OK)
-
-
-def without_password(address: str) -> str:
-    """Return an address without who logs in and without parameters."""
-    return _SECRETS.sub("", address) if "://" in address else address
 
 
 def _shown(settings: Settings) -> dict[str, Any]:

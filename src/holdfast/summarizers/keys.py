@@ -15,7 +15,6 @@ from holdfast.errors import InvalidSetting, SummarizerFailed
 
 NO_KEY = "none"
 """What is sent in the place of a key: most servers of one's own want none, the SDKs want one."""
-PAIRED_BY = "HOLDFAST_SUMMARIZER_KEY_VARIABLE"
 
 
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
@@ -70,8 +69,8 @@ class Access(Struct, frozen=True, kw_only=True):
         if self.key_variable or not self.is_foreign:
             return self.key_variable or self.vendor.key
         return (
-            f"{PAIRED_BY}, which names the variable with the key for this address "
-            f"(such as {self.vendor.key}); no key was sent"
+            f"summarizer.key_variable or --summarizer-key-variable, such as {self.vendor.key}: "
+            "no key was sent to this address"
         )
 
     def key(self, name: str) -> str | None:

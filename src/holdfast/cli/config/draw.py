@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from holdfast.cli.doctor import without_password
 from holdfast.config.files import State, Whose
 
+_SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
+"""Who logs in at an address, and its parameters, which may hold a password."""
 WHOSE: Mapping[Whose, str] = {
     "named": "named by you",
     "own": "your own",
@@ -27,11 +29,17 @@ def without_secrets(value: Any) -> Any:
     """Return a setting as it is shown: no password of an address, no value of a memory's option."""
     if isinstance(value, str):
         return without_password(value)
-    if isinstance(value, dict) and not all(
-        isinstance(one, int) for one in cast("dict[str, Any]", value).values()
-    ):
-        return dict.fromkeys(sorted(cast("dict[str, Any]", value)), "…")
-    return value
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    if all(isinstance(one, int) for one in table.values()):  # limits by tool
+        return table
+    return dict.fromkeys(sorted(table), "…")
+
+
+def without_password(address: str) -> str:
+    """Return an address without who logs in and without parameters."""
+    return _SECRETS.sub("", address) if "://" in address else address
 
 
 def as_text(value: Any) -> str:
