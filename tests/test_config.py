@@ -20,7 +20,7 @@ from holdfast.config import (
     untrust_folder,
     value_of,
 )
-from holdfast.errors import InvalidSetting, NotReadable
+from holdfast.errors import InvalidSetting, NotReadable, NotWritable
 from holdfast.policy import Policy, budget_for
 
 Put = Callable[[str], Path]
@@ -236,15 +236,28 @@ def test_a_folder_is_trusted_for_one_content(places: dict[str, Path]) -> None:
     assert read_settings(environment=environment).files[0].state == "restricted"
 
 
-@pytest.mark.parametrize("record", ["", "{", "[]", "null", '{"sha256": 5}'])
-def test_a_record_that_cannot_be_read_is_no_trust(places: dict[str, Path], record: str) -> None:
+@pytest.mark.parametrize("record", [b"", b"\n", b"\xff\n", b"0" * 64])
+def test_a_record_that_cannot_be_read_is_no_trust(places: dict[str, Path], record: bytes) -> None:
     """Whatever is in its place."""
     environment = of_user(places)
     places["here"].write_text('[engine]\nname = "evil"\n')
     trust_folder(".", places["here"].read_bytes(), environment)
-    (path,) = Path(environment["HOLDFAST_HOME"]).rglob("*.json")
-    path.write_text(record)
+    assert read_settings(environment=environment).engine == "evil"
+    (path,) = (Path(environment["HOLDFAST_HOME"]) / "trusted").iterdir()
+    path.write_bytes(record)
     assert read_settings(environment=environment).engine == "compressor"
+
+
+def test_a_home_in_the_current_folder_holds_no_trust(places: dict[str, Path]) -> None:
+    """The author of the folder could have written the record."""
+    environment = of_user(places)
+    places["here"].write_text('[engine]\nname = "evil"\n')
+    data = places["here"].read_bytes()
+    relative = {**environment, "HOLDFAST_HOME": "kept"}
+    with pytest.raises(NotWritable, match="absolute path"):
+        trust_folder(".", data, relative)
+    trust_folder(".", data, {**environment, "HOLDFAST_HOME": str(Path("kept").absolute())})
+    assert read_settings(environment=relative).engine == "compressor"
 
 
 def test_a_key_is_not_used_for_another_address_than_its_own(toml: Put) -> None:

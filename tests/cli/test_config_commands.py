@@ -45,7 +45,7 @@ def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
     assert [file["whose"] for file in found["files"]] == ["own", "folder"]
     assert [one["key"] for one in folder["ignored"]] == [
         "summarizer.model",
-        "holdfast.toml: compression.evil",
+        "compression.evil",
     ]
     assert settings["compression.threshold"] == {
         "value": 0.6,

@@ -114,7 +114,10 @@ def _read_folder(environment: Mapping[str, str]) -> FileRead:
         return FileRead(SettingsFile(name, "folder", "trusted"), given)
     given, ignored, mistakes = _take_allowed(tables, name)
     refused = [one.key for one in ignored]
-    ignored += [Ignored(_plain(error.name), _plain(str(error))) for error in mistakes]
+    ignored += [
+        Ignored(_plain(error.name.removeprefix(f"{name}: ")), _plain(str(error)))
+        for error in mistakes
+    ]
     state: State = "changed" if trusted else "restricted" if ignored else "applied"
     return FileRead(
         SettingsFile(name, "folder", state, tuple(ignored)),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,10 +26,12 @@ def home_folder(environment: Mapping[str, str] | None = None) -> Path:
 
 def trusted_hash(folder: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """Return the hash of the settings that the user trusted in a folder, "" if there is none."""
+    path = _record(folder, environment)
+    if not path.is_absolute():  # it would be in the current folder, whose author could write it
+        return ""
     try:
-        record = json.loads(_record(folder, environment).read_text(encoding="ascii"))
-        return str(record["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return path.read_bytes().partition(b"\n")[0].decode("ascii", "replace")
+    except OSError:
         return ""
 
 
@@ -45,17 +45,22 @@ def trust_folder(
 ) -> None:
     """Trust the settings of a folder as long as they are `data`, or raise `NotWritable`.
 
-    The record is for its owner alone, and is on the disk when this returns.
+    The record, a line with the hash and one with the folder, is for its owner alone, and is on
+    the disk when this returns.
     """
     path = _record(folder, environment)
-    record = {"folder": os.path.realpath(folder), "sha256": hash_of(data)}
-    new = path.with_name(f".{secrets.token_hex(6)}.tmp")
+    if not path.is_absolute():
+        raise NotWritable(
+            str(path), "is not an absolute path", remedy=f"set {HOME_VARIABLE} to an absolute path"
+        )
+    record = b"%s\n%s\n" % (hash_of(data).encode(), os.fsencode(os.path.realpath(folder)))
+    new = path.with_name(f".{os.urandom(6).hex()}.tmp")
     try:
         for parent in (path.parent.parent, path.parent):
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(record).encode("ascii"))
+            file.write(record)
             file.flush()
             os.fsync(file.fileno())
         os.replace(new, path)
@@ -82,4 +87,4 @@ def untrust_folder(folder: str | Path, environment: Mapping[str, str] | None = N
 
 def _record(folder: str | Path, environment: Mapping[str, str] | None) -> Path:
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
-    return home_folder(environment) / _RECORDS / f"{name}.json"
+    return home_folder(environment) / _RECORDS / name
