@@ -10,8 +10,17 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
-from holdfast.config import OTHER_VARIABLES, SECTIONS, read_settings, settings_file
-from holdfast.errors import InvalidSetting, NotReadable
+from holdfast.config import (
+    FOLDER_MAY_SET,
+    OTHER_VARIABLES,
+    SECTIONS,
+    Settings,
+    read_settings,
+    trust_folder,
+    untrust_folder,
+    value_of,
+)
+from holdfast.errors import InvalidSetting, NotReadable, NotWritable
 from holdfast.policy import Policy, budget_for
 
 Put = Callable[[str], Path]
@@ -109,26 +118,165 @@ def test_a_model_by_name_drops_the_window_of_another(toml: Put) -> None:
     assert (other.model, other.context_length) == ("b", None)
 
 
-def test_the_file_is_looked_for_in_four_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """An empty folder to work in, and the configuration folders of a user."""
+    found = {
+        "here": tmp_path / "here" / "holdfast.toml",
+        "home": tmp_path / "home" / ".config" / "holdfast" / "config.toml",
+        "xdg": tmp_path / "xdg" / "holdfast" / "config.toml",
+    }
+    for path in found.values():
+        path.parent.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    return found
+
+
+def of_user(places: dict[str, Path], **variables: str) -> dict[str, str]:
+    home = places["home"].parents[2]
+    return {"HOME": str(home), "HOLDFAST_HOME": str(home / "kept"), **variables}
+
+
+def test_the_folders_file_lies_over_the_users_own_and_a_named_one_stands_alone(
+    places: dict[str, Path], tmp_path: Path
 ) -> None:
-    """--config, else HOLDFAST_CONFIG, else holdfast.toml here, else the configuration folder."""
-    here, home = tmp_path / "here", tmp_path / "home"
-    for folder in (here, home / ".config" / "holdfast", tmp_path / "xdg" / "holdfast"):
-        folder.mkdir(parents=True)
-    monkeypatch.chdir(here)
-    environment = {"HOME": str(home)}
-    assert settings_file(None, environment) == ""
-    (home / ".config" / "holdfast" / "config.toml").write_text("")
-    assert settings_file(None, environment) == str(home / ".config" / "holdfast" / "config.toml")
-    (tmp_path / "xdg" / "holdfast" / "config.toml").write_text("")
-    environment["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
-    assert settings_file(None, environment) == str(tmp_path / "xdg" / "holdfast" / "config.toml")
-    (here / "holdfast.toml").write_text("")
-    assert settings_file(None, environment) == "holdfast.toml"
-    environment["HOLDFAST_CONFIG"] = "named.toml"
-    assert settings_file(None, environment) == "named.toml"
-    assert settings_file("flag.toml", environment) == "flag.toml"
+    """--config or HOLDFAST_CONFIG, else the user's own file with holdfast.toml here over it."""
+
+    def seen(file: str | None = None, **variables: str) -> tuple[float, int, list[str]]:
+        found = read_settings(file, environment=of_user(places, **variables))
+        whose = [one.whose for one in found.files]
+        return found.policy.threshold, found.policy.protect_last, whose
+
+    assert seen() == (0.5, 20, [])
+    places["home"].write_text("[compression]\nthreshold = 0.1\nprotect_last = 7\n")
+    assert seen() == (0.1, 7, ["own"])
+    places["xdg"].write_text("[compression]\nthreshold = 0.2\nprotect_last = 7\n")
+    xdg = str(tmp_path / "xdg")
+    assert seen(XDG_CONFIG_HOME=xdg) == (0.2, 7, ["own"])
+    assert seen(XDG_CONFIG_HOME="../xdg") == (0.1, 7, ["own"])  # relative: not to be followed
+    places["here"].write_text("[compression]\nthreshold = 0.3\n")
+    assert seen(XDG_CONFIG_HOME=xdg) == (0.3, 7, ["own", "folder"])
+    assert seen(HOLDFAST_PROTECT_LAST="9") == (0.3, 9, ["own", "folder"])
+    named = tmp_path / "named.toml"
+    named.write_text("[compression]\nthreshold = 0.4\n")
+    assert seen(HOLDFAST_CONFIG=str(named)) == (0.4, 20, ["named"])
+    assert seen(str(named), HOLDFAST_CONFIG="/no/such.toml") == (0.4, 20, ["named"])
+
+
+ANOTHER = {"bool": "true", "int": "7", "float": "0.6", "str": '"some"', "limits": "{x = 1}"}
+OF_A_FOLDER = {
+    "arrival": '"off"', "ttl": '"1h"', "mode": '"rotate"', "enabled": "false",
+    "soft_ceiling": "2.5", "argument_chars": "99",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
+)
+def test_a_folder_may_set_what_is_listed_and_nothing_else(
+    places: dict[str, Path], name: str
+) -> None:
+    """A new setting is the user's own unless somebody lists it; what is ignored is said."""
+    section, _, key = name.partition(".")
+    value = OF_A_FOLDER.get(key) or ANOTHER[SECTIONS[section][key]]
+    places["here"].write_text(f"[{section}]\n{key} = {value}\n")
+    found = read_settings(environment=of_user(places))
+    if name in FOLDER_MAY_SET:
+        assert value_of(found, name) != value_of(Settings(), name)
+        assert found.origins == {name: f"holdfast.toml: {name}"}
+        assert (found.files[0].state, found.warnings) == ("applied", ())
+    else:
+        assert value_of(found, name) == value_of(Settings(), name)
+        assert found.files[0].state == "restricted"
+        assert [one.key for one in found.files[0].ignored] == [name]
+        (warning,) = found.warnings
+        assert name in warning
+
+
+def test_a_folder_may_set_nothing_that_names_something() -> None:
+    """Its texts are a model's name, which is only looked up, and choices among known words."""
+    texts = {
+        name for name in FOLDER_MAY_SET
+        if SECTIONS[name.partition(".")[0]][name.partition(".")[2]] == "str"
+    }  # fmt: skip
+    assert texts == {"compression.arrival", "model.name", "caching.ttl", "sessions.mode"}
+
+
+def test_what_a_folder_has_wrong_is_ignored_and_the_rest_applies(places: dict[str, Path]) -> None:
+    """Key by key; the same file would be an error if the user had named it."""
+    places["here"].write_text(
+        "[compression]\nthreshold = 0.6\nprotect_last = 0\nevil = 1\n[model]\nname = 3\n"
+    )
+    found = read_settings(environment=of_user(places))
+    assert (found.policy.threshold, found.policy.protect_last) == (0.6, 20)
+    (warning,) = found.warnings
+    assert "compression.protect_last is 0; it must be at least 1 (and 2 more)" in warning
+    assert len(found.files[0].ignored) == 3
+    with pytest.raises(InvalidSetting):
+        read_settings("holdfast.toml", environment={})
+
+
+def test_a_folder_is_trusted_for_one_content(places: dict[str, Path]) -> None:
+    """All of it counts then, `${NAME}` too; any change ends it."""
+    text = '[memory]\nexternal = "mcp"\n[memory.mcp]\nurl = "http://x/${NAME}"\n'
+    environment = of_user(places, NAME="value")
+    places["here"].write_text(text)
+    assert read_settings(environment=environment).memory_options == {}
+    trust_folder(".", text.encode(), environment)
+    found = read_settings(environment=environment)
+    assert found.memory_options == {"mcp": {"url": "http://x/value"}}
+    assert (found.files[0].state, found.warnings) == ("trusted", ())
+    places["here"].write_text(text + "\n")
+    found = read_settings(environment=environment)
+    assert (found.memory, found.files[0].state) == ("", "changed")
+    assert "changed since you trusted it" in found.warnings[0]
+    assert untrust_folder(".", environment)
+    assert not untrust_folder(".", environment)
+    places["here"].write_text(text)
+    assert read_settings(environment=environment).files[0].state == "restricted"
+
+
+@pytest.mark.parametrize("record", [b"", b"\n", b"\xff\n", b"0" * 64])
+def test_a_record_that_cannot_be_read_is_no_trust(places: dict[str, Path], record: bytes) -> None:
+    """Whatever is in its place."""
+    environment = of_user(places)
+    places["here"].write_text('[engine]\nname = "evil"\n')
+    trust_folder(".", places["here"].read_bytes(), environment)
+    assert read_settings(environment=environment).engine == "evil"
+    (path,) = (Path(environment["HOLDFAST_HOME"]) / "trusted").iterdir()
+    path.write_bytes(record)
+    assert read_settings(environment=environment).engine == "compressor"
+
+
+def test_a_home_in_the_current_folder_holds_no_trust(places: dict[str, Path]) -> None:
+    """The author of the folder could have written the record."""
+    environment = of_user(places)
+    places["here"].write_text('[engine]\nname = "evil"\n')
+    data = places["here"].read_bytes()
+    relative = {**environment, "HOLDFAST_HOME": "kept"}
+    with pytest.raises(NotWritable, match="absolute path"):
+        trust_folder(".", data, relative)
+    trust_folder(".", data, {**environment, "HOLDFAST_HOME": str(Path("kept").absolute())})
+    assert read_settings(environment=relative).engine == "compressor"
+
+
+def test_a_key_is_not_used_for_another_address_than_its_own(toml: Put) -> None:
+    """A later layer that names another address, or another vendor, drops the key of the first."""
+    path = str(toml(
+        '[summarizer]\nmodel = "openai:a"\nurl = "https://mine/v1"\nkey_variable = "MINE"\n'
+    ))  # fmt: skip
+
+    def variable(environment: dict[str, str] | None = None, **flags: str) -> str:
+        given = {f"summarizer.{key}": (f"--{key}", value) for key, value in flags.items()}
+        found = read_settings(path, flags=given, environment=environment or {})
+        return found.summarizer_key_variable
+
+    assert variable() == "MINE"
+    assert variable(model="openai:b") == "MINE"
+    assert variable(model="anthropic:b") == ""
+    assert variable(url="https://other/v1") == ""
+    assert variable(url="https://other/v1", key_variable="OTHER") == "OTHER"
+    assert variable({"HOLDFAST_SUMMARIZER_URL": "https://other/v1"}) == ""
 
 
 BAD_FILES = {
@@ -164,8 +312,6 @@ def test_a_bad_setting_names_its_file_its_key_and_its_range(toml: Put, text: str
 
 
 BAD_VARIABLES = {
-    "HOLDFAST_TRESHOLD=0.5": "did you mean HOLDFAST_THRESHOLD?",
-    "HOLDFAST_COMPRESSION_ENABLD=true": "did you mean HOLDFAST_COMPRESSION_ENABLED?",
     "HOLDFAST_THRESHOLD=much": "a number from 0 to 1",
     "HOLDFAST_THRESHOLD=7": "from 0 to 1",
     "HOLDFAST_TARGET_RATIO=0.9": "from 0.1 to 0.8",
@@ -185,11 +331,24 @@ def test_a_bad_variable_is_named_with_its_range(given: str) -> None:
     assert BAD_VARIABLES[given] in str(caught.value)
 
 
+@pytest.mark.parametrize(("variable", "hint"), [
+    ("HOLDFAST_TRESHOLD", "; did you mean HOLDFAST_THRESHOLD?"),
+    ("HOLDFAST_COMPRESSION_ENABLD", "; did you mean HOLDFAST_COMPRESSION_ENABLED?"),
+    ("HOLDFAST_HOMR", "; did you mean HOLDFAST_HOME?"),
+    ("HOLDFAST_QQQQQQQQQQQQQQQQQQQ", ""),
+])  # fmt: skip
+def test_an_unknown_variable_is_a_warning_with_the_near_miss(variable: str, hint: str) -> None:
+    """It may be of another version; its value, which may be a secret, is not shown."""
+    found = read_settings(environment={variable: "sk-secret", "HOME": "/nowhere"})
+    assert found.policy == Policy()
+    assert found.warnings == (f"{variable} is not a setting and is ignored{hint}",)
+
+
 def test_variables_that_are_no_settings_are_left_alone() -> None:
     """Ours for other purposes, and everybody else's."""
     environment = dict.fromkeys(OTHER_VARIABLES - {"HOLDFAST_CONFIG"}, "x")
     found = read_settings(environment={**environment, "PATH": "/bin", "HOME": "/nowhere"})
-    assert found.policy == Policy()
+    assert (found.policy, found.warnings) == (Policy(), ())
 
 
 @pytest.mark.parametrize("text", ["[compression", "threshold = ", "a = 1\na = 2"])

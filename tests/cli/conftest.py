@@ -88,6 +88,14 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
+def own_settings(own_folder: None, tmp_path: Path) -> Path:
+    """The user's own settings file, which is not there yet."""
+    path = tmp_path / "config" / "holdfast" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_folder: None) -> Path:
     """A home of sessions and of agents that is empty, and a folder to work in beside it."""
     folder = tmp_path / "home"

@@ -353,9 +353,14 @@ def test_settings_come_from_file_environment_and_command_line(
     assert threshold() == 140_000
     assert threshold("--threshold", "0.8") == 160_000
     monkeypatch.setenv("HOLDFAST_TRESHOLD", "0.7")
+    seen = holdfast("compress", "--preview", long)
+    assert seen.code == 0
+    assert "warning: HOLDFAST_TRESHOLD is not a setting" in seen.err
+    monkeypatch.setenv("HOLDFAST_THRESHOLD", "7")
+    monkeypatch.delenv("HOLDFAST_COMPRESSION_THRESHOLD")
     seen = holdfast("compress", long)
     assert (seen.code, seen.out) == (2, b"")
-    assert "HOLDFAST_TRESHOLD" in seen.err
+    assert "HOLDFAST_THRESHOLD" in seen.err
 
 
 def test_the_golden_budgets_reach_the_report(holdfast: Any, long: Path) -> None:

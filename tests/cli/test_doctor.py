@@ -35,13 +35,13 @@ def test_doctor_before_there_is_a_store(holdfast: Any, home: Path) -> None:
     assert not (home / "holdfast").exists()
 
 
-def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path) -> None:
+def test_doctor_names_what_is_broken(holdfast: Any, tmp_path: Path, own_settings: Path) -> None:
     """A store that cannot be opened, settings that cannot be read: exit 1, each said."""
     (tmp_path / "bad.db").write_bytes(b"no database" * 100)
     seen = holdfast("doctor", "--store", tmp_path / "bad.db")
     assert seen.code == 1
     assert "not an SQLite database" in seen.text
-    (tmp_path / "holdfast.toml").write_text("[sessions]\nmode = 'sideways'\n")
+    own_settings.write_text("[sessions]\nmode = 'sideways'\n")
     (found,) = holdfast("doctor", "--json").reports
     assert "sessions.mode" in found["problems"][0]
     assert found["settings"] is None
@@ -69,12 +69,11 @@ def test_doctor_shows_no_password(
     json.loads(seen.text)
 
 
-def test_doctor_says_what_is_remembered(holdfast: Any, tmp_path: Path) -> None:
+def test_doctor_says_what_is_remembered(holdfast: Any, own_settings: Path) -> None:
     """Entries by file, and the external memory, of whose options only the names are shown."""
     holdfast("memory", "add", "The database listens on port 5433.")
     options = 'url = "http://127.0.0.1:1/mcp"\nheaders = {Authorization = "Bearer hunter5"}\n'
-    settings = tmp_path / "holdfast.toml"
-    settings.write_text(f'[memory]\nexternal = "mcp"\n[memory.mcp]\n{options}')
+    own_settings.write_text(f'[memory]\nexternal = "mcp"\n[memory.mcp]\n{options}')
     (found,) = holdfast("doctor", "--json").reports
     assert found["memory"]["entries"] == {"MEMORY.md": 1, "USER.md": 0}
     assert found["memory"]["external"] == "mcp"
@@ -82,7 +81,22 @@ def test_doctor_says_what_is_remembered(holdfast: Any, tmp_path: Path) -> None:
     seen = holdfast("doctor")
     assert "1 entry" in seen.text
     assert "hunter" not in seen.text + json.dumps(found)
-    settings.write_text('[memory]\nexternal = "elsewhere"\n')
+    own_settings.write_text('[memory]\nexternal = "elsewhere"\n')
     seen = holdfast("doctor")
     assert seen.code == 1
     assert "elsewhere" in seen.text
+
+
+def test_doctor_says_how_the_file_of_the_folder_stands(
+    holdfast: Any, tmp_path: Path, own_settings: Path
+) -> None:
+    """A folder that gives orders is no illness; what is ignored is said."""
+    own_settings.write_text("[compression]\nthreshold = 0.6\n")
+    (tmp_path / "holdfast.toml").write_text('[sessions]\nstore = "evil"\n')
+    seen = holdfast("doctor", "--json")
+    files = seen.reports[0]["settings_files"]
+    assert (seen.code, [file["state"] for file in files]) == (0, ["applied", "restricted"])
+    assert files[1]["ignored"][0]["key"] == "sessions.store"
+    assert seen.err.count("holdfast config trust .") == 1
+    text = " ".join(holdfast("doctor").text.split())
+    assert "of this folder holdfast.toml, applies in part" in text

@@ -37,18 +37,16 @@ def request_file(put: Any) -> Path:
     return put("main.json", {**FIELDS, "messages": written("anthropic", [Exchange(2, 2, 900)] * 8)})
 
 
-def settings(folder: Path, who: str, server: ModelServer) -> None:
+def settings(file: Path, who: str, server: ModelServer) -> None:
     url = server.anthropic_url if who.startswith("anthropic") else server.openai_url
-    (folder / "holdfast.toml").write_text(
-        f'[summarizer]\nmodel = "{who}"\nurl = "{url}"\nrides_prefix = true\n'
-    )
+    file.write_text(f'[summarizer]\nmodel = "{who}"\nurl = "{url}"\nrides_prefix = true\n')
 
 
 def test_a_request_is_followed_by_the_question(
-    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path
+    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path, own_settings: Path
 ) -> None:
     """A whole request body goes out again as it is, with one user message behind it."""
-    settings(tmp_path, "anthropic:claude-x", server)
+    settings(own_settings, "anthropic:claude-x", server)
     out = tmp_path / "out.json"
     seen = holdfast("compress", "--json", request_file, "-o", out, "--context-length", 16_000)
     assert (seen.code, seen.reports[0]["summary_source"]["source"]) == (0, "model")
@@ -65,12 +63,12 @@ def test_a_request_is_followed_by_the_question(
     ("openai:claude-x", (), "the conversation is 'anthropic'"),
 ])  # fmt: skip
 def test_a_prefix_that_is_not_its_own_is_a_mistake(
-    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path, who: str,
-    flags: tuple[str, ...], words: str,
+    holdfast: Any, server: ModelServer, request_file: Path, tmp_path: Path,
+    own_settings: Path, who: str, flags: tuple[str, ...], words: str,
 ) -> None:  # fmt: skip
     """One sentence, exit code 2, nobody is asked, nothing is written."""
     pytest.importorskip("openai")
-    settings(tmp_path, who, server)
+    settings(own_settings, who, server)
     out = tmp_path / "out.json"
     seen = holdfast("compress", request_file, "-o", out, "--context-length", 16_000, *flags)
     assert (seen.code, seen.out) == (2, b"")
@@ -81,10 +79,10 @@ def test_a_prefix_that_is_not_its_own_is_a_mistake(
 
 
 def test_a_bare_list_needs_the_name_of_its_model(
-    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path
+    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path, own_settings: Path
 ) -> None:
     """Nothing else tells whose cache it is in."""
-    settings(tmp_path, "anthropic:claude-x", server)
+    settings(own_settings, "anthropic:claude-x", server)
     items = put("bare.json", written("anthropic", [Exchange(2, 2, 900)] * 8))
     flags = ("--context-length", 16_000, "--dialect", "anthropic", "-o", tmp_path / "out.json")
     seen = holdfast("compress", items, *flags)

@@ -355,10 +355,10 @@ def test_delete_by_age_and_by_size(holdfast: Any, put: Any, talked: str) -> None
     assert gone["erased"]["sessions"] == 1
 
 
-def test_delete_by_the_settings(holdfast: Any, talked: str, tmp_path: Path) -> None:
+def test_delete_by_the_settings(holdfast: Any, talked: str, own_settings: Path) -> None:
     """`--expired` takes retention from the settings."""
     assert "nothing to delete" in holdfast("sessions", "delete", "--expired", "--yes").text
-    (tmp_path / "holdfast.toml").write_text("[sessions]\nretention_days = 1\n")
+    own_settings.write_text("[sessions]\nretention_days = 1\n")
     assert "nothing to delete" in holdfast("sessions", "delete", "--expired", "--yes").text
     (gone,) = holdfast(
         "sessions", "delete", "--expired", "--older-than", 0, "--yes", "--json"

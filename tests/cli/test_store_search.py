@@ -106,7 +106,7 @@ def test_another_profile_is_only_read(holdfast: Any, put: Any, talked: str) -> N
 
 
 def test_variables_and_settings_name_store_and_profile(
-    holdfast: Any, put: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    holdfast: Any, put: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HOLDFAST_PROFILE, HOLDFAST_STORE and [sessions]; a flag wins."""
     path = put("w.json", [{"role": "user", "content": "zebra"}])
@@ -119,7 +119,7 @@ def test_variables_and_settings_name_store_and_profile(
     holdfast("import", path)
     assert (tmp_path / "other.db").exists()
     monkeypatch.delenv("HOLDFAST_STORE")
-    (tmp_path / "holdfast.toml").write_text('[sessions]\nstore = "third.db"\n')
+    own_settings.write_text('[sessions]\nstore = "third.db"\n')
     holdfast("import", path)
     assert (tmp_path / "third.db").exists()
     assert holdfast("search", "zebra", "--home", tmp_path / "new").code == 1

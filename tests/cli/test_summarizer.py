@@ -177,11 +177,11 @@ def test_settings_name_the_summariser_too(holdfast: Any, server: ModelServer, lo
 
 
 def test_the_fallback_is_asked_first_where_the_session_is_complex(
-    holdfast: Any, server: ModelServer, put: Any, tmp_path: Path
+    holdfast: Any, server: ModelServer, put: Any, own_settings: Path
 ) -> None:
     """`fallback_when_complex` in the settings: twelve changed files are many, and a few are not."""
     pytest.importorskip("openai")
-    (tmp_path / "holdfast.toml").write_text(
+    own_settings.write_text(
         f'[summarizer]\nmodel = "openai:small"\nurl = "{server.openai_url}"\n'
         f'fallback = "openai:large"\nfallback_when_complex = true\n'
     )

@@ -193,8 +193,8 @@ def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server:
 def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
     records: Path, tmp_path: Path, server: ModelServer, sdk: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """One sentence that says why and what to do; with a good key nothing is paid for twice, and
-    the output is that of an undisturbed run.
+    """One sentence that says why and what to do; with a good key, in the same variable or another,
+    nothing is paid for twice, and the output is that of an undisturbed run.
     """
     from holdfast.testing.model_server import anthropic_error, openai_error
 
@@ -212,12 +212,13 @@ def test_a_refused_key_stops_the_batch_and_the_next_run_goes_on(
         return note_about(request)
 
     server.replies(script)
-    job, out = _job(server, sdk), tmp_path / "out"
+    job, out = _job(server, sdk, summarizer_key_variable=variable), tmp_path / "out"
     with pytest.raises(HoldfastError, match=r"refused.*check the key.*same command again") as error:
         _run(records, out, job, workers=2)
     assert "sk-planted" not in str(error.value)
     assert paid.total() == 2
-    monkeypatch.setenv(variable, "sk-good")
+    monkeypatch.setenv("ANOTHER_KEY", "sk-good")
+    job = replace(job, summarizer_key_variable="ANOTHER_KEY")
     done = _run(records, out, job)
     assert done.spent
     assert done.spent.calls == LONG - 2

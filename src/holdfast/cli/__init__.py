@@ -18,6 +18,7 @@ COMMANDS = {
     "check": "Hold transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
     "compress": "Make a transcript smaller, so that nothing is lost.",
+    "config": "Show the settings in effect, and trust the settings of a folder.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
     "doctor": "Say how the store, the memory, the settings and the packages stand.",

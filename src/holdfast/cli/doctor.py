@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
 
+from holdfast.cli.config.draw import without_password
 from holdfast.cli.extras import Extra, extras, version_of
 from holdfast.cli.inputs import json_option
 from holdfast.cli.settings import settings_from, window_of
 from holdfast.cli.store import is_missing, place_of, store_options
-from holdfast.config import Settings, agent_places, external_memory, home_folder, open_store
+from holdfast.config import (
+    Settings,
+    SettingsFile,
+    agent_places,
+    external_memory,
+    home_folder,
+    open_store,
+)
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.plugins import engine_names
 from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.stores.values import Health
 
-_SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
-"""Who logs in at an address, and its parameters, which may hold a password."""
 _PACKAGES = ("holdfast", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 
 
@@ -63,7 +68,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """What could be better."""
     versions: dict[str, str]
     home: str
-    settings_file: str
+    settings_files: tuple[SettingsFile, ...]
     settings: dict[str, Any] | None
     window: Window | None
     store: StoreState | None
@@ -123,7 +128,7 @@ def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
     return Diagnosis(
         healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=_versions(),
         home=str(options["home"] or home_folder()),
-        settings_file=settings.file if settings else "",
+        settings_files=settings.files if settings else (),
         settings=None if settings is None else _shown(settings), window=window, store=store,
         memory=memory, extras=extras(),
         agents=tuple((agent, str(path)) for agent, path in agent_places()),
@@ -188,13 +193,10 @@ def _is_writable(file: str) -> bool:
     return os.access(file, os.W_OK) and os.access(folder, os.W_OK)
 
 
-def without_password(address: str) -> str:
-    """Return an address without who logs in and without parameters."""
-    return _SECRETS.sub("", address) if "://" in address else address
-
-
 def _shown(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(settings)
+    for name in ("files", "origins"):  # `holdfast config show` has them
+        del found[name]
     for name in ("store", "summarizer_url"):
         found[name] = without_password(found[name])
     found["memory_options"] = {

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct
 
 from holdfast.catalog.windows import context_window
+from holdfast.cli import say
 from holdfast.cli.summarizer import SUMMARIZER_OPTIONS
 from holdfast.config import Settings, read_settings
 from holdfast.errors import MissingExtra
@@ -30,6 +31,8 @@ _OPTIONS: tuple[tuple[str, str, type, str, str], ...] = (
      "Newest messages that are never shortened (at least 1)."),
 )  # fmt: skip
 """Flag, setting, type, metavariable, help."""
+_SAID = "holdfast.cli.settings.said"
+"""Under which a run keeps the warnings that it has printed."""
 _SETTINGS = (
     *((option[0], option[1]) for option in (*_OPTIONS, *SUMMARIZER_OPTIONS)),
     ("--profile", "sessions.profile"),
@@ -58,18 +61,27 @@ def config_option(command: F) -> F:
     """Add `--config` to a command."""
     return click.option(
         "--config", type=click.Path(), metavar="FILE",
-        help="Settings file; holdfast.toml here or in the user's configuration folder otherwise.",
+        help="Settings file; your own and holdfast.toml here otherwise.",
     )(command)  # fmt: skip
 
 
 def settings_from(options: Mapping[str, Any]) -> Settings:
-    """Return the settings that the options of a command ask for, or raise."""
+    """Return the settings that the options of a command ask for, or raise.
+
+    What was ignored is said on standard error, once in a run.
+    """
     flags = {
         setting: (flag, given)
         for flag, setting in _SETTINGS
         if (given := options.get(flag[2:].replace("-", "_"))) is not None
     }
-    return read_settings(options["config"], flags=flags)
+    settings = read_settings(options["config"], flags=flags)
+    said: set[str] = click.get_current_context().meta.setdefault(_SAID, set())
+    for warning in settings.warnings:
+        if warning not in said:
+            say(f"warning: {warning}")
+        said.add(warning)
+    return settings
 
 
 def window_for(settings: Settings, transcript: Transcript) -> Window:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.cli.config.draw import STATES, WHOSE
 from holdfast.cli.doctor import Diagnosis, StoreState
 from holdfast.cli.draw import console_for, counted, indented, print_line, shortened
 from holdfast.config import Settings
@@ -34,7 +35,11 @@ def show_diagnosis(found: Diagnosis) -> None:
         }
         external = {"external": found.memory.external or "none"}
         _rows(console, "memory", {"folder": found.memory.folder, **kept, **external})
-    _rows(console, "home", {"folder": found.home, "settings": found.settings_file or "no file"})
+    _rows(console, "home", {"folder": found.home})
+    files = {
+        WHOSE[file.whose]: f"{file.name}, {STATES[file.state]}" for file in found.settings_files
+    }
+    _rows(console, "settings files", files or {"none": ""})
     if found.settings is not None:
         _rows(console, "settings that differ from the defaults", _changed(found.settings))
     if found.window is not None:
@@ -77,7 +82,7 @@ def _changed(settings: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         name: value
         for name, value in settings.items()
-        if name not in ("policy", "file") and value != usual[name]
+        if name not in ("policy", "warnings") and value != usual[name]
     }
     policy = cast("dict[str, Any]", settings["policy"])
     found |= {name: value for name, value in policy.items() if value != getattr(Policy(), name)}

@@ -21,6 +21,8 @@ SUMMARIZER_OPTIONS: tuple[tuple[str, str, Any, str, str], ...] = (
      "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
      "litellm:MODEL; keys come from the usual variables."),
     ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summariser."),
+    ("--summarizer-key-variable", "summarizer.key_variable", str, "NAME",
+     "The variable with the key for that address; it gets no key otherwise."),
     ("--summarizer-window", "summarizer.context_length", int, "N",
      "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
     ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
@@ -59,8 +61,12 @@ def native_for(spec: str | None, settings: Settings) -> Native | None:
         kind = "openai-responses"
     who = settings.summarizer
     is_same = who == "none" or _provider(who) == _provider(kind)
-    url = settings.summarizer_url if is_same else ""
-    return native_of(f"{kind}{colon}{model}", url=url, timeout=settings.summarizer_timeout)
+    return native_of(
+        f"{kind}{colon}{model}",
+        url=settings.summarizer_url if is_same else "",
+        key_variable=settings.summarizer_key_variable if is_same else "",
+        timeout=settings.summarizer_timeout,
+    )
 
 
 def check_native(native: Native, rules: str, transcript: Transcript, file: str) -> None:

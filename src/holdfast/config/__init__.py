@@ -1,25 +1,19 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
 from holdfast.config.engines import open_engine, writers_from
-from holdfast.config.places import (
-    agent_places,
-    external_memory,
-    home_folder,
-    open_memory,
-    open_store,
-)
-from holdfast.config.settings import (
-    OTHER_VARIABLES,
-    SECTIONS,
-    Settings,
-    read_settings,
-    settings_file,
-)
+from holdfast.config.files import FILE_NAME, SettingsFile, review_folder
+from holdfast.config.places import agent_places, external_memory, open_memory, open_store
+from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS
+from holdfast.config.settings import OTHER_VARIABLES, Settings, read_settings, value_of
+from holdfast.config.trust import home_folder, trust_folder, untrust_folder
 
 __all__ = [
+    "FILE_NAME",
+    "FOLDER_MAY_SET",
     "OTHER_VARIABLES",
     "SECTIONS",
     "Settings",
+    "SettingsFile",
     "agent_places",
     "external_memory",
     "home_folder",
@@ -27,6 +21,9 @@ __all__ = [
     "open_memory",
     "open_store",
     "read_settings",
-    "settings_file",
+    "review_folder",
+    "trust_folder",
+    "untrust_folder",
+    "value_of",
     "writers_from",
 ]

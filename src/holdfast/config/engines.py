@@ -48,6 +48,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
         settings.summarizer,
         settings.fallback_summarizer,
         url=settings.summarizer_url,
+        key_variable=settings.summarizer_key_variable,
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         fallback_when_complex=settings.fallback_when_complex,

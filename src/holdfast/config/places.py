@@ -8,21 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
-
 from holdfast.config.settings import PREFIX, Settings, read_settings
+from holdfast.config.trust import home_folder
 
 if TYPE_CHECKING:
     from holdfast.memory.manager import MemoryManager
     from holdfast.memory.provider import MemoryProvider
     from holdfast.stores.store import Store
-
-
-def home_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of everything that Holdfast keeps; it need not exist."""
-    surroundings = os.environ if environment is None else environment
-    named = surroundings.get(f"{PREFIX}HOME", "")
-    return Path(named) if named else platformdirs.user_data_path("holdfast", appauthor=False)
 
 
 def agent_places() -> list[tuple[str, Path]]:

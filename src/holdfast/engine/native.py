@@ -78,6 +78,7 @@ def native_of(
     given: Native | NativeCompactor | str | None,
     *,
     url: str = "",
+    key_variable: str = "",
     timeout: float = DEFAULT_TIMEOUT,
     system: Any = None,
     tools: Sequence[Payload] = (),
@@ -85,12 +86,13 @@ def native_of(
 ) -> Native | None:
     """Return the leave that the caller gave; names are looked up.
 
-    Raises `UnknownName` for a name of another kind than `openai-responses:MODEL` and
-    `anthropic:MODEL`, and `MissingExtra` without the SDK.
+    `url` is another address than the provider's own, `key_variable` holds the key for it. Raises
+    `UnknownName` for a name of another kind than `openai-responses:MODEL` and `anthropic:MODEL`,
+    and `MissingExtra` without the SDK.
     """
     if given is None or isinstance(given, Native):
         return given
-    compactor = _named(given, url) if isinstance(given, str) else given
+    compactor = _named(given, url, key_variable) if isinstance(given, str) else given
     return Native(compactor=compactor, timeout=timeout, system=system, tools=tools, prices=prices)
 
 
@@ -104,7 +106,7 @@ def why_never(native: Native, rules: str, log: Sequence[Message]) -> str:
     return ""
 
 
-def _named(spec: str, url: str) -> NativeCompactor:
+def _named(spec: str, url: str, key_variable: str) -> NativeCompactor:
     from holdfast.summarizers.native_anthropic import anthropic_native
     from holdfast.summarizers.native_openai import openai_native
 
@@ -112,7 +114,7 @@ def _named(spec: str, url: str) -> NativeCompactor:
     kind, _, model = spec.partition(":")
     if kind not in makers or not model.strip():
         raise UnknownName("native compaction", spec, [f"{name}:MODEL" for name in makers])
-    return makers[kind](model, url=url)
+    return makers[kind](model, url=url, key_variable=key_variable)
 
 
 # One run

@@ -44,6 +44,7 @@ def writers_of(
     fallback: Summarizer | str | None = None,
     *,
     url: str = "",
+    key_variable: str = "",
     window: int | None = None,
     on_failure: OnFailure = "auto",
     timeout: float = DEFAULT_TIMEOUT,
@@ -53,14 +54,16 @@ def writers_of(
 ) -> Writers | None:
     """Return who writes, None where the ledger alone does; names are looked up.
 
-    `url` and `window` (what it can read) are those of the first; a fallback of the same kind has
-    the same address, one of another kind its provider's own. Raises what `summarizer_named`
+    `url`, `key_variable` (which holds the key) and `window` (what it can read) are those of the
+    first; a fallback of the same kind has the same address and key, one of another kind its
+    provider's own. Raises what `summarizer_named`
     raises, and `InvalidSetting` for a fallback without a summarizer.
     """
     if isinstance(summarizer, Writers):
         return summarizer
-    main = _found(summarizer, url, window)
-    other = _found(fallback, url if _kind(fallback) == _kind(summarizer) else "")
+    main = _found(summarizer, url, key_variable, window)
+    is_same = _kind(fallback) == _kind(summarizer)
+    other = _found(fallback, url, key_variable) if is_same else _found(fallback)
     if on_failure not in get_args(OnFailure):
         raise InvalidSetting("on_failure", on_failure, f"one of {', '.join(get_args(OnFailure))}")
     if not timeout > 0:
@@ -80,10 +83,13 @@ def _kind(given: Summarizer | str | None) -> str:
 
 
 def _found(
-    given: Summarizer | str | None, url: str = "", window: int | None = None
+    given: Summarizer | str | None,
+    url: str = "",
+    key_variable: str = "",
+    window: int | None = None,
 ) -> Summarizer | None:
     if not isinstance(given, str):
         return given
     from holdfast.summarizers import summarizer_named
 
-    return summarizer_named(given, url=url, context_length=window)
+    return summarizer_named(given, url=url, key_variable=key_variable, context_length=window)

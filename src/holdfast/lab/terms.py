@@ -29,6 +29,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     prices: Prices | None = None
     summarizer: str = ""
     summarizer_url: str = ""
+    summarizer_key_variable: str = ""
     peer_folder: str = ""
     """Where the environments of the peers are; empty: no peers."""
 
@@ -37,7 +38,10 @@ def all_ways(asked: Asked) -> tuple[Way, ...]:
     """Return every way that the settings make possible, ours first."""
     found = list(PLAIN)
     if asked.summarizer:
-        writer = writers_of(asked.summarizer, url=asked.summarizer_url, on_failure="ledger")
+        writer = writers_of(
+            asked.summarizer, url=asked.summarizer_url,
+            key_variable=asked.summarizer_key_variable, on_failure="ledger",
+        )  # fmt: skip
         found.insert(1, Way(WITH_MODEL, "ours", f"with {asked.summarizer}", by_holdfast(writer)))
     if asked.peer_folder:
         found.extend(peer_ways(Path(asked.peer_folder)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.errors import SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.summarizers.asking import Asked, checked_url, demand, imported
+from holdfast.summarizers.asking import Asked, demand, imported
 from holdfast.summarizers.draft import (
     Draft,
     Stopped,
@@ -19,6 +19,7 @@ from holdfast.summarizers.draft import (
     string,
 )
 from holdfast.summarizers.failures import Reported
+from holdfast.summarizers.keys import ANTHROPIC, Access, access_to
 from holdfast.summarizers.openai_chat import CONNECT_SECONDS
 from holdfast.summarizers.question import (
     appended_text,
@@ -28,8 +29,6 @@ from holdfast.summarizers.question import (
     schema_in,
 )
 from holdfast.summarizers.threads import in_thread
-
-KEY = "ANTHROPIC_API_KEY"
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "output_config": ("output_config", "output_format", "json_schema", "structured output"),
@@ -47,13 +46,20 @@ STOPS: Mapping[str, Stopped] = {
 _CACHE_FIELDS = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def anthropic(model: str, *, url: str = "", context_length: int = 0) -> Asked:
+def anthropic(
+    model: str,
+    *,
+    url: str = "",
+    api_key: str = "",
+    key_variable: str = "",
+    context_length: int = 0,
+) -> Asked:
     """Return a summariser that asks a Claude model; the key is in `ANTHROPIC_API_KEY`.
 
     Raises `MissingExtra` where the SDK is not installed.
     """
     demand("anthropic", "a summary by Anthropic")
-    checked_url(url)
+    access = access_to(ANTHROPIC, url, api_key, key_variable)
     name = f"anthropic:{model}"
 
     async def ask(
@@ -61,22 +67,27 @@ def anthropic(model: str, *, url: str = "", context_length: int = 0) -> Asked:
     ) -> SummaryAnswer:
         body = messages_body(request, model, without)
         async with (
-            await anthropic_client(name, url, seconds) as client,
+            await anthropic_client(name, access, seconds) as client,
             client.messages.with_streaming_response.create(**body) as response,
         ):
             draft = draft_for(request)
             return await read_answer(response, draft, name, event=take_event, body=take_message)
 
     return Asked(
-        name, ask, context_length=context_length, package="anthropic", key=KEY, options=OPTIONS
+        name,
+        ask,
+        context_length=context_length,
+        package="anthropic",
+        key=access.remedy,
+        options=OPTIONS,
     )
 
 
-async def anthropic_client(name: str, url: str, seconds: float) -> Any:
+async def anthropic_client(name: str, access: Access, seconds: float) -> Any:
     """Return a client of the SDK that does not retry and waits no longer than `seconds`."""
     sdk = await imported("anthropic")
     settings: dict[str, Any] = {
-        "base_url": url or None,
+        **access.client_options(name, sdk.Omit()),
         "max_retries": 0,
         "timeout": sdk.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
     }
@@ -85,9 +96,7 @@ async def anthropic_client(name: str, url: str, seconds: float) -> Any:
     if any(getattr(client, held, None) for held in ("api_key", "auth_token", "credentials")):
         return client
     await client.close()
-    if url:  # a server of one's own mostly has no key; one that has will say so
-        return await in_thread(lambda: sdk.AsyncAnthropic(**settings, api_key="none"))
-    raise SummarizerFailed("refused", name, f"no key; set {KEY}")
+    raise SummarizerFailed("refused", name, f"no key; set {ANTHROPIC.key}")
 
 
 def messages_body(request: SummaryRequest, model: str, without: frozenset[str]) -> dict[str, Any]:

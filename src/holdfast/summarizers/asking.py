@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, SummarizerFailed
+from holdfast.errors import HoldfastError, MissingExtra, SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.summarizers.deadline import in_time, waited_for
 from holdfast.summarizers.failures import rejected_option
@@ -125,11 +125,6 @@ async def imported(package: str) -> Any:
 def _load(package: str) -> Any:
     # litellm fetches a list of prices while it is imported, unless it is told that it has one
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # and reads the .env of the folder that its environment is in, which may name addresses
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     return importlib.import_module(package)
-
-
-def checked_url(url: str) -> str:
-    """Return the address, or raise `InvalidSetting` where it is none."""
-    if url and not url.startswith(("http://", "https://")):
-        raise InvalidSetting("summarizer url", url, "an address such as http://localhost:8000/v1")
-    return url

@@ -5,19 +5,36 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from holdfast.errors import SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.summarizers.asking import Asked, checked_url, demand, imported
+from holdfast.summarizers.asking import Asked, demand, imported
 from holdfast.summarizers.draft import draft_for, read_stream
+from holdfast.summarizers.keys import ANY, NO_KEY, access_to
 from holdfast.summarizers.openai_chat import OPTIONS, chat_body, take_chunk
 
+KEYED = frozenset({
+    "anthropic", "custom_openai", "hosted_vllm", "litellm_proxy", "llamafile", "lm_studio",
+    "ollama", "ollama_chat", "openai",
+})  # fmt: skip
+"""Providers for which litellm sends the key that it is given and no other. For the rest it may
+sign with a cloud account of the machine or look for more keys, so that they are asked at an
+address of one's own only if the user has paired it with a key."""
 
-def litellm(model: str, *, url: str = "", context_length: int = 0) -> Asked:
+
+def litellm(
+    model: str,
+    *,
+    url: str = "",
+    api_key: str = "",
+    key_variable: str = "",
+    context_length: int = 0,
+) -> Asked:
     """Return a summariser that asks through litellm; the keys are in the variables it names.
 
     Raises `MissingExtra` where litellm is not installed.
     """
     demand("litellm", "a summary through litellm")
-    checked_url(url)
+    access = access_to(ANY, url, api_key, key_variable)
     name = f"litellm:{model}"
 
     async def ask(
@@ -26,11 +43,16 @@ def litellm(model: str, *, url: str = "", context_length: int = 0) -> Asked:
         library = await imported("litellm")
         # it prints an advertisement to standard output on every error otherwise
         library.suppress_debug_info = True
+        key = access.key(name)
+        if key == NO_KEY and library.get_llm_provider(model)[1] not in KEYED:
+            raise SummarizerFailed("refused", name, f"check {access.remedy}")
         body = chat_body(request, model, without)
         draft = draft_for(request)
+        headers = access.headers(key, "")
         stream = await library.acompletion(
-            **body, api_base=url or None, timeout=seconds, num_retries=0, max_retries=0
-        )
+            **body, api_base=url or None, api_key=key, extra_headers=headers or None,
+            timeout=seconds, num_retries=0, max_retries=0,
+        )  # fmt: skip
         await read_stream(stream, draft, take_chunk)
         if not _is_finished(stream) and not draft.is_full:
             draft.stopped = None
@@ -41,7 +63,7 @@ def litellm(model: str, *, url: str = "", context_length: int = 0) -> Asked:
         ask,
         context_length=context_length,
         package="litellm",
-        key="the variable with the provider's key",
+        key=access.remedy,
         options=OPTIONS,
         tidy=_close_clients,
     )

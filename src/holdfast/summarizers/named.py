@@ -15,7 +15,9 @@ from holdfast.summarizers.openai_responses import openai_responses
 
 
 class _Make(Protocol):
-    def __call__(self, model: str, *, url: str = "", context_length: int = 0) -> Summarizer: ...
+    def __call__(
+        self, model: str, *, url: str, api_key: str, key_variable: str, context_length: int
+    ) -> Summarizer: ...
 
 
 MAKERS: Mapping[str, _Make] = {
@@ -29,12 +31,18 @@ NAMES = ("none", *(f"{kind}:MODEL" for kind in MAKERS))
 
 
 def summarizer_named(
-    spec: str, *, url: str = "", context_length: int | None = None
+    spec: str,
+    *,
+    url: str = "",
+    api_key: str = "",
+    key_variable: str = "",
+    context_length: int | None = None,
 ) -> Summarizer | None:
     """Return the summariser that `spec` names, None for `none`.
 
-    `url` is another address than the provider's own. Where no context length is given it is
-    looked up by the model's name (the extra `prices`), and 0 where that is not known. Raises
+    `url` is another address than the provider's own. It is sent `api_key`, or the key in the
+    variable `key_variable`; if neither is given, it is sent no key. If no context length is given,
+    it is looked up by the model's name (the extra `prices`), and 0 where that is not known. Raises
     `UnknownName` for another kind, `InvalidSetting` without a model or with an address that is
     none, `MissingExtra` without the SDK. Nothing is imported or asked yet: keys are looked for
     at the first call.
@@ -48,7 +56,7 @@ def summarizer_named(
     if not model.strip():
         raise InvalidSetting("summarizer", spec, f"a kind and a model, as in {kind}:MODEL")
     length = context_length if context_length is not None else _looked_up(model)
-    return make(model, url=url, context_length=length)
+    return make(model, url=url, api_key=api_key, key_variable=key_variable, context_length=length)
 
 
 def _looked_up(model: str) -> int:

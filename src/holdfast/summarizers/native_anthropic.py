@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from holdfast.errors import FailureKind, SummarizerFailed
 from holdfast.ports import NativeAnswer, NativeRequest
-from holdfast.summarizers.anthropic import KEY, anthropic_client
-from holdfast.summarizers.asking import checked_url, demand
+from holdfast.summarizers.anthropic import anthropic_client
+from holdfast.summarizers.asking import demand
 from holdfast.summarizers.draft import mapping, number, objects, string
+from holdfast.summarizers.keys import ANTHROPIC, access_to
 from holdfast.summarizers.native_openai import NativeAsked, json_of
 
 BETA = "compact-2026-09-04"
@@ -24,13 +25,15 @@ NO_BLOCK: Mapping[str, tuple[FailureKind, str]] = {
 """Why an answer holds no block, by its `stop_reason`; the status is 200 then too."""
 
 
-def anthropic_native(model: str, *, url: str = "") -> NativeAsked:
+def anthropic_native(
+    model: str, *, url: str = "", api_key: str = "", key_variable: str = ""
+) -> NativeAsked:
     """Return Anthropic's compaction with one of its models.
 
     Raises `MissingExtra` where the SDK is not installed.
     """
     demand("anthropic", "a compaction by Anthropic")
-    checked_url(url)
+    access = access_to(ANTHROPIC, url, api_key, key_variable)
     name = f"anthropic:{model}"
 
     async def ask(request: NativeRequest, seconds: float) -> NativeAnswer:
@@ -46,12 +49,12 @@ def anthropic_native(model: str, *, url: str = "") -> NativeAsked:
         if request.tools:
             body["tools"] = list(request.tools)
         async with (
-            await anthropic_client(name, url, seconds) as client,
+            await anthropic_client(name, access, seconds) as client,
             client.beta.messages.with_streaming_response.create(**body) as response,
         ):
             return read_block(await json_of(response, name), name)
 
-    return NativeAsked(name, "anthropic", ask, key=KEY)
+    return NativeAsked(name, "anthropic", ask, key=access.remedy)
 
 
 def read_block(body: Mapping[str, Any], name: str) -> NativeAnswer:

@@ -7,23 +7,26 @@ from typing import Any, TypeAlias, cast
 
 from holdfast.errors import SummarizerFailed
 from holdfast.ports import NativeAnswer, NativeRequest
-from holdfast.summarizers.asking import checked_url, demand
+from holdfast.summarizers.asking import demand
 from holdfast.summarizers.deadline import in_time, waited_for
 from holdfast.summarizers.draft import mapping, number, objects, string
 from holdfast.summarizers.failures import Interrupted, Reported
-from holdfast.summarizers.openai_chat import KEY, openai_client
+from holdfast.summarizers.keys import OPENAI, access_to
+from holdfast.summarizers.openai_chat import openai_client
 
 AskNatively: TypeAlias = Callable[[NativeRequest, float], Awaitable[NativeAnswer]]
 """Puts the request once, within so many seconds."""
 
 
-def openai_native(model: str, *, url: str = "") -> NativeAsked:
+def openai_native(
+    model: str, *, url: str = "", api_key: str = "", key_variable: str = ""
+) -> NativeAsked:
     """Return OpenAI's compaction with one of its models; nothing is stored there.
 
     Raises `MissingExtra` where the SDK is not installed.
     """
     demand("openai", "a compaction by OpenAI")
-    checked_url(url)
+    access = access_to(OPENAI, url, api_key, key_variable)
     name = f"openai-responses:{model}"
 
     async def ask(request: NativeRequest, seconds: float) -> NativeAnswer:
@@ -31,12 +34,12 @@ def openai_native(model: str, *, url: str = "") -> NativeAsked:
         if request.system is not None:
             body["instructions"] = request.system
         async with (
-            await openai_client(name, url, seconds) as client,
+            await openai_client(name, access, seconds) as client,
             client.responses.with_streaming_response.compact(**body) as response,
         ):
             return read_compacted(await json_of(response, name), name)
 
-    return NativeAsked(name, "openai-responses", ask, key=KEY)
+    return NativeAsked(name, "openai-responses", ask, key=access.remedy)
 
 
 class NativeAsked:

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.errors import SummarizerFailed
 from holdfast.ports import CachedPrefix, SummaryAnswer, SummaryRequest
-from holdfast.summarizers.asking import Asked, checked_url, demand, imported
+from holdfast.summarizers.asking import Asked, demand, imported
 from holdfast.summarizers.draft import (
     Draft,
     Stopped,
@@ -19,6 +19,7 @@ from holdfast.summarizers.draft import (
     string,
 )
 from holdfast.summarizers.failures import Reported
+from holdfast.summarizers.keys import OPENAI, Access, access_to
 from holdfast.summarizers.question import (
     appended_text,
     choice_in,
@@ -28,7 +29,6 @@ from holdfast.summarizers.question import (
 )
 from holdfast.summarizers.threads import in_thread
 
-KEY = "OPENAI_API_KEY"
 CONNECT_SECONDS = 10.0
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -47,13 +47,20 @@ STOPS: Mapping[str, Stopped] = {
 }
 
 
-def openai_chat(model: str, *, url: str = "", context_length: int = 0) -> Asked:
+def openai_chat(
+    model: str,
+    *,
+    url: str = "",
+    api_key: str = "",
+    key_variable: str = "",
+    context_length: int = 0,
+) -> Asked:
     """Return a summariser that asks a chat model; the key is in `OPENAI_API_KEY`.
 
     A server at `url` may have no key. Raises `MissingExtra` where the SDK is not installed.
     """
     demand("openai", "a summary by OpenAI")
-    checked_url(url)
+    access = access_to(OPENAI, url, api_key, key_variable)
     name = f"openai:{model}"
 
     async def ask(
@@ -61,34 +68,37 @@ def openai_chat(model: str, *, url: str = "", context_length: int = 0) -> Asked:
     ) -> SummaryAnswer:
         body = chat_body(request, model, without)
         async with (
-            await openai_client(name, url, seconds) as client,
+            await openai_client(name, access, seconds) as client,
             client.chat.completions.with_streaming_response.create(**body) as response,
         ):
             draft = draft_for(request)
             return await read_answer(response, draft, name, event=take_chunk, body=take_completion)
 
     return Asked(
-        name, ask, context_length=context_length, package="openai", key=KEY, options=OPTIONS
+        name,
+        ask,
+        context_length=context_length,
+        package="openai",
+        key=access.remedy,
+        options=OPTIONS,
     )
 
 
-async def openai_client(name: str, url: str, seconds: float) -> Any:
+async def openai_client(name: str, access: Access, seconds: float) -> Any:
     """Return a client of the SDK that does not retry and waits no longer than `seconds`.
 
     It is made beside the event loop: reading the certificates takes some 50 ms.
     """
     sdk = await imported("openai")
     settings: dict[str, Any] = {
-        "base_url": url or None,
+        **access.client_options(name, sdk.Omit()),
         "max_retries": 0,
         "timeout": sdk.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
     }
     try:
         return await in_thread(lambda: sdk.AsyncOpenAI(**settings))
     except sdk.OpenAIError:
-        if url:  # a server of one's own mostly has no key; one that has will say so
-            return await in_thread(lambda: sdk.AsyncOpenAI(**settings, api_key="none"))
-    raise SummarizerFailed("refused", name, f"no key; set {KEY}")
+        raise SummarizerFailed("refused", name, f"no key; set {OPENAI.key}") from None
 
 
 def chat_body(request: SummaryRequest, model: str, without: frozenset[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.summarizers.asking import Asked, checked_url, demand
+from holdfast.summarizers.asking import Asked, demand
 from holdfast.summarizers.draft import (
     Draft,
     Stopped,
@@ -18,7 +18,8 @@ from holdfast.summarizers.draft import (
     string,
 )
 from holdfast.summarizers.failures import Reported
-from holdfast.summarizers.openai_chat import KEY, openai_client
+from holdfast.summarizers.keys import OPENAI, access_to
+from holdfast.summarizers.openai_chat import openai_client
 from holdfast.summarizers.question import (
     appended_text,
     choice_in,
@@ -42,13 +43,20 @@ INCOMPLETE: Mapping[str, Stopped] = {
 }
 
 
-def openai_responses(model: str, *, url: str = "", context_length: int = 0) -> Asked:
+def openai_responses(
+    model: str,
+    *,
+    url: str = "",
+    api_key: str = "",
+    key_variable: str = "",
+    context_length: int = 0,
+) -> Asked:
     """Return a summariser that asks through the Responses API; nothing is stored there.
 
     Raises `MissingExtra` where the SDK is not installed.
     """
     demand("openai", "a summary by OpenAI")
-    checked_url(url)
+    access = access_to(OPENAI, url, api_key, key_variable)
     name = f"openai-responses:{model}"
 
     async def ask(
@@ -56,14 +64,19 @@ def openai_responses(model: str, *, url: str = "", context_length: int = 0) -> A
     ) -> SummaryAnswer:
         body = responses_body(request, model, without)
         async with (
-            await openai_client(name, url, seconds) as client,
+            await openai_client(name, access, seconds) as client,
             client.responses.with_streaming_response.create(**body) as response,
         ):
             draft = draft_for(request)
             return await read_answer(response, draft, name, event=take_event, body=take_response)
 
     return Asked(
-        name, ask, context_length=context_length, package="openai", key=KEY, options=OPTIONS
+        name,
+        ask,
+        context_length=context_length,
+        package="openai",
+        key=access.remedy,
+        options=OPTIONS,
     )
 
 

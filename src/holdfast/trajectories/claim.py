@@ -71,6 +71,9 @@ def manifest_for(folder: Path, job: Job, *, resume: bool) -> Manifest:
     A job without a redaction key goes on with the one that the folder was begun with.
     """
     there = _there(folder)
+    if there is not None:
+        variable = job.summarizer_key_variable
+        there = replace(there, job=replace(there.job, summarizer_key_variable=variable))
     if resume and there is not None and not job.redaction_key:
         job = replace(job, redaction_key=there.job.redaction_key)
     manifest = Manifest(version=_version(), job=job)

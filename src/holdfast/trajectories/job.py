@@ -35,6 +35,8 @@ class Job(Struct, frozen=True, kw_only=True):
     summarizer: str = "none"
     """The model that writes, as `summarizer_named` takes it."""
     summarizer_url: str = ""
+    summarizer_key_variable: str = ""
+    """The variable with the key for that address; another one changes no byte."""
     summarizer_timeout: float = 120.0
     format: Format = "jsonl"
     shard_records: int = 1_000
@@ -73,7 +75,9 @@ def asked_for(job: Job, counter: TokenCounter, redact: Redact) -> Asked:
 
 def summarizer_for(job: Job) -> Summarizer:
     """Return the model that writes; raises `InvalidSetting` where the job names none."""
-    found = summarizer_named(job.summarizer, url=job.summarizer_url)
+    found = summarizer_named(
+        job.summarizer, url=job.summarizer_url, key_variable=job.summarizer_key_variable
+    )
     if found is None:
         raise InvalidSetting("summarizer", job.summarizer, "named where a model is to write")
     return found

@@ -53,6 +53,9 @@ _SHOWN_PROBLEMS = 5
               help="Also try Holdfast with this summariser: openai:MODEL, anthropic:MODEL …"
               )  # fmt: skip
 @click.option("--summarizer-url", default="", metavar="URL", help="Its address.")
+@click.option("--summarizer-key-variable", default="", metavar="NAME",
+              help="The variable with the key for that address; it gets no key otherwise."
+              )  # fmt: skip
 @click.option("--peers", "with_peers", is_flag=True,
               help="Also other tools from the package index, each in an environment of its own."
               )  # fmt: skip
@@ -131,6 +134,7 @@ def _asked(options: dict[str, Any]) -> Asked:
         drifting=() if options["no_drift"] else DRIFTING,
         model=options["model"], prices=None if priced is None else priced.prices,
         summarizer=options["summarizer"], summarizer_url=options["summarizer_url"],
+        summarizer_key_variable=options["summarizer_key_variable"],
         peer_folder=_peer_folder(options, names),
     )  # fmt: skip
 

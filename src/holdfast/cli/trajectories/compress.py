@@ -102,6 +102,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         ),
         tokenizer=options["tokenizer"], summaries=summaries, summarizer=options["summarizer"],
         summarizer_url=options["summarizer_url"],
+        summarizer_key_variable=options["summarizer_key_variable"],
         summarizer_timeout=options["summarizer_timeout"], format=options["form"],
         shard_records=options["shard_records"], redaction_key=options["redaction_key"],
     )  # fmt: skip

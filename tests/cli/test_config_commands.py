@@ -1,0 +1,105 @@
+"""`holdfast config`: what is in effect, where it comes from, and which folders are trusted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.cli.config import COMMANDS
+
+pytestmark = pytest.mark.usefixtures("home")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(
+    holdfast: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is in docs/cli.md as it is printed."""
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = holdfast("config", name, "--help")
+    assert f"holdfast config {name}" in seen.text.split("\n", 2)[2]
+    page = (ROOT / "docs" / "cli.md").read_text()
+    block = page.split(f"<!-- help: config {name} -->\n```text\n")[1].split("```")[0]
+    assert block == seen.text
+
+
+def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
+    holdfast: Any, tmp_path: Path, own_settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For people and for programs; no password and no option of a memory is printed."""
+    own_settings.write_text(
+        '[sessions]\nstore = "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3"\n'
+        '[memory.mcp]\nurl = "http://hunter4.example"\n[compression]\narrival_tools = {Bash = 5}\n'
+    )
+    (tmp_path / "holdfast.toml").write_text(
+        '[compression]\nthreshold = 0.6\nevil = 1\n[summarizer]\nmodel = "openai:evil"\n'
+    )
+    monkeypatch.setenv("HOLDFAST_PROTECT_LAST", "9")
+    (found,) = holdfast("config", "show", "--json").reports
+    settings = found["settings"]
+    folder = found["files"][1]
+    assert [file["whose"] for file in found["files"]] == ["own", "folder"]
+    assert [one["key"] for one in folder["ignored"]] == [
+        "summarizer.model",
+        "compression.evil",
+    ]
+    assert settings["compression.threshold"] == {
+        "value": 0.6,
+        "origin": "holdfast.toml: compression.threshold",
+    }
+    assert settings["compression.protect_last"] == {"value": 9, "origin": "HOLDFAST_PROTECT_LAST"}
+    assert settings["compression.arrival_tools"]["value"] == {"Bash": 5}
+    assert settings["summarizer.model"] == {"value": "none", "origin": "default"}
+    assert settings["memory.mcp"]["value"] == {"url": "…"}
+    assert len(found["warnings"]) == 2
+    seen = holdfast("config", "show")
+    assert "ignored summarizer.model" in seen.text
+    assert "HOLDFAST_PROTECT_LAST" in seen.text
+    assert "hunter" not in seen.text + seen.err + str(found)
+
+
+class Terminal:
+    """Standard input of somebody who answers."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, *_: object) -> str:
+        return self._answer
+
+
+@pytest.mark.parametrize(("answer", "code", "engine"), [("n\n", 1, "compressor"), ("y\n", 0, "x")])
+def test_trust_asks_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    answer: str, code: int, engine: str,
+) -> None:  # fmt: skip
+    """What the file would set is shown, and only a yes counts."""
+    from holdfast.cli import run
+    from holdfast.config import read_settings
+
+    (tmp_path / "holdfast.toml").write_text('[engine]\nname = "x"\n')
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    assert run(["config", "trust", "."]) == code
+    assert 'engine.name = "x"' in capsys.readouterr().out
+    assert read_settings().engine == engine
+
+
+def test_what_needs_no_trust_is_not_recorded(holdfast: Any, tmp_path: Path, home: Path) -> None:
+    """It applies already; and what was never trusted cannot be taken back."""
+    (tmp_path / "holdfast.toml").write_text("[compression]\nthreshold = 0.6\n")
+    seen = holdfast("config", "trust", ".", "--yes")
+    assert (seen.code, "applies already" in seen.text) == (0, True)
+    assert not (home / "holdfast").exists()
+    seen = holdfast("config", "untrust", ".")
+    assert (seen.code, "was not trusted" in seen.err) == (1, True)
+    assert holdfast("config", "trust", tmp_path / "missing").code == 2
+    (tmp_path / "empty").mkdir()
+    seen = holdfast("config", "trust", tmp_path / "empty")
+    assert (seen.code, "holdfast.toml" in seen.err) == (2, True)
