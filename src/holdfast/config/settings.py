@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import fields
 
+from holdfast.dialects.limits import Limits
 from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
 
@@ -67,6 +68,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "store": "str",
     },
     "memory": {"external": "str", "template": "str"},
+    "input": {field.name: "int" for field in fields(Limits)},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -78,6 +80,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = {
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
+    **{f"input.{field.name}": 1 for field in fields(Limits)},
 }  # fmt: skip
 
 _TABLES = frozenset({"memory"})
@@ -134,6 +137,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A pattern of what a host puts around the user's words; its group `words` is the user's."""
     memory_options: Mapping[str, Mapping[str, Any]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
+    limits: Limits = Limits()
+    """How much of an input is read."""
     file: str = ""
 
 
@@ -364,6 +369,13 @@ def _settings(given: Mapping[str, _Given], file: str) -> Settings:
         memory=_value(given, "memory.external", ""),
         memory_template=_pattern(given, "memory.template"),
         memory_options=_tables(given, "memory"),
+        limits=Limits(
+            **{
+                key: given[f"input.{key}"].value
+                for key in SECTIONS["input"]
+                if f"input.{key}" in given
+            }
+        ),
         file=file,
     )
 
