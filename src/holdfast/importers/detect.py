@@ -87,11 +87,12 @@ def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
         alone = line_kind([Entry(1, value)])
         return Detected("value" if alone in (None, "records") else alone, value)
     if value is None:
+        is_line = bool(first)  # otherwise there is only one, and it is too long
         del first
         try:
             return Detected("value", _document(stream, size, limits))
         except NotReadable:
-            if _kind_of_lines(stream, limits) is None:
+            if not is_line or _kind_of_lines(stream, limits) is None:
                 raise
     found = _kind_of_lines(stream, limits)
     if found is None:
