@@ -467,7 +467,7 @@ def test_a_session_that_was_rotated_takes_what_is_new_in_its_child(
     (first,) = taken(store, path)
     assert first.session is not None
     child = NewSession(dialect="anthropic")
-    view = NewView(items=b"[]", state=b"", report=b"{}", reason="threshold", length=2)
+    view = NewView(items=b"[]", length=2)
     leaf = store.rotate(first.session.id, child, view, expect=0)
     path.write_bytes(whole + line("s1", "u3", "three", "u2"))
     (second,) = taken(store, path)
