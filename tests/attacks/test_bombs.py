@@ -126,6 +126,29 @@ def test_a_compressed_stream_is_measured_before_anything_is_taken(put: Any) -> N
         read_file(path, Limits(max_stream_mb=1))
 
 
+@pytest.mark.parametrize("name", ["x.json.gz", "x.jsonl.gz"])
+@pytest.mark.parametrize("command", ["import", "check"])
+def test_lists_of_nothing_are_refused_before_they_are_parsed(
+    command: str, name: str, tmp_path: Path, put: Any
+) -> None:
+    """Three bytes on the disk and 64 in memory, as a document and as a line."""
+    start = b'{"role":"user","content":"hi"}\n' if name == "x.jsonl.gz" else b""
+    lists = bomb(b"[]," * 1_000_000, 20, before=start + b'{"messages":[', after=b"[]]}")
+    seen = limited(command, put(name, lists), "--json", home=tmp_path)
+    told = seen.stdout + seen.stderr
+    assert "16,000,000 values" in told or '"left out":1' in told
+    assert seen.returncode == (0 if command == "import" and start else 2)
+
+
+def test_a_file_of_holes_is_refused_unread(tmp_path: Path) -> None:
+    """Five gigabytes that take no room on the disk."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"role":"user","content":"hi"}\n')
+    os.truncate(path, 5_000_000_000)
+    with pytest.raises(NotReadable, match=r"is larger than 4,096 MB; .*max_stream_mb"):
+        read_file(path)
+
+
 def test_limits_are_exact() -> None:
     """As much as the limit passes; one byte more does not."""
     limits = Limits(max_line_mb=1, max_file_mb=1)

@@ -13,6 +13,7 @@ from holdfast.dialects.jsontext import (
     gaps,
     not_utf8,
     parse,
+    refuse_dense,
     scan,
     split_list,
     split_object,
@@ -264,6 +265,7 @@ def _objects_at(line: bytes, number: int) -> tuple[list[tuple[bytes, Any]], int]
 
 
 def _recover(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
+    refuse_dense(line)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:

@@ -60,6 +60,11 @@ def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     head = stream.read(_HEAD)
     if head.startswith(MAGIC):
         return Detected("database")
+    if size > limits.stream_bytes:
+        raise NotReadable(
+            f"is larger than {limits.max_stream_mb:,} MB",
+            remedy="split it, or raise input.max_stream_mb",
+        )
     if not head:
         raise NotReadable("is empty", remedy="nothing was written to it yet")
     if b"\0" in head or not _is_text(head):

@@ -19,6 +19,8 @@ from holdfast.importers.read import is_history, read_file
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")
 _PAGE = ".md"
 """A history of aider may have any name; other pages are passed over."""
+_SUBAGENT = "agent-"
+"""How Claude Code names the files of subagents: read after the sessions that called them."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 
@@ -184,7 +186,8 @@ def _is_named_so(path: Path) -> bool:
 def _opened(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:
     """Put what is in a folder on the list; a folder that cannot be opened is yielded."""
     try:
-        waiting.extend(sorted(folder.iterdir(), reverse=True))
+        found = sorted(folder.iterdir(), key=lambda path: (path.name.startswith(_SUBAGENT), path))
+        waiting.extend(reversed(found))
     except OSError as error:
         yield _cannot_open(folder, error)
 

@@ -33,8 +33,8 @@ _LAST_MAY_GROW: frozenset[Agent] = frozenset(("aider",))
 _TRIES = 8
 """Looks at a session that another process changes at the same time; the second one sees it."""
 
-_MOST_WAITING = 100_000
-"""Messages of sessions that are held back until their parents come."""
+_MOST_WAITING = 20_000
+"""Messages of sessions that are held back until their parents come: two long sessions."""
 
 _DESCENT: Mapping[Relation, Descent] = {
     "sidechain": "delegation",
