@@ -139,6 +139,7 @@ def _compared(store: Store, found: ImportedSession) -> _ToDo:
     name, there, known = _identify(store, found, keys)
     is_rewrite = (
         there is not None
+        and found.agent in _LAST_MAY_GROW
         and not _is_same(found.agent, keys, known)
         and _may_be_rewritten(store, there)
     )
@@ -220,13 +221,12 @@ def _identify(
     there, known = _stored(store, found.agent, name)
     if _goes_on(store, found, there, keys, known):
         return name, there, known
-    for old in _old_names(found, is_taken=there is not None):
+    old = _old_name(found, is_taken=there is not None)
+    for _ in range(2):  # as it was first, and with the mark of one that was edited later
         earlier, said = _stored(store, found.agent, old)
-        if earlier is not None and not _goes_on(store, found, earlier, keys, said):
-            old = _marked(old, keys, said)
-            earlier, said = _stored(store, found.agent, old)
-        if earlier is not None and _goes_on(store, found, earlier, keys, said):
+        if _goes_on(store, found, earlier, keys, said):
             return old, earlier, said
+        old = _marked(old, keys, said) if earlier else ""
     tried = {name}
     while there is not None and not _goes_on(store, found, there, keys, known):
         name = _marked(found.source_id, keys, known)
@@ -240,7 +240,7 @@ def _identify(
 
 def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:
     """Return the stored session of an id, where it goes on today, and its keys."""
-    there = store.by_source(agent, name)
+    there = store.by_source(agent, name) if name else None
     if there is None:
         return None, frozenset()
     if there.end_reason == "compression":  # it was rotated: nothing more may be added to it
@@ -248,15 +248,14 @@ def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, fr
     return there, store.keys(there.id)
 
 
-def _old_names(found: ImportedSession, *, is_taken: bool) -> Iterator[str]:
-    """Yield the ids that an earlier version gave a session: they began with its path."""
+def _old_name(found: ImportedSession, *, is_taken: bool) -> str:
+    """Return the id that an earlier version gave a session: it began with the path; "" for none."""
     given, path, stem = found.source_id, str(Path(found.path).absolute()), file_stem(found.path)
     if found.agent not in _NAMES_ITS_SESSIONS and (
         given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:"))
     ):
-        yield path + given[len(stem) :]
-    elif is_taken:
-        yield f"{path}#{given}"
+        return path + given[len(stem) :]
+    return f"{path}#{given}" if is_taken else ""
 
 
 def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
