@@ -139,5 +139,7 @@ def test_limits_are_settings(holdfast: Any, claude: Path, put: Any) -> None:
     assert report["agents"][0]["notes"] == {"left out": 1}
     (report,) = holdfast("import", "--json").reports
     assert (report["agents"][0]["messages"], report["agents"][0]["notes"]) == (1, {})
+    most = put("e.toml", b"[input]\n" + b"max_line_mb = 9223372036854775807\n")
+    assert holdfast("import", "--config", most).code == 0
     seen = holdfast("import", "--config", put("d.toml", b"[input]\nmax_line_mb = 0\n"))
     assert (seen.code, "input.max_line_mb" in seen.err) == (2, True)

@@ -109,6 +109,7 @@ def import_sessions(
             )  # fmt: skip
             for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
                 done.add(one)
+                tell(0, done.said)
         if store is not None and not dry_run:
             _complete(store, is_shown=is_shown)
     return _finish(done.summed(), as_json=as_json)

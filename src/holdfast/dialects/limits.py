@@ -14,6 +14,8 @@ from holdfast.errors import NotReadable
 
 GZIP = b"\x1f\x8b"
 MEGABYTE = 1_000_000
+_LARGEST = 2**62
+"""Bytes that every reader can count to."""
 _AT_ONCE = 1 << 20
 """Bytes that are counted or skipped at a time."""
 
@@ -36,17 +38,17 @@ class Limits(Struct, frozen=True, kw_only=True):
     @property
     def line_bytes(self) -> int:
         """The longest line."""
-        return self.max_line_mb * MEGABYTE
+        return min(self.max_line_mb * MEGABYTE, _LARGEST)
 
     @property
     def file_bytes(self) -> int:
         """The largest input that is held whole."""
-        return self.max_file_mb * MEGABYTE
+        return min(self.max_file_mb * MEGABYTE, _LARGEST)
 
     @property
     def stream_bytes(self) -> int:
         """What a compressed file may decompress to."""
-        return self.max_stream_mb * MEGABYTE
+        return min(self.max_stream_mb * MEGABYTE, _LARGEST)
 
 
 DEFAULT_LIMITS = Limits()
