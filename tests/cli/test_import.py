@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 pytestmark = pytest.mark.usefixtures("home")
 
 
@@ -96,3 +101,45 @@ def test_substrings_are_indexed_at_once(holdfast: Any, claude: Path) -> None:
     holdfast("import")
     (found,) = holdfast("doctor", "--json").reports
     assert found["store"]["health"]["unindexed"] == 0
+
+
+def test_a_terminal_sees_how_far_it_is_and_the_time_left(claude: Path) -> None:
+    """On standard error: bytes done of all, speed and time left; the report is clean."""
+    main, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "import", "--json"], stdout=subprocess.PIPE, stderr=end,
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "TERM": "xterm", "COLUMNS": "120"},
+    )  # fmt: skip
+    out = process.communicate()[0]
+    os.close(end)
+    with os.fdopen(main, "rb", buffering=0) as terminal:
+        seen = b""
+        while piece := _read(terminal):
+            seen += piece
+    assert json.loads(out)["agents"][0]["messages"] == 1
+    size = (claude / "s1.jsonl").stat().st_size
+    assert f"{size}/{size} bytes".encode() in seen
+    assert b"1 sessions, 1 messages" in seen
+    assert b"0:00:00" in seen
+
+
+def _read(terminal: Any) -> bytes:
+    try:
+        return terminal.read(65_536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_limits_are_settings(holdfast: Any, claude: Path, put: Any) -> None:
+    """A variable or a file sets them; what may not be is refused with the key."""
+    config = put("c.toml", b"[input]\nmax_line_mb = 1\n")
+    path = claude / "s1.jsonl"
+    path.write_bytes(path.read_bytes() + line("s1", "u2", "x" * 1_000_000))
+    (report,) = holdfast("import", "--json", "--config", config).reports
+    assert report["agents"][0]["notes"] == {"left out": 1}
+    (report,) = holdfast("import", "--json").reports
+    assert (report["agents"][0]["messages"], report["agents"][0]["notes"]) == (1, {})
+    most = put("e.toml", b"[input]\n" + b"max_line_mb = 9223372036854775807\n")
+    assert holdfast("import", "--config", most).code == 0
+    seen = holdfast("import", "--config", put("d.toml", b"[input]\nmax_line_mb = 0\n"))
+    assert (seen.code, "input.max_line_mb" in seen.err) == (2, True)

@@ -73,7 +73,7 @@ CRASH = """
     import sys
 
     class Broken:
-        def read(self):
+        def read(self, size=-1):
             raise RuntimeError("secret content")
 
     class Standard:

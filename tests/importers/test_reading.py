@@ -122,6 +122,16 @@ def test_a_folder_gives_its_sessions_and_says_what_is_none(tmp_path: Path) -> No
     assert isinstance(next(sessions_in(tmp_path / "gone")), NotReadable)
 
 
+def test_subagents_are_read_after_the_sessions_that_called_them(tmp_path: Path) -> None:
+    """However the sessions are called: a child that comes first has to be held in memory."""
+    message = {"role": "user", "content": "hi"}
+    for name in ("0-main", "agent-7", "f-main"):
+        line = {"type": "user", "uuid": name, "sessionId": name, "message": message}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(line))
+    found = [one.source_id for one in sessions_in(tmp_path) if isinstance(one, ImportedSession)]
+    assert found == ["0-main", "f-main", "agent-7"]
+
+
 def test_the_usual_places_are_those_that_exist(tmp_path: Path) -> None:
     """A variable moves an agent's home; a home that is not there is not named."""
     (tmp_path / ".claude" / "projects").mkdir(parents=True)

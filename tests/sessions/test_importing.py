@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
+import re
+import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +26,7 @@ from holdfast.sessions.exporting import export, transcript_of
 from holdfast.sessions.importing import Taken, take_all
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import SessionFilter
+from holdfast.stores.values import NewMessage, NewSession, NewView, SessionFilter
 from holdfast.transcript import Media, survey
 
 DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -187,7 +191,7 @@ def test_two_sessions_of_one_id_stay_two(store: Store, tmp_path: Path) -> None:
     assert [row.added for row in rows] == [1, 2]
     assert [row.added for row in taken(store, one, other)] == [0, 0]
     assert rows[1].session is not None
-    assert rows[1].session.source_id == f"{other}#same"
+    assert re.fullmatch("same@[0-9a-f]{8}", rows[1].session.source_id)
 
 
 def test_a_child_that_comes_before_its_parent_is_still_its_child(
@@ -291,3 +295,207 @@ def test_a_result_is_found_by_its_tool_and_is_the_tools(store: Store, tmp_path: 
     assert [(row.role, row.tools) for row in rows] == [
         ("user", ()), ("assistant", ("Grep",)), ("tool", ("Grep",)),
     ]  # fmt: skip
+
+
+def held(store: Store) -> dict[str, list[tuple[str, bytes]]]:
+    """Return the messages of each session, by its source id."""
+    listed = store.sessions(SessionFilter(kind="any"), most=10_000).sessions
+    return {info.source_id: [(row.key, row.body) for row in store.read(info.id)] for info in listed}
+
+
+HISTORY = """
+# aider chat started at 2024-05-09 11:32:00
+
+> Aider v0.30.0
+> Model: gpt-4-turbo with diff format
+
+#### add a tëst for the parser
+#### and run it
+
+Sure, here it is:
+
+```python
+def test_parser(): ...
+```
+
+> Tokens: 2.1k sent, 300 received.
+
+# aider chat started at 2024-05-09 12:00:01
+
+> Aider v0.30.0
+
+#### y
+
+Yes.
+
+#### yes
+
+> Bye
+"""
+GROWING: dict[str, bytes] = {
+    path.name: path.read_bytes()
+    for path in sorted(OURS.iterdir())
+    if path.suffix in (".json", ".jsonl", ".traj", ".gz")
+} | {".aider.chat.history.md": HISTORY.encode()}
+
+
+def grown(store: Store, path: Path, data: bytes, cuts: list[int]) -> None:
+    """Import a file at each of these lengths, and when it is whole."""
+    for length in (*cuts, len(data)):
+        path.write_bytes(data[:length])
+        taken(store, path)
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_a_file_imported_while_it_grew_gives_what_it_gives_at_once(
+    name: str, tmp_path: Path
+) -> None:
+    """Cut at any byte, once or twice: the same sessions, messages and order; nothing twice."""
+    data, path = GROWING[name], tmp_path / name.replace(".db.gz", ".db")
+    data = gzip.decompress(data) if path.suffix == ".db" else data
+    with open_store(tmp_path / "once.db") as store:
+        grown(store, path, data, [])
+        once = held(store)
+    chosen = random.Random(name)
+    for number in range(4):
+        with open_store(tmp_path / f"{number}.db") as store:
+            cuts = sorted(chosen.randrange(len(data)) for _ in range(1 + number % 2))
+            grown(store, path, data, cuts)
+            assert held(store) == once, cuts
+
+
+def test_an_aider_history_may_grow_by_single_bytes(store: Store, tmp_path: Path) -> None:
+    """Imported after every byte: two chats, nine messages, each whole."""
+    path, data = tmp_path / ".aider.chat.history.md", HISTORY.encode()
+    grown(store, path, data, list(range(len(data))))
+    said = {name: [json.loads(body)["content"] for _, body in rows]
+            for name, rows in held(store).items()}  # fmt: skip
+    assert len(said) == 2
+    assert [text for rows in sorted(said.items()) for text in rows[1]] == [
+        "[console]\nAider v0.30.0\nModel: gpt-4-turbo with diff format",
+        "add a tëst for the parser\nand run it",
+        "Sure, here it is:\n\n```python\ndef test_parser(): ...\n```",
+        "[console]\nTokens: 2.1k sent, 300 received.",
+        "[console]\nAider v0.30.0", "y", "Yes.", "yes", "[console]\nBye",
+    ]  # fmt: skip
+    infos = store.sessions(SessionFilter()).sessions
+    assert sorted(info.model for info in infos) == ["", "gpt-4-turbo"]
+
+
+def test_a_chat_that_is_in_use_is_added_to_and_not_replaced(store: Store, tmp_path: Path) -> None:
+    """What is pinned stays where it is, also if its last message was cut."""
+    path, data = tmp_path / ".aider.chat.history.md", HISTORY.encode()
+    cut = data.index(b"here it is")
+    path.write_bytes(data[:cut])
+    (first,) = taken(store, path)
+    assert first.session is not None
+    store.pin(first.session.id, 2, "this one")
+    path.write_bytes(data)
+    second, _ = taken(store, path)
+    assert (second.is_new, second.added) == (False, 2)
+    assert second.session is not None
+    assert second.session.id == first.session.id
+    assert len(store.read(first.session.id)) == 5
+    assert [pin.position for pin in store.pins(first.session.id)] == [2]
+
+
+SAID = [{"role": "user", "content": text} for text in ("hi", "yo", "third")]
+
+
+@pytest.mark.parametrize("record", [{"messages": SAID}, {"id": "talks/conv-42", "messages": SAID}])
+def test_a_file_that_was_moved_is_known_again(
+    store: Store, tmp_path: Path, record: dict[str, Any]
+) -> None:
+    """Whether it names its session or not, and if that begins with the name of the file: the id
+    is that of the file and not its place.
+    """
+    path = tmp_path / "talks.jsonl"
+    path.write_text(f"{json.dumps(record)}\n" * 2)
+    first = taken(store, path)
+    names = [one.session.source_id for one in first if one.session]
+    given = record.get("id")
+    assert names[0] == given or names == ["talks", "talks#2"]
+    assert store.find(names[0]).source_id == names[0]
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(path, tmp_path / "elsewhere")
+    again = taken(store, tmp_path / "elsewhere" / "talks.jsonl")
+    assert [one.added for one in again] == [0, 0]
+
+
+def test_files_of_one_name_stay_apart(store: Store, tmp_path: Path) -> None:
+    """Runs of one task begin alike; each goes on by itself, wherever they were told apart."""
+    said = [{"role": "user", "content": text} for text in "abcdefgh"]
+    runs = {"1": [0, 1, 2], "2": [0, 3, 4], "3": [0, 3, 5], "4": [6, 7]}
+    for times in (1, 2):
+        for folder, order in runs.items():
+            (tmp_path / folder).mkdir(exist_ok=True)
+            path = tmp_path / folder / "run.json"
+            path.write_text(json.dumps([said[at] for at in order * times]))
+            (one,) = taken(store, path)
+            assert (one.is_new, one.added) == (times == 1, len(order))
+    assert len(held(store)) == len(runs)
+    assert sum(one.added for one in taken(store, tmp_path)) == 0
+
+
+def test_sessions_that_an_earlier_version_named_by_their_paths_are_known(
+    store: Store, tmp_path: Path
+) -> None:
+    """A store of then holds `/path/talk.json#2` and `/path/s.jsonl#id`; nothing comes twice."""
+    path, other = tmp_path / "talk.jsonl", tmp_path / "s.jsonl"
+    path.write_text("".join(f"{json.dumps({'messages': SAID[:n]})}\n" for n in (1, 2)))
+    other.write_bytes(line("same", "u1", "one") + line("same", "u2", "two", "u1"))
+    for one in taken(store, path, other):
+        assert one.session is not None
+        old = {"talk": str(path), "talk#2": f"{path}#2"}.get(one.source_id, f"{other}#same")
+        rows = [NewMessage(body=row.body, role=row.role, key=row.key)
+                for row in store.read(one.session.id)]  # fmt: skip
+        store.erase([one.session.id], vacuum=False)
+        new = NewSession(dialect=one.session.dialect, source=one.agent, source_id=old)
+        store.create(new, messages=rows)
+    first = tmp_path / "0.jsonl"
+    first.write_bytes(line("same", "u2", "two"))
+    assert [one.added for one in taken(store, first, path, other)] == [1, 0, 0, 0]
+
+
+def test_a_session_that_was_rotated_takes_what_is_new_in_its_child(
+    store: Store, tmp_path: Path
+) -> None:
+    """Its own log is closed; the rest of the import goes on."""
+    path = tmp_path / "s.jsonl"
+    whole = line("s1", "u1", "one") + line("s1", "u2", "two", "u1")
+    path.write_bytes(whole)
+    (first,) = taken(store, path)
+    assert first.session is not None
+    child = NewSession(dialect="anthropic")
+    view = NewView(items=b"[]", length=2)
+    leaf = store.rotate(first.session.id, child, view, expect=0)
+    path.write_bytes(whole + line("s1", "u3", "three", "u2"))
+    (second,) = taken(store, path)
+    assert (second.problem, second.added, second.known) == ("", 1, 2)
+    assert [row.key for row in store.read(leaf.id)] == ["u1", "u2", "u3"]
+
+
+def test_two_imports_at_once_take_everything_once(tmp_path: Path) -> None:
+    """Threads with a store each, in opposite orders: no error, nothing lost, nothing doubled."""
+    paths = [tmp_path / f"{number}.jsonl" for number in range(12)]
+    for number, path in enumerate(paths):
+        path.write_bytes(b"".join(line(f"s{number}", f"u{number}-{at}", "x") for at in range(4)))
+    told: list[Taken] = []
+
+    def work(order: list[Path]) -> None:
+        with open_store(tmp_path / "s.db") as store:
+            told.extend(taken(store, *order))
+
+    with open_store(tmp_path / "s.db") as store:
+        threads = [threading.Thread(target=work, args=(order,))
+                   for order in (paths, paths[::-1], paths)]  # fmt: skip
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [one.problem for one in told if one.problem] == []
+        assert sum(one.added for one in told) == 48
+        assert sum(one.is_new for one in told) == 12
+        assert {name: len(rows) for name, rows in held(store).items()} == {
+            f"s{number}": 4 for number in range(12)
+        }

@@ -54,6 +54,29 @@ def test_an_id_and_a_source_id_are_taken_once(store: Store) -> None:
     assert len({store.create(new()).id for _ in range(20)}) == 20
 
 
+def test_a_session_may_be_made_with_its_messages(store: Store) -> None:
+    """All of it or nothing: where the id is taken, or a parent is not there, nothing is written."""
+    made = store.create(new(id="one"), messages=[said("a", key="k"), said("b")])
+    assert (made.length, texts(store, "one")) == (2, ["a", "b"])
+    assert store.session("one") == made
+    with pytest.raises(Conflict):
+        store.create(new(id="one"), messages=[said("c")])
+    assert texts(store, "one") == ["a", "b"]
+
+
+def test_a_session_takes_the_place_of_one_that_nobody_changed(store: Store) -> None:
+    """Under the same id and source id; one that was appended to meanwhile stays."""
+    old = store.create(new(id="one", source="aider", source_id="s"), messages=[said("hal")])
+    fresh = new(id="one", source="aider", source_id="s")
+    made = store.create(fresh, messages=[said("half"), said("more")], replaces=old)
+    assert texts(store, "one") == ["half", "more"]
+    assert store.health(deep=True).problems == ()
+    store.append("one", [said("later")])
+    with pytest.raises(Conflict, match="appended"):
+        store.create(fresh, messages=[said("x")], replaces=made)
+    assert texts(store, "one") == ["half", "more", "later"]
+
+
 def test_a_session_is_found_by_id_beginning_and_source_id(store: Store) -> None:
     """An exact id wins over a beginning; several are named."""
     store.create(new(id="abc"))

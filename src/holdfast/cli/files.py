@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from holdfast.dialects.limits import Limits, read_whole
 from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 
@@ -21,14 +22,18 @@ PRIVATE = 0o600
 """For its owner alone."""
 
 
-def read_bytes(name: str) -> bytes:
-    """Return what the file holds, `-` being standard input; raise `NotReadable` otherwise."""
+def read_bytes(name: str, limits: Limits | None = None) -> bytes:
+    """Return what the file holds, `-` being standard input; raise `NotReadable` otherwise.
+
+    With `limits`, an input that is too large is refused; a pipe or device is read no further.
+    """
     try:
         if name == STANDARD:
-            return _standard_input()
+            return _whole(_standard_input(), limits)
         if not name:
             raise NotReadable("is no name of a file", remedy="name a file, or - for standard input")
-        return Path(name).read_bytes()
+        with open(name, "rb") as file:
+            return _whole(file, limits)
     except FileNotFoundError:
         raise NotReadable("does not exist", remedy="check the name") from None
     except IsADirectoryError:
@@ -126,10 +131,14 @@ def label(name: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in name)
 
 
-def _standard_input() -> bytes:
+def _standard_input() -> BinaryIO:
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise NotReadable("is closed", remedy="give a file, or pipe one in")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer
+
+
+def _whole(file: BinaryIO, limits: Limits | None) -> bytes:
+    return file.read() if limits is None else read_whole(file, limits)
 
 
 def draft_of(target: Path, mode: int, *, private: bool = False) -> tuple[Path, BinaryIO]:

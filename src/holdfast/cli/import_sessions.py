@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,19 @@ from msgspec import Struct, to_builtins
 from holdfast.cli import say
 from holdfast.cli.files import label
 from holdfast.cli.inputs import json_option
+from holdfast.cli.redact_input import is_terminal
 from holdfast.cli.settings import settings_from
 from holdfast.cli.store import is_missing, opened, place_of, store_options
 from holdfast.config import agent_places, open_store
 from holdfast.dialects.jsontext import dump
-from holdfast.errors import NotReadable, StoreUnavailable
-from holdfast.importers import ImportedSession, sessions_in
+from holdfast.errors import StoreUnavailable
+from holdfast.importers import bytes_in, sessions_in
 from holdfast.sessions.importing import Taken, take_all
 from holdfast.stores.store import Store
 
 _INDEXED_AT_ONCE = 1_000
-Tell = Callable[[str], None]
+Tell = Callable[[int, str], None]
+"""Told how many bytes or messages more are done, and what to say."""
 
 
 class FromAgent(Struct, kw_only=True):
@@ -41,6 +42,11 @@ class FromAgent(Struct, kw_only=True):
     """Those that were there already."""
     notes: dict[str, int] = {}
     """What was survived: how often lines were torn, doubled, unanswered, …"""
+
+    @property
+    def read(self) -> int:
+        """Messages, new and known."""
+        return self.messages + self.known
 
 
 class Unread(Struct, frozen=True):
@@ -57,20 +63,25 @@ class Imported(Struct, frozen=True, kw_only=True):
     agents: tuple[FromAgent, ...]
     unreadable: tuple[Unread, ...]
     sessions: tuple[dict[str, Any], ...]
+    """For `--json` only: a home has tens of thousands."""
 
 
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Say what would be taken; nothing is written.")
+@click.option("--follow-links", is_flag=True, help="Read what links out of a folder lead to.")
 @store_options
 @json_option
-def import_sessions(paths: Sequence[str], dry_run: bool, as_json: bool, **options: Any) -> int:
+def import_sessions(
+    paths: Sequence[str], dry_run: bool, follow_links: bool, as_json: bool, **options: Any
+) -> int:
     """Take sessions that other agents left on this machine.
 
     PATH is a file or a folder; without one the usual folders of Claude Code, Codex, OpenCode, Pi,
     Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are looked into. What a file is, its
     data say. Taking them again adds only what is new; nothing is changed where they lie. Files
-    that cannot be read are reported and do not stop it.
+    that cannot be read are reported and do not stop it. Pipes, sockets, devices and links that
+    lead out of a folder are skipped and reported.
 
     \b
     holdfast import
@@ -82,13 +93,29 @@ def import_sessions(paths: Sequence[str], dry_run: bool, as_json: bool, **option
     places = [Path(path) for path in paths] or [path for _, path in agent_places()]
     if not places:
         return say("no agent's folder was found on this machine; name a file or a folder", 1)
-    with _store(options, dry_run=dry_run) as store, _progress() as tell:
-        mode = settings_from(options).sessions_mode
-        rows = take_all(store, _found(places), mode=mode, dry_run=dry_run)
-        taken = list(_told(rows, tell))
+    settings = settings_from(options)
+    is_shown = is_terminal(sys.stderr)
+    total = sum(bytes_in(one, follow_links=follow_links) for one in places) if is_shown else 0
+    done = Tally(dry_run=dry_run, lists_sessions=as_json)
+    with _store(options, dry_run=dry_run) as store:
+        with _progress(total, is_shown=is_shown) as tell:
+            found = (
+                one
+                for place in places
+                for one in sessions_in(
+                    place, limits=settings.limits, follow_links=follow_links,
+                    tell=lambda _, size: tell(size, done.said),
+                )
+            )  # fmt: skip
+            for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
+                done.add(one)
+                tell(0, done.said)
         if store is not None and not dry_run:
-            _complete(store, tell)
-    done = _summed(taken, dry_run=dry_run)
+            _complete(store, is_shown=is_shown)
+    return _finish(done.summed(), as_json=as_json)
+
+
+def _finish(done: Imported, *, as_json: bool) -> int:
     if as_json:
         click.echo(dump(to_builtins(done)))
     else:
@@ -111,75 +138,72 @@ def _store(options: dict[str, Any], *, dry_run: bool) -> AbstractContextManager[
         raise
 
 
-def _found(places: Sequence[Path]) -> Iterator[ImportedSession | NotReadable]:
-    for place in places:
-        yield from sessions_in(place)
-
-
-def _told(taken: Iterator[Taken], tell: Tell) -> Iterator[Taken]:
-    messages = 0
-    for number, one in enumerate(taken, 1):
-        messages += one.added + one.known
-        tell(f"{number:,} sessions, {messages:,} messages  {label(one.path)[-60:]}")
-        yield one
-
-
-def _complete(store: Store, tell: Tell) -> None:
+def _complete(store: Store, *, is_shown: bool) -> None:
     """Bring the substring index up to date, so that the first search need not."""
-    done = 0
-    while found := store.complete_index(_INDEXED_AT_ONCE):
-        done += found
-        tell(f"indexing, {done:,} messages")
+    total = store.health().unindexed if is_shown else 0
+    with _progress(total, is_shown=is_shown, is_bytes=False) as tell:
+        while done := store.complete_index(_INDEXED_AT_ONCE):
+            tell(done, "indexing")
 
 
-class _Quiet:
-    """Progress where nobody looks."""
+@contextmanager
+def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator[Tell]:
+    """Give what is told how much more was done; on a terminal it is a bar with the time left."""
+    if not is_shown or not total:
+        yield lambda _, __: None
+        return
+    from rich import progress as bars
 
-    def __enter__(self) -> Tell:
-        return lambda text: None
+    from holdfast.cli.draw import console_for
 
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-class _Shown:
-    """Progress on one line of standard error."""
-
-    def __enter__(self) -> Tell:
-        from holdfast.cli.draw import console_for
-
-        self._status = console_for(stderr=True).status("looking")
-        self._status.start()
-        return self._status.update
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
+    done = bars.DownloadColumn() if is_bytes else bars.MofNCompleteColumn()
+    speed = [bars.TransferSpeedColumn()] if is_bytes else []
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), done, *speed,
+               bars.TimeRemainingColumn())  # fmt: skip
+    with bars.Progress(*columns, console=console_for(stderr=True), transient=True) as bar:
+        task = bar.add_task("looking", total=total)
+        yield lambda more, said: bar.update(task, advance=more, description=said)
 
 
-def _progress() -> AbstractContextManager[Tell]:
-    return _Shown() if sys.stderr.isatty() else _Quiet()
+class Tally:
+    """What an import did so far, without the sessions themselves."""
 
+    def __init__(self, *, dry_run: bool, lists_sessions: bool) -> None:
+        self._dry_run, self._lists_sessions = dry_run, lists_sessions
+        self._agents: dict[str, FromAgent] = {}
+        self._unreadable: list[Unread] = []
+        self._sessions: list[dict[str, Any]] = []
 
-def _summed(taken: Sequence[Taken], *, dry_run: bool) -> Imported:
-    agents: dict[str, FromAgent] = {}
-    notes: dict[str, Counter[str]] = {}
-    for one in taken:
+    @property
+    def said(self) -> str:
+        """How much was taken, for people."""
+        rows = self._agents.values()
+        sessions, messages = sum(row.sessions for row in rows), sum(row.read for row in rows)
+        return f"{sessions:,} sessions, {messages:,} messages"
+
+    def add(self, one: Taken) -> None:
+        """Count one session, or the file that gave none."""
         if one.problem:
-            continue
-        row = agents.setdefault(one.agent, FromAgent(agent=one.agent))
+            self._unreadable.append(Unread(one.path, one.problem))
+            return
+        row = self._agents.setdefault(one.agent, FromAgent(agent=one.agent))
         row.sessions += 1
         row.new_sessions += one.is_new
         row.messages += one.added
         row.known += one.known
-        notes.setdefault(one.agent, Counter()).update(note.kind for note in one.notes)
-    for agent, counts in notes.items():
-        agents[agent].notes = dict(counts)
-    return Imported(
-        dry_run=dry_run,
-        agents=tuple(agents.values()),
-        unreadable=tuple(Unread(one.path, one.problem) for one in taken if one.problem),
-        sessions=tuple(_row(one) for one in taken if not one.problem),
-    )
+        for note in one.notes:
+            row.notes[note.kind] = row.notes.get(note.kind, 0) + 1
+        if self._lists_sessions:
+            self._sessions.append(_row(one))
+
+    def summed(self) -> Imported:
+        """Return all of it."""
+        return Imported(
+            dry_run=self._dry_run,
+            agents=tuple(self._agents.values()),
+            unreadable=tuple(self._unreadable),
+            sessions=tuple(self._sessions),
+        )
 
 
 def _row(one: Taken) -> dict[str, Any]:

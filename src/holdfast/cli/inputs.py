@@ -9,7 +9,9 @@ import click
 from msgspec import Struct
 
 from holdfast.cli.files import STANDARD, read_bytes
+from holdfast.config import read_settings
 from holdfast.dialects.document import Document, Record, read_document
+from holdfast.dialects.limits import Limits
 from holdfast.dialects.profiles import PROFILES, dialect_for, profile_for
 from holdfast.dialects.registry import DIALECTS
 from holdfast.dialects.rule import Profile
@@ -65,10 +67,17 @@ class Input(Struct, frozen=True):
 
 def read_input(name: str, provider: str | None, dialect: str | None) -> Input:
     """Return the file with its transcripts decoded, or raise `NotReadable`."""
-    data = read_bytes(name)
-    document = read_document(data, dialect=dialect_for(provider, dialect))
+    limits = input_limits()
+    data = read_bytes(name, limits)
+    document = read_document(data, dialect=dialect_for(provider, dialect), limits=limits)
     profiles = [profile_for(record.transcript.dialect, provider) for record in document.records]
     return Input(name, data, document, tuple(profiles))
+
+
+def input_limits() -> Limits:
+    """Return how much of an input the command that runs may read, by its settings."""
+    context = click.get_current_context(silent=True)
+    return read_settings(context.params.get("config") if context else None).limits
 
 
 def refuse_contradiction(provider: str | None, dialect: str | None) -> None:

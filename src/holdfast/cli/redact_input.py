@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from holdfast.cli.files import STANDARD, label
+from holdfast.cli.inputs import input_limits
+from holdfast.dialects.limits import unpacks_too_large
 from holdfast.errors import NotReadable
 
 PIECE = 1 << 20
@@ -56,7 +58,11 @@ class Source:
             raise NotReadable(what, where=where, remedy="unpack it first")
         encoding = encoding_of(piece)
         decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
+        limits, total = input_limits() if isinstance(self._file, gzip.GzipFile) else None, 0
         while piece:
+            total += len(piece)
+            if limits is not None and total > limits.stream_bytes:
+                raise unpacks_too_large(limits).at(label(self._name))
             yield (
                 piece if decoder is None else decoder.decode(piece).encode("utf-8", "surrogatepass")
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from typing import Any, cast
 
 import click
@@ -17,8 +16,9 @@ from holdfast.cli.files import (
     read_bytes,
     write_bytes,
 )
-from holdfast.cli.inputs import FILE, json_option, output_option
+from holdfast.cli.inputs import FILE, input_limits, json_option, output_option
 from holdfast.dialects.jsontext import dump
+from holdfast.dialects.limits import unpack
 from holdfast.engine.reducing import reduce as reduce_text
 from holdfast.errors import NotReadable
 from holdfast.reduction.reduced import KINDS, Kind, Reduced
@@ -68,17 +68,11 @@ def reduce(
 
 
 def _unpacked(name: str) -> bytes:
+    limits = input_limits()
     try:
-        data = read_bytes(name)
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        return unpack(read_bytes(name, limits), limits)
     except NotReadable as error:
         raise error.at(label(name)) from None
-    except (OSError, EOFError) as error:
-        raise NotReadable(
-            f"the gzip data is broken ({error})",
-            where=label(name),
-            remedy="compress the file again",
-        ) from None
 
 
 def _tell(file: str, output: str, done: Reduced, *, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from holdfast.cli.files import (
     remove,
     write_bytes,
 )
+from holdfast.cli.inputs import input_limits
 from holdfast.dialects.document import read_document
 from holdfast.engine.originals import Generation, Undone, write_originals
 from holdfast.engine.originals import undo as undo_newest
@@ -45,7 +46,8 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
     target = output or out
     check_writable(target)
     try:
-        now = read_document(read_bytes(out)).source
+        limits = input_limits()
+        now = read_document(read_bytes(out, limits), limits=limits).source
     except NotReadable as error:
         return say(f"{label(out)}: {error}")
     if originals is None and not os.path.exists(held):

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct
 from msgspec.structs import fields
 
+from holdfast.dialects.limits import Limits
 from holdfast.errors import InvalidSetting
 from holdfast.policy import Policy
 
@@ -48,6 +49,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "store": "str",
     },
     "memory": {"external": "str", "template": "str"},
+    "input": {field.name: "int" for field in fields(Limits)},
 }
 """The sections of a settings file, their keys, and what each key holds."""
 
@@ -75,6 +77,7 @@ _ONE_OF: Mapping[str, tuple[str, ...]] = {
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
+    **{f"input.{field.name}": 1 for field in fields(Limits)},
 }  # fmt: skip
 _LARGEST = 2**63 - 1
 """The largest whole number of TOML; Python would read more, and fail when it multiplies them."""

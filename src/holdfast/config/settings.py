@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.config.files import SettingsFile, read_files
 from holdfast.config.sections import SECTIONS, TABLES, Given, check_range, parse_text, suggest
+from holdfast.dialects.limits import Limits
 from holdfast.policy import Policy
 
 PREFIX = "HOLDFAST_"
@@ -54,7 +55,7 @@ FIELDS: Mapping[str, str] = {
     "memory.external": "memory",
     "memory.template": "memory_template",
 }
-"""The field of `Settings` for each key outside [compression]."""
+"""The field of `Settings` for each key outside [compression] and [input]."""
 
 
 _GOES_WITH: Mapping[str, str] = {
@@ -104,6 +105,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A pattern of what a host puts around the user's words; its group `words` is the user's."""
     memory_options: Mapping[str, Mapping[str, Any]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
+    limits: Limits = Limits()
+    """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
     """The settings files that were found; later ones count more."""
     origins: Mapping[str, str] = {}
@@ -158,6 +161,8 @@ def value_of(settings: Settings, name: str) -> Any:
     section, _, key = name.partition(".")
     if section == "compression":
         return getattr(settings.policy, key)
+    if section == "input":
+        return getattr(settings.limits, key)
     return getattr(settings, FIELDS[name]) if name in FIELDS else settings.memory_options[key]
 
 
@@ -196,6 +201,8 @@ def _settings(
     policy = {
         key: given[name].value for key in compression if (name := f"compression.{key}") in given
     }
+    limits = {key: given[name].value for key in SECTIONS["input"]
+              if (name := f"input.{key}") in given}  # fmt: skip
     values = {field: given[key].value for key, field in FIELDS.items() if key in given}
     tables = {
         key.partition(".")[2]: cast("Mapping[str, Any]", one.value)
@@ -206,6 +213,7 @@ def _settings(
         policy=Policy(**policy),
         **values,
         memory_options=tables,
+        limits=Limits(**limits),
         files=files,
         origins={key: one.origin for key, one in given.items()},
         warnings=warnings,

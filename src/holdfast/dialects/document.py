@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -15,11 +13,13 @@ from holdfast.dialects.jsontext import (
     gaps,
     not_utf8,
     parse,
+    refuse_dense,
     scan,
     split_list,
     split_object,
     too_deep,
 )
+from holdfast.dialects.limits import DEFAULT_LIMITS, GZIP, Limits, unpack
 from holdfast.dialects.load import load_parsed
 from holdfast.dialects.registry import LIST_KEYS, dialect_named
 from holdfast.dialects.shape import kind_of
@@ -29,7 +29,6 @@ from holdfast.transcript import Transcript
 Layout: TypeAlias = Literal["value", "message lines", "record lines", "record list"]
 """One transcript as a JSON value; a message a line; a transcript a line; a list of transcripts."""
 
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 64
@@ -57,15 +56,17 @@ class Document(Struct, frozen=True):
     compressed: bool = False
 
 
-def read_document(data: bytes, *, dialect: str | None = None) -> Document:
+def read_document(
+    data: bytes, *, dialect: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Document:
     """Return the transcripts in `data`, or raise `NotReadable` with the line or path at fault.
 
     JSON (a message list, an object that holds one, a list of such objects), JSON lines (a message
     or such an object a line) and gzip of these are told apart by the data. A torn line is
-    recovered as far as whole objects go.
+    recovered as far as whole objects go. What decompresses to more than the limit is refused.
     """
-    compressed = data[:2] == _GZIP
-    text = _gunzip(data) if compressed else data
+    compressed = data[:2] == GZIP
+    text = unpack(data, limits)
     body = text[len(_BOM) :] if text[:3] == _BOM else text
     _refuse_other_encodings(text)
     if not body.strip():
@@ -264,6 +265,7 @@ def _objects_at(line: bytes, number: int) -> tuple[list[tuple[bytes, Any]], int]
 
 
 def _recover(line: bytes) -> tuple[list[tuple[bytes, Any]], int]:
+    refuse_dense(line)
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -333,12 +335,3 @@ def _pieces(record: Record, transcript: Transcript, old: Sequence[Raw]) -> list[
         else:
             pieces.append(dump_json(encode(message)))
     return pieces
-
-
-def _gunzip(data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise NotReadable(
-            f"the gzip data is broken ({error})", remedy="compress the file again"
-        ) from None

@@ -29,9 +29,15 @@ _NUMBER = re.compile(
 _LONGEST_INTEGER_DIGITS = 4_300
 """What the parser of the standard library, which reads lone surrogates, takes at most."""
 
+MOST_VALUES = 16_000_000
+"""Values of one JSON text, by its commas and brackets: an empty list takes 64 bytes, so at most a
+gigabyte. A text of 128 MB has about two million."""
+
 
 def parse(data: bytes | Raw) -> Any:
     """Return the value of a JSON text; lone surrogates are let through, NaN is not."""
+    if len(data) > MOST_VALUES:
+        refuse_dense(bytes(data))
     try:
         return _ANY.decode(data)
     except msgspec.DecodeError as error:
@@ -40,6 +46,12 @@ def parse(data: bytes | Raw) -> Any:
         raise too_deep() from None
     except UnicodeDecodeError as error:
         raise not_utf8(bytes(data), error) from None
+
+
+def refuse_dense(data: bytes) -> None:
+    """Raise `NotReadable` for a text of so many values that it takes far more room when parsed."""
+    if len(data) > MOST_VALUES and sum(map(data.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise NotReadable(f"holds more than {MOST_VALUES:,} values", remedy="split it")
 
 
 def dump(value: Any) -> bytes:

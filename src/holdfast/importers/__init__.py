@@ -1,6 +1,6 @@
 """Sessions that other agents wrote, read into the project's model; nothing is ever written."""
 
-from holdfast.importers.find import sessions_in, usual_places
+from holdfast.importers.find import bytes_in, sessions_in, usual_places
 from holdfast.importers.imported import (
     Agent,
     ImportedSession,
@@ -13,6 +13,6 @@ from holdfast.importers.imported import (
 from holdfast.importers.read import read_bytes, read_file
 
 __all__ = [
-    "Agent", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation", "message_keys",
-    "read_bytes", "read_file", "sessions_in", "usual_places",
+    "Agent", "ImportedSession", "Lineage", "Note", "NoteKind", "Relation", "bytes_in",
+    "message_keys", "read_bytes", "read_file", "sessions_in", "usual_places",
 ]  # fmt: skip

@@ -24,13 +24,14 @@ def is_history(line: str) -> bool:
     return line.startswith(HEADING)
 
 
-def read(lines: Iterable[str], path: str) -> Iterator[ImportedSession]:
+def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
     """Yield each chat of a history that holds words; runs of lines of one speaker are a message.
 
     `####` is the user and `>` is what aider printed; all else is the model. What aider printed
-    was not said by anyone: it stands as the user's, under a mark of its own.
+    was not said by anyone: it stands as the user's, under a mark of its own. The last message may
+    still be growing: what a longer file gives in its place begins with it.
     """
-    for number, (started, chat) in enumerate(_chats(lines)):
+    for number, (started, chat) in enumerate(_chats(_whole(lines))):
         draft = Draft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
         when = seconds(started)
         for speaker, run in groupby(chat, key=lambda line: line.speaker):
@@ -44,6 +45,21 @@ def read(lines: Iterable[str], path: str) -> Iterator[ImportedSession]:
                 draft.add(item, "", when, f"line {said[0].number}")
         if draft.rows:
             yield draft.finish("aider", "openai-chat", path)
+
+
+def _whole(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines as text; of a last one without its end, what a longer file would keep.
+
+    That is nothing of what may become a heading or a mark, and no half character.
+    """
+    for line in lines:
+        said = line.decode("utf-8", "replace")
+        if line.endswith(b"\n"):
+            yield said
+        elif not any(mark.startswith(said) for mark in (HEADING, f"{_USER} ", f"{_CONSOLE} ")):
+            said = said.rstrip("\ufffd")
+            if not said.startswith(HEADING):
+                yield said
 
 
 class _Line(Struct, frozen=True, gc=False):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import parse
+from holdfast.dialects.limits import Limits, bounded_lines, too_large
 from holdfast.errors import NotReadable
 from holdfast.importers import aider, claude_code, codex, openhands, pi, plain, values
 from holdfast.importers.databases import MAGIC
@@ -34,6 +35,7 @@ _LINES: Mapping[Kind, Callable[[Payload], bool]] = {
 _LOOKED_AT = 64
 _LINES_OF_TEXT = 20_000
 _HEAD = 4_096
+_AT_ONCE = 1 << 20
 _AROUND = b"\xef\xbb\xbf \t\r\n"
 """A byte order mark and white space."""
 _REMEDY = (
@@ -49,22 +51,28 @@ class Detected(Struct, frozen=True):
     value: Any = None
 
 
-def detect(stream: BinaryIO) -> Detected:
-    """Return what the stream holds; raises `NotReadable` where nothing can be imported.
+def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
+    """Return what a stream of `size` bytes holds; raises `NotReadable` if it is no session.
 
-    Reads from the start; the position afterwards is anywhere.
+    Reads from the start; the position afterwards is anywhere. A document that is too large to be
+    parsed at once is refused unread.
     """
     head = stream.read(_HEAD)
     if head.startswith(MAGIC):
         return Detected("database")
+    if size > limits.stream_bytes:
+        raise NotReadable(
+            f"is larger than {limits.max_stream_mb:,} MB",
+            remedy="split it, or raise input.max_stream_mb",
+        )
     if not head:
         raise NotReadable("is empty", remedy="nothing was written to it yet")
     if b"\0" in head or not _is_text(head):
         raise NotReadable("is not text", remedy=_REMEDY)
     stream.seek(0)
     if head.lstrip(_AROUND)[:1] in (b"{", b"["):
-        return _json(stream)
-    return Detected(_kind_of_lines(stream) or _kind_of_text(stream))
+        return _json(stream, size, limits)
+    return Detected(_kind_of_lines(stream, limits) or _kind_of_text(stream, limits))
 
 
 def line_kind(found: Iterable[Entry]) -> Kind | None:
@@ -76,44 +84,53 @@ def line_kind(found: Iterable[Entry]) -> Kind | None:
     return None
 
 
-def _json(stream: BinaryIO) -> Detected:
+def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     """Tell a document from lines: the first line of the latter is whole, and more follow."""
-    first = next((line for line in stream if line.strip(_AROUND)), b"")
+    first = next((line for line in bounded_lines(stream, limits) if line.strip(_AROUND)), b"")
     value = _object(first)
-    if value is not None and not any(line.strip() for line in stream):
+    if value is not None and not _has_more(stream):
         alone = line_kind([Entry(1, value)])
         return Detected("value" if alone in (None, "records") else alone, value)
     if value is None:
+        is_line = bool(first)  # otherwise there is only one, and it is too long
         del first
-        stream.seek(0)
         try:
-            return Detected("value", parse(stream.read().strip(_AROUND)))
+            return Detected("value", _document(stream, size, limits))
         except NotReadable:
-            if _kind_of_lines(stream) is None:
+            if not is_line or _kind_of_lines(stream, limits) is None:
                 raise
-    found = _kind_of_lines(stream)
+    found = _kind_of_lines(stream, limits)
     if found is None:
         raise NotReadable("holds no messages that are known", remedy=_REMEDY)
     return Detected(found)
 
 
-def _kind_of_lines(stream: BinaryIO) -> Kind | None:
+def _document(stream: BinaryIO, size: int, limits: Limits) -> Any:
+    if size > limits.file_bytes:
+        raise too_large(limits)
+    stream.seek(0)
+    return parse(stream.read().strip(_AROUND))
+
+
+def _has_more(stream: BinaryIO) -> bool:
+    while piece := stream.read(_AT_ONCE):
+        if piece.strip():
+            return True
+    return False
+
+
+def _kind_of_lines(stream: BinaryIO, limits: Limits) -> Kind | None:
     stream.seek(0)
     notes: list[Note] = []
-    return line_kind(islice(entries(stream, notes), _LOOKED_AT))
+    return line_kind(islice(entries(bounded_lines(stream, limits), notes), _LOOKED_AT))
 
 
-def _kind_of_text(stream: BinaryIO) -> Kind:
+def _kind_of_text(stream: BinaryIO, limits: Limits) -> Kind:
     stream.seek(0)
-    for line in _first_lines(stream):
-        if aider.is_history(line):
+    for line in islice(bounded_lines(stream, limits), _LINES_OF_TEXT):
+        if aider.is_history(line.decode("utf-8", "replace")):
             return "aider"
     raise NotReadable("is text of an unknown kind", remedy=_REMEDY)
-
-
-def _first_lines(stream: BinaryIO) -> Iterator[str]:
-    for line in islice(stream, _LINES_OF_TEXT):
-        yield line.decode("utf-8", "replace")
 
 
 def _object(line: bytes) -> Payload | None:

@@ -8,8 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.dialects.registry import dialect_named
+from holdfast.errors import NotReadable
 from holdfast.importers.imported import Agent, ImportedSession, Lineage, Note, NoteKind
 from holdfast.transcript import Frame, Payload, Transcript, survey
+
+MOST_MESSAGES = 1_000_000
+"""Messages of one session: a hundred times the longest that was seen, and a gigabyte in memory."""
 
 
 class Row(Struct, frozen=True, gc=False):
@@ -46,7 +50,11 @@ class Draft:
         *,
         summary: bool = False,
     ) -> None:
-        """Take one message; one with the id and payload of an earlier one is only noted."""
+        """Take one message; one with the id and payload of an earlier one is only noted.
+
+        Raises `NotReadable` for a session that is too long to be held.
+        """
+        refuse_too_many(len(self.rows) + 1)
         if entry_id:
             before = self._at.get(entry_id)
             if before is not None and self.rows[before].item == item:
@@ -87,6 +95,14 @@ class Draft:
             cwd=self.cwd,
             lineage=self.lineage,
             notes=(*self.notes, *pairing_notes(transcript, [row.place for row in self.rows])),
+        )
+
+
+def refuse_too_many(count: int) -> None:
+    """Raise `NotReadable` for a session of so many messages."""
+    if count > MOST_MESSAGES:
+        raise NotReadable(
+            f"holds more than {MOST_MESSAGES:,} messages in one session", remedy="split the file"
         )
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.errors import NotReadable
 from holdfast.importers import opencode_store, openhands_folder
+from holdfast.importers.files import leads_out
 from holdfast.importers.imported import Agent, ImportedSession
 from holdfast.importers.read import is_history, read_file
 
 _ENDINGS = (".jsonl", ".json", ".traj", ".db", ".sqlite", "aider.chat.history.md")
 _PAGE = ".md"
 """A history of aider may have any name; other pages are passed over."""
+_SUBAGENT = "agent-"
+"""How Claude Code names the files of subagents: read after the sessions that called them."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 
@@ -73,50 +79,139 @@ def usual_places(
 
 
 def sessions_in(
-    folder: Path | str, *, without: Collection[Path] = ()
+    folder: Path | str,
+    *,
+    without: Collection[Path] = (),
+    limits: Limits = DEFAULT_LIMITS,
+    follow_links: bool = False,
+    tell: Callable[[Path, int], None] = lambda _, __: None,
 ) -> Iterator[ImportedSession | NotReadable]:
     """Yield the sessions of all files below a folder but `without`, in the order of their names.
 
     A file that looks like a session by its name but is none comes as its `NotReadable`; others
-    are passed over. What a file is, its data say. Links to folders are not followed.
+    are passed over. What a file is, its data say. Pipes, sockets and devices are skipped, and so
+    are links that lead out of the folder unless `follow_links`; each is a `NotReadable` too. What
+    a link within the folder leads to is read once. `tell` gets each file with its bytes when it
+    was read.
     """
-    folder = Path(folder)
-    waiting = [folder]
+    for path in _paths(Path(folder), follow_links=follow_links):
+        if isinstance(path, NotReadable):
+            yield path
+        elif path not in without:
+            yield from _read(path, limits, follow_links=follow_links)
+            tell(path, _size(path))
+
+
+def bytes_in(folder: Path | str, *, follow_links: bool = False) -> int:
+    """Return how many bytes `sessions_in` would read; nothing is opened but pages."""
+    found = _paths(Path(folder), follow_links=follow_links)
+    return sum(_size(path) for path in found if isinstance(path, Path))
+
+
+def _paths(folder: Path, *, follow_links: bool) -> Iterator[Path | NotReadable]:
+    """Yield what is read below a folder: files, and folders that are read as one.
+
+    Links come last: by then it is known what was read without them.
+    """
+    root, links = os.path.realpath(folder), list[Path]()
+    seen: set[tuple[int, int]] = set()
+    yield from _below(folder, links, seen, is_named=True)
+    for link in links:  # grows while folders behind links are looked into
+        found = _stat(link)
+        if found is None or follow_links or not leads_out(link, root):
+            yield from _below(link, links, seen, is_named=False)
+        elif (found.st_dev, found.st_ino) in seen:
+            continue
+        elif stat.S_ISDIR(found.st_mode) or _is_named_so(link):
+            yield NotReadable(
+                "is a link out of the folder; it was skipped", where=str(link),
+                remedy="use --follow-links, or import what it leads to",
+            )  # fmt: skip
+
+
+def _below(
+    first: Path, links: list[Path], seen: set[tuple[int, int]], *, is_named: bool
+) -> Iterator[Path | NotReadable]:
+    waiting = [first]
     while waiting:
         path = waiting.pop()
-        if not _holds(path.is_dir):
-            if path not in without and (path == folder or _looks_like_one(path)):
-                yield from _read(path)
-        elif path == folder or (path.name not in _PASSED_OVER and not path.is_symlink()):
-            if opencode_store.is_folder(path):
-                yield from opencode_store.read_folder(path)
-            elif openhands_folder.is_folder(path):
-                yield from openhands_folder.read_folder(path)
+        if path is not first and path.is_symlink():
+            links.append(path)
+            continue
+        found = _stat(path)
+        if found is None:
+            if (path is first and is_named) or _is_named_so(path):
+                yield path  # what is wrong with it is said when it is read
+            continue
+        if (found.st_dev, found.st_ino) in seen:
+            continue
+        if stat.S_ISREG(found.st_mode):
+            if (path is first and is_named) or _looks_like_one(path):
+                seen.add((found.st_dev, found.st_ino))
+                yield path
+        elif not stat.S_ISDIR(found.st_mode):
+            if (path is first and is_named) or _is_named_so(path) or path.name.endswith(_PAGE):
+                yield path  # what it is, is said when it is read
+        elif (path is first and is_named) or path.name not in _PASSED_OVER:
+            seen.add((found.st_dev, found.st_ino))
+            if opencode_store.is_folder(path) or openhands_folder.is_folder(path):
+                yield path
             else:
                 yield from _opened(path, waiting)
 
 
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (OSError, ValueError):
+        return None
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    inside = [Path(where) / name for where, _, names in os.walk(path) for name in names]
+    return sum(found.st_size for one in inside or [path] if (found := _stat(one)))
+
+
 def _looks_like_one(path: Path) -> bool:
-    name = path.name.removesuffix(".gz")
-    return name.endswith(_ENDINGS) or (name.endswith(_PAGE) and is_history(path))
+    return _is_named_so(path) or (
+        path.name.removesuffix(".gz").endswith(_PAGE) and is_history(path)
+    )
+
+
+def _is_named_so(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(_ENDINGS)
 
 
 def _opened(folder: Path, waiting: list[Path]) -> Iterator[NotReadable]:
     """Put what is in a folder on the list; a folder that cannot be opened is yielded."""
     try:
-        waiting.extend(sorted(folder.iterdir(), reverse=True))
+        found = sorted(folder.iterdir(), key=lambda path: (path.name.startswith(_SUBAGENT), path))
+        waiting.extend(reversed(found))
     except OSError as error:
-        yield NotReadable(
-            f"cannot be opened ({type(error).__name__})", where=str(folder),
-            remedy="check its permissions",
-        )  # fmt: skip
+        yield _cannot_open(folder, error)
 
 
-def _read(path: Path) -> Iterator[ImportedSession | NotReadable]:
+def _cannot_open(folder: Path, error: OSError) -> NotReadable:
+    what = f"cannot be opened ({type(error).__name__})"
+    return NotReadable(what, where=str(folder), remedy="check its permissions")
+
+
+def _read(
+    path: Path, limits: Limits, *, follow_links: bool
+) -> Iterator[ImportedSession | NotReadable]:
     try:
-        yield from read_file(path)
+        found = _stat(path)
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            yield from read_file(path, limits)
+        elif opencode_store.is_folder(path):
+            yield from opencode_store.read_folder(path, limits, follow_links=follow_links)
+        else:
+            yield from openhands_folder.read_folder(path, limits, follow_links=follow_links)
     except NotReadable as error:
         yield error
+    except OSError as error:
+        yield _cannot_open(path, error)
 
 
 def _holds(question: Callable[[], bool]) -> bool:

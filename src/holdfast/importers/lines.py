@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import parse, scan
+from holdfast.dialects.jsontext import parse, refuse_dense, scan
 from holdfast.errors import NotReadable
 from holdfast.importers.imported import Note
 from holdfast.transcript import Payload
@@ -52,6 +52,11 @@ def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[Entry]:
 
 
 def _torn(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Iterator[Entry]:
+    try:
+        refuse_dense(body)
+    except NotReadable as error:
+        notes.append(Note("left out", f"line {number}", error.what))
+        return
     words = body.decode("utf-8", "replace")
     whole, at = _from_the_start(words)
     if finished and at < len(words):

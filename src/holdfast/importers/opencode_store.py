@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.dialects.jsontext import parse
-from holdfast.errors import NotReadable
+from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.importers import opencode
 from holdfast.importers.databases import Database
-from holdfast.importers.imported import ImportedSession
+from holdfast.importers.files import leads_out, read_object
+from holdfast.importers.imported import ImportedSession, Note
 from holdfast.importers.loose import fields, parsed, text
+from holdfast.importers.values import with_notes
 from holdfast.transcript import Payload
 
 TABLES = {
@@ -29,16 +31,33 @@ def is_folder(folder: Path) -> bool:
     return (folder / "session").is_dir() and (folder / "message").is_dir()
 
 
-def read_folder(folder: Path) -> Iterator[ImportedSession]:
-    """Yield the sessions of a `storage` folder, each put together as an export would be."""
+def read_folder(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
+) -> Iterator[ImportedSession]:
+    """Yield the sessions of a `storage` folder, each put together as an export would be.
+
+    What a link or an id puts outside the folder is not read.
+    """
+    notes: list[Note] = []
+    root = "" if follow_links else os.path.realpath(folder)
+
+    def read(path: Path) -> Payload:
+        return read_object(path, root, limits, notes)
+
+    def files(kind: str, name: str) -> list[Path]:
+        inside = folder / kind / name
+        is_ours = Path(name).name == name and not (root and leads_out(inside, root))
+        return sorted(inside.glob("*.json")) if is_ours else []
+
     for path in sorted((folder / "session").rglob("*.json")):
-        info = _parsed(path)
+        info = read(path)
         own = text(info.get("id")) or path.stem
         messages: list[Payload] = []
-        for each in sorted((folder / "message" / own).glob("*.json")):
-            parts = sorted((folder / "part" / each.stem).glob("*.json"))
-            messages.append({"info": _parsed(each), "parts": [_parsed(part) for part in parts]})
-        yield from opencode.read({"info": {**info, "id": own}, "messages": messages}, str(path))
+        for each in files("message", own):
+            parts = [read(part) for part in files("part", each.stem)]
+            messages.append({"info": read(each), "parts": parts})
+        found = opencode.read({"info": {**info, "id": own}, "messages": messages}, str(path))
+        yield from with_notes(found, notes)
 
 
 def read_database(database: Database, path: str) -> Iterator[ImportedSession]:
@@ -58,10 +77,3 @@ def read_database(database: Database, path: str) -> Iterator[ImportedSession]:
 
 def _object(row: Payload) -> Payload:
     return fields(parsed(row.get("data")))
-
-
-def _parsed(path: Path) -> Payload:
-    try:
-        return fields(parse(path.read_bytes()))
-    except (OSError, NotReadable):
-        return {}

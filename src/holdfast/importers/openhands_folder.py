@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.dialects.jsontext import parse
-from holdfast.errors import NotReadable
+from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.importers import openhands
-from holdfast.importers.imported import ImportedSession
+from holdfast.importers.files import read_object
+from holdfast.importers.imported import ImportedSession, Note
 from holdfast.importers.loose import fields, text
-from holdfast.transcript import Payload
+from holdfast.importers.values import with_notes
 
 _NUMBER = re.compile(r"(?:event-)?(\d{1,12})(?:-[\w-]*)?\.json")
 
@@ -25,21 +26,19 @@ def is_folder(folder: Path) -> bool:
         return False
 
 
-def read_folder(folder: Path) -> Iterator[ImportedSession]:
+def read_folder(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
+) -> Iterator[ImportedSession]:
     """Yield the conversation whose events are in the folder, in the order of their numbers."""
+    notes: list[Note] = []
+    root = "" if follow_links else os.path.realpath(folder)
     numbered: list[tuple[int, Path]] = []
     for path in (folder / "events").iterdir():
         found = _NUMBER.fullmatch(path.name)
         if found is not None:
             numbered.append((int(found.group(1)), path))
-    events = [_parsed(path) for _, path in sorted(numbered)]
-    state = _parsed(folder / "base_state.json")
+    events = [read_object(path, root, limits, notes) for _, path in sorted(numbered)]
+    state = read_object(folder / "base_state.json", root, limits, notes)
     model = text(fields(fields(state.get("agent")).get("llm")).get("model"))
-    yield from openhands.read_events(events, str(folder), source_id=folder.name, model=model)
-
-
-def _parsed(path: Path) -> Payload:
-    try:
-        return fields(parse(path.read_bytes()))
-    except (OSError, NotReadable):
-        return {}
+    read = openhands.read_events(events, str(folder), source_id=folder.name, model=model)
+    yield from with_notes(read, notes)

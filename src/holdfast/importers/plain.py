@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import NotReadable
-from holdfast.importers.draft import Draft, file_stem, pairing_notes
+from holdfast.importers.draft import Draft, file_stem, pairing_notes, refuse_too_many
 from holdfast.importers.imported import Agent, ImportedSession
 from holdfast.importers.lines import Entry
 from holdfast.importers.loose import fields, identifier, seconds, text
@@ -40,8 +40,11 @@ def is_message(value: Payload) -> bool:
 
 def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
     """Yield the transcript in a JSON value; raises `NotReadable` where it holds none."""
-    transcript = load_parsed(value)
     body = fields(value)
+    refuse_too_many(
+        max((len(held) for held in (value, *body.values()) if type(held) is list), default=0)
+    )
+    transcript = load_parsed(value)
     messages = transcript.messages
     wires = [fields(message.wire) for message in messages]
     if not any(is_message(wire) for wire in wires[:_LOOKED_AT]):

@@ -6,11 +6,20 @@ import gzip
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from holdfast.dialects.jsontext import too_deep
+from holdfast.dialects.limits import (
+    DEFAULT_LIMITS,
+    GZIP,
+    Limits,
+    bounded_lines,
+    broken_gzip,
+    too_long,
+    unpacked_size,
+)
 from holdfast.errors import NotReadable
 from holdfast.importers import (
     aider,
@@ -24,11 +33,11 @@ from holdfast.importers import (
 )
 from holdfast.importers.databases import MAGIC, opened
 from holdfast.importers.detect import Detected, Kind, detect
+from holdfast.importers.files import open_regular
 from holdfast.importers.imported import ImportedSession, Note
 from holdfast.importers.lines import Entry, entries
 from holdfast.importers.values import read_records, read_value, with_notes
 
-_GZIP = b"\x1f\x8b"
 _HEAD = 4_096
 _LINE_READERS: Mapping[Kind, Callable[[Iterable[Entry], str], Iterator[ImportedSession]]] = {
     "claude-code": claude_code.read,
@@ -38,19 +47,20 @@ _LINE_READERS: Mapping[Kind, Callable[[Iterable[Entry], str], Iterator[ImportedS
 }
 
 
-def read_file(path: Path | str) -> Iterator[ImportedSession]:
+def read_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Iterator[ImportedSession]:
     """Return the sessions of a file, told by its data; gzip is undone.
 
     Raises `NotReadable` with a remedy for what is no session at all, before anything is given.
     Lines are read one by one: what is held is the conversation and not the file. What was torn,
     doubled or unanswered is in the notes of the sessions; those on the file are with its first.
+    A line beyond the limit is skipped and noted; a document or compressed file is refused.
     """
     path = Path(path)
     with _errors(str(path)), _stream(path) as stream:
-        found = detect(stream)
+        found = detect(stream, _size(stream, limits), limits)
         if found.kind == "database" and isinstance(stream, gzip.GzipFile):
             raise NotReadable("is a SQLite database in gzip", remedy="unpack it first")
-    return _sessions(path, found)
+    return _sessions(path, found, limits)
 
 
 def is_history(path: Path) -> bool:
@@ -63,49 +73,68 @@ def is_history(path: Path) -> bool:
     return any(aider.is_history(line) for line in head.splitlines())
 
 
-def read_bytes(data: bytes, name: str) -> Iterator[ImportedSession]:
+def read_bytes(
+    data: bytes, name: str, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[ImportedSession]:
     """Return the sessions in `data`, as `read_file` does; `name` stands for the path."""
     if data.startswith(MAGIC):
         raise NotReadable("is a SQLite database", where=name, remedy="give the file itself")
     stream: BinaryIO = BytesIO(data)
-    if data.startswith(_GZIP):
+    if data.startswith(GZIP):
         stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     with _errors(name):
-        found = detect(stream)
-    return _given(stream, found, name)
+        found = detect(stream, _size(stream, limits), limits)
+    return _given(stream, found, name, limits)
 
 
-def _given(stream: BinaryIO, detected: Detected, name: str) -> Iterator[ImportedSession]:
+def _size(stream: BinaryIO, limits: Limits) -> int:
+    """Return how many bytes a stream holds, decompressed, and rewind it."""
+    if isinstance(stream, gzip.GzipFile):
+        return unpacked_size(stream, limits)
+    size = stream.seek(0, SEEK_END)
+    stream.seek(0)
+    return size
+
+
+def _given(
+    stream: BinaryIO, detected: Detected, name: str, limits: Limits
+) -> Iterator[ImportedSession]:
     with _errors(name):
-        yield from _read(stream, detected, name)
+        yield from _read(stream, detected, name, limits)
 
 
-def _sessions(path: Path, detected: Detected) -> Iterator[ImportedSession]:
+def _sessions(path: Path, detected: Detected, limits: Limits) -> Iterator[ImportedSession]:
     with _errors(str(path)):
         if detected.kind == "database":
             yield from _database(path)
             return
         with _stream(path) as stream:
-            yield from _read(stream, detected, str(path))
+            yield from _read(stream, detected, str(path), limits)
 
 
-def _read(stream: BinaryIO, detected: Detected, path: str) -> Iterator[ImportedSession]:
+def _read(
+    stream: BinaryIO, detected: Detected, path: str, limits: Limits
+) -> Iterator[ImportedSession]:
     stream.seek(0)
     notes: list[Note] = []
+
+    def skip(number: int) -> None:
+        notes.append(Note("left out", f"line {number}", too_long(limits)))
+
+    lines = bounded_lines(stream, limits, skip)
     match detected.kind:
         case "value":
             yield from read_value(detected.value, path)
         case "aider":
-            lines = (line.decode("utf-8", "replace") for line in stream)
-            yield from aider.read(lines, path)
+            yield from with_notes(aider.read(lines, path), notes)
         case "records":
-            placed = ((entry.place, entry.value) for entry in entries(stream, notes))
+            placed = ((entry.place, entry.value) for entry in entries(lines, notes))
             yield from with_notes(read_records(placed, path, notes), notes)
         case "openhands":
-            events = [entry.value for entry in entries(stream, notes)]
+            events = [entry.value for entry in entries(lines, notes)]
             yield from with_notes(openhands.read_events(events, path), notes)
         case kind:
-            found = _LINE_READERS[kind](entries(stream, notes), path)
+            found = _LINE_READERS[kind](entries(lines, notes), path)
             yield from with_notes(found, notes)
 
 
@@ -125,11 +154,11 @@ def _database(path: Path) -> Iterator[ImportedSession]:
 @contextmanager
 def _stream(path: Path) -> Generator[BinaryIO]:
     try:
-        opened_file = path.open("rb")
+        opened_file = open_regular(path)
     except ValueError:
         raise NotReadable("is no name of a file", remedy="check the name") from None
     with opened_file as plain_file:
-        if plain_file.read(2) == _GZIP:
+        if plain_file.read(2) == GZIP:
             plain_file.seek(0)
             with gzip.open(plain_file) as unpacked:
                 yield cast("BinaryIO", unpacked)
@@ -156,9 +185,7 @@ def _errors(where: str) -> Generator[None]:
     except RecursionError:
         raise too_deep().at(where) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise NotReadable(
-            f"the gzip data is broken ({error})", where=where, remedy="compress the file again"
-        ) from None
+        raise broken_gzip(error).at(where) from None
     except OSError as error:
         raise NotReadable(
             f"cannot be read ({type(error).__name__})", where=where, remedy="check the file"

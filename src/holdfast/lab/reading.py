@@ -6,16 +6,16 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, BinaryIO, cast
 
 from holdfast.dialects.convert import convert_transcript
+from holdfast.dialects.limits import DEFAULT_LIMITS, GZIP, bounded_lines, too_long
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.importers import ImportedSession, sessions_in
 from holdfast.lab.scoring.render import content_text, render_all
 from holdfast.lab.scoring.session import Message, OwnSummary, Session
 from holdfast.tokens.estimate import estimate_text
 
-_GZIP = b"\x1f\x8b"
 _PARTIAL = ("branch", "resumed", "compression")
 """Relations of sessions that hold only what came after another's messages."""
 
@@ -39,8 +39,10 @@ def read_sessions(paths: Sequence[Path]) -> Iterator[Session | NotReadable]:
 def _is_set(path: Path) -> bool:
     """Return whether the first line of a file is a session."""
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return False
         with _lines(path) as lines:
-            return _is_record(json.loads(lines.readline()))
+            return _is_record(json.loads(next(bounded_lines(lines, DEFAULT_LIMITS), b"")))
     except (OSError, EOFError, ValueError):
         return False
 
@@ -57,26 +59,29 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(cast("dict[str, Any]", value).get("role"), str)
 
 
-def _lines(path: Path) -> IO[str]:
+def _lines(path: Path) -> BinaryIO:
     with path.open("rb") as opened:
-        packed = opened.read(2) == _GZIP
-    if packed:
-        return cast("IO[str]", gzip.open(path, "rt", encoding="utf-8"))
-    return path.open(encoding="utf-8")
+        packed = opened.read(2) == GZIP
+    return cast("BinaryIO", gzip.open(path)) if packed else path.open("rb")
 
 
 def _set(path: Path) -> Iterator[Session | NotReadable]:
+    skipped: set[int] = set()
     try:
         with _lines(path) as lines:
-            for number, line in enumerate(lines, 1):
-                yield _record(f"{path} line {number}", line)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+            for number, line in enumerate(bounded_lines(lines, DEFAULT_LIMITS, skipped.add), 1):
+                where = f"{path} line {number}"
+                if number in skipped:
+                    yield NotReadable(too_long(DEFAULT_LIMITS), where=where)
+                else:
+                    yield _record(where, line)
+    except (OSError, EOFError) as error:
         yield NotReadable(
             f"ends early ({type(error).__name__})", where=str(path), remedy="check the file"
         )
 
 
-def _record(where: str, line: str) -> Session | NotReadable:
+def _record(where: str, line: bytes) -> Session | NotReadable:
     try:
         value: Any = json.loads(line)
     except ValueError:

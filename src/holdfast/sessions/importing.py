@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import dump
-from holdfast.errors import NotReadable
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.errors import Conflict, NotReadable, UnknownSession
 from holdfast.importers.draft import file_stem
 from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from holdfast.pipeline.measure import Estimator, message_tokens
@@ -27,8 +27,14 @@ _NAMES_ITS_SESSIONS: frozenset[Agent] = frozenset(
 )
 """Agents whose ids are unique in the world; others number their runs, or name them by file."""
 
-_MOST_WAITING = 100_000
-"""Messages of sessions that are held back until their parents come."""
+_LAST_MAY_GROW: frozenset[Agent] = frozenset(("aider",))
+"""Agents whose files have no ids and no end of a message: the last one may not be whole."""
+
+_TRIES = 8
+"""Looks at a session that another process changes at the same time; the second one sees it."""
+
+_MOST_WAITING = 20_000
+"""Messages of sessions that are held back until their parents come: two long sessions."""
 
 _DESCENT: Mapping[Relation, Descent] = {
     "sidechain": "delegation",
@@ -67,7 +73,8 @@ def take_all(
     """Take sessions in the order in which they come; each is durable when it is yielded.
 
     `mode` is how later compactions of new ones are kept. A dry run says the same and changes
-    nothing; None is then a store that is not there yet.
+    nothing; None is then a store that is not there yet. A session that cannot be taken because
+    others keep changing it is yielded with that problem; the rest is taken.
     """
     for one in _parents_first(store, found):
         if isinstance(one, NotReadable):
@@ -75,50 +82,82 @@ def take_all(
         elif store is None or dry_run:
             yield looked_at(store, one)
         else:
-            yield take(store, one, mode=mode)
+            try:
+                yield take(store, one, mode=mode)
+            except Conflict as error:
+                yield Taken(path=one.path, problem=f"{one.path}: {error}")
 
 
 def take(store: Store, found: ImportedSession, *, mode: Mode = "in-place") -> Taken:
-    """Take one session, whole or not at all; of one that is there only what is new is added."""
-    name, there, rows, known = _compared(store, found)
-    info = there or _created(store, found, name, mode)
-    if rows:
-        store.append(info.id, rows)
-        info = store.session(info.id)
-    return _taken(found, info, len(rows), known, is_new=there is None)
+    """Take one session, whole or not at all; of one that is there only what is new is added.
+
+    If another process takes it at the same time, each adds what the other has not. Raises
+    `Conflict` if that fails many times in a row.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return _take(store, found, mode)
+        except (Conflict, UnknownSession):  # another process was first: look again
+            continue
+    return _take(store, found, mode)
+
+
+def _take(store: Store, found: ImportedSession, mode: Mode) -> Taken:
+    to_do = _compared(store, found)
+    there, added = to_do.there, to_do.added
+    if there is None or to_do.is_rewrite:
+        there = _created(store, found, to_do, mode)
+    elif added:
+        added = len(store.append(there.id, to_do.rows))
+        there = store.session(there.id)
+    return _taken(found, there, added, is_new=to_do.there is None)
 
 
 def looked_at(store: Store | None, found: ImportedSession) -> Taken:
     """Return what `take` would do."""
     if store is None:
-        return _taken(found, None, len(found.transcript.messages), 0, is_new=True)
-    _, there, rows, known = _compared(store, found)
-    return _taken(found, there, len(rows), known, is_new=there is None)
+        return _taken(found, None, len(found.times), is_new=True)
+    to_do = _compared(store, found)
+    return _taken(found, to_do.there, to_do.added, is_new=to_do.there is None)
 
 
-def _compared(
-    store: Store, found: ImportedSession
-) -> tuple[str, SessionInfo | None, list[NewMessage], int]:
-    """Return the name of a session, the one that is there, what is new and how much is known."""
+class _ToDo(Struct, frozen=True):
+    """What a session of a file is in the store, and what has to be written."""
+
+    name: str
+    """Its id within its agent."""
+    there: SessionInfo | None
+    rows: list[NewMessage]
+    added: int
+    """How many of the rows are new."""
+    is_rewrite: bool = False
+    """Whether all of it is written again: the last message that is there is not whole."""
+
+
+def _compared(store: Store, found: ImportedSession) -> _ToDo:
     keys = tuple(plain(key) for key in message_keys(found))
-    name = _name(store, found, keys)
-    info = store.by_source(found.agent, name)
-    known = frozenset[str]() if info is None else store.keys(info.id)
-    rows = [row for row in _rows(found, keys) if row.key not in known]
-    return name, info, rows, len(keys) - len(rows)
+    name, there, known = _identify(store, found, keys)
+    is_rewrite = (
+        there is not None
+        and found.agent in _LAST_MAY_GROW
+        and not _is_same(found.agent, keys, known)
+        and _may_be_rewritten(store, there)
+    )
+    rows = list(_rows(found, keys, frozenset() if is_rewrite else known))
+    is_known = there.length - 1 if there is not None and is_rewrite else 0
+    return _ToDo(name, there, rows, len(rows) - is_known, is_rewrite)
 
 
 def _taken(
     found: ImportedSession,
     info: SessionInfo | None,
     added: int,
-    known: int,
     *,
     is_new: bool,
 ) -> Taken:
     return Taken(
         path=found.path, agent=found.agent, source_id=found.source_id, session=info,
-        added=added, known=known, is_new=is_new, notes=found.notes,
+        added=added, known=len(found.times) - added, is_new=is_new, notes=found.notes,
     )  # fmt: skip
 
 
@@ -134,13 +173,12 @@ def _parents_first(
     for one in found:
         if isinstance(one, NotReadable):
             yield one
-            continue
-        if _waits_for_parent(store, one, seen):
+        elif _waits_for_parent(store, one, seen):
             waiting.append(one)
-            while sum(len(each.transcript.messages) for each in waiting) > _MOST_WAITING:
+            while sum(len(each.times) for each in waiting) > _MOST_WAITING:
                 yield waiting.pop(0)
-            continue
-        yield from _with_children(one, waiting, seen)
+        else:
+            yield from _with_children(one, waiting, seen)
     while waiting:
         yield from _with_children(waiting.pop(0), waiting, seen)
 
@@ -169,66 +207,146 @@ def _waits_for_parent(
     return store is None or store.by_source(one.agent, one.parent_id) is None
 
 
-def _name(store: Store, found: ImportedSession, keys: Sequence[str]) -> str:
-    """Return the id of a session within its agent: the one that the file gave, or the path.
+def _identify(
+    store: Store, found: ImportedSession, keys: Sequence[str]
+) -> tuple[str, SessionInfo | None, frozenset[str]]:
+    """Return the id of a session within its agent, the stored one of that id, and its keys.
 
-    An id stands for the same session only where one of the two goes on from the other: runs that
-    are only numbered share their numbers from file to file, and so may files of tests.
+    It is the id that the file gave, or one made from the name of the file. An id stands for the
+    same session only if one of the two goes on from the other: runs that are only numbered share
+    their numbers from file to file. Another session of that id gets a mark made from the first
+    message that differs, so that a file is known again wherever it lies.
     """
-    given, path = found.source_id, str(Path(found.path).absolute())
-    stem = file_stem(found.path)
-    names_itself = found.agent in _NAMES_ITS_SESSIONS
-    if not names_itself and (
+    name = found.source_id
+    there, known = _stored(store, found.agent, name)
+    if _goes_on(store, found, there, keys, known):
+        return name, there, known
+    old = _old_name(found, is_taken=there is not None)
+    for _ in range(2):  # as it was first, and with the mark of one that was edited later
+        earlier, said = _stored(store, found.agent, old)
+        if _goes_on(store, found, earlier, keys, said):
+            return old, earlier, said
+        old = _marked(old, keys, said) if earlier else ""
+    tried = {name}
+    while there is not None and not _goes_on(store, found, there, keys, known):
+        name = _marked(found.source_id, keys, known)
+        if name in tried:  # two that differ from each other in turn: by all that it says
+            name = _marked(found.source_id, [" ".join(keys)], frozenset())
+            return name, *_stored(store, found.agent, name)
+        tried.add(name)
+        there, known = _stored(store, found.agent, name)
+    return name, there, known
+
+
+def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, frozenset[str]]:
+    """Return the stored session of an id, where it goes on today, and its keys."""
+    there = store.by_source(agent, name) if name else None
+    if there is None:
+        return None, frozenset()
+    if there.end_reason == "compression":  # it was rotated: nothing more may be added to it
+        there = store.newest_leaf(there.id)
+    return there, store.keys(there.id)
+
+
+def _old_name(found: ImportedSession, *, is_taken: bool) -> str:
+    """Return the id that an earlier version gave a session: it began with the path; "" for none."""
+    given, path, stem = found.source_id, str(Path(found.path).absolute()), file_stem(found.path)
+    if found.agent not in _NAMES_ITS_SESSIONS and (
         given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:"))
     ):
-        return _apart(store, found.agent, path + given[len(stem) :], keys)
-    there = store.by_source(found.agent, given)
+        return path + given[len(stem) :]
+    return f"{path}#{given}" if is_taken else ""
+
+
+def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:
+    """Return the name with a mark made from the first message that is not known."""
+    first = next((key for key in keys if key not in known), "")
+    return f"{name}@{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _goes_on(
+    store: Store,
+    found: ImportedSession,
+    there: SessionInfo | None,
+    keys: Sequence[str],
+    known: frozenset[str],
+) -> bool:
+    """Return whether the stored session and the one of the file are the same, one maybe longer."""
     if there is None:
-        return given
-    known = store.keys(there.id)
+        return False
+    return _is_same(found.agent, keys, known) or (
+        found.agent in _LAST_MAY_GROW and _last_grew(store, found, there, keys)
+    )
+
+
+def _is_same(agent: Agent, keys: Sequence[str], known: frozenset[str]) -> bool:
+    """Return whether what is new stands at the end; an agent that gives no ids must go on from
+    all that is known.
+    """
     news = [at for at, key in enumerate(keys) if key not in known]
-    is_part = not news or news == list(range(news[0], len(keys)))
-    if names_itself:
-        return given if is_part else f"{path}#{given}"
-    return given if known <= set(keys) or not news else f"{path}#{given}"
+    if not news:
+        return True
+    at_end = news[0] == len(keys) - len(news)
+    return at_end and (agent in _NAMES_ITS_SESSIONS or known <= set(keys))
 
 
-def _apart(store: Store, agent: str, name: str, keys: Sequence[str]) -> str:
-    """Return the name, with a mark where the file was edited since it was taken under it."""
-    there = store.by_source(agent, name)
-    known = frozenset[str]() if there is None else store.keys(there.id)
-    news = [key for key in keys if key not in known]
-    if not news or known <= set(keys):
-        return name
-    return f"{name}@{hashlib.sha256(news[0].encode('utf-8', 'replace')).hexdigest()[:8]}"
+def _last_grew(
+    store: Store, found: ImportedSession, there: SessionInfo, keys: Sequence[str]
+) -> bool:
+    """Return whether all but the last message are those of the file, and that one begins its."""
+    rows = store.read(there.id)
+    last = len(rows) - 1
+    if not 0 <= last < len(keys) or [row.key for row in rows[:-1]] != list(keys[:last]):
+        return False
+    before, now = parse(rows[last].body), found.transcript.messages[last].wire
+    return before["role"] == now["role"] and str(now["content"]).startswith(before["content"])
 
 
-def _rows(found: ImportedSession, keys: Iterable[str]) -> Iterator[NewMessage]:
+def _may_be_rewritten(store: Store, there: SessionInfo) -> bool:
+    """Return whether nothing refers to the messages of a session: no view, pin, child or cost."""
+    return (
+        there.view == there.compactions == 0
+        and len(store.lineage(there.id)) == 1
+        and not store.pins(there.id)
+        and not store.usage(there.id)
+    )
+
+
+def _rows(
+    found: ImportedSession, keys: Iterable[str], known: frozenset[str]
+) -> Iterator[NewMessage]:
+    """Yield the messages that are not known, as the store keeps them."""
     counter, summaries = Estimator(), frozenset(found.summaries)
     names = tool_names(found.transcript.messages)
     for at, (message, key, time) in enumerate(
         zip(found.transcript.messages, keys, found.times, strict=True)
     ):
-        tokens = message_tokens(message, counter)
-        yield new_message(
-            message, tokens, names=names, time=time, key=key, generated=at in summaries
-        )
+        if key not in known:
+            tokens = message_tokens(message, counter)
+            yield new_message(
+                message, tokens, names=names, time=time, key=key, generated=at in summaries
+            )
 
 
-def _created(store: Store, found: ImportedSession, name: str, mode: Mode) -> SessionInfo:
+def _created(store: Store, found: ImportedSession, to_do: _ToDo, mode: Mode) -> SessionInfo:
+    """Make a session with all of its messages, in the place of one that was not whole."""
+    old = to_do.there
     new = NewSession(
+        id=old.id if old else "",
         dialect=found.transcript.dialect, title=found.title, model=found.model,
-        source=found.agent, source_id=name, cwd=found.cwd, started=found.started,
+        source=found.agent, source_id=to_do.name, cwd=found.cwd, started=found.started,
         frame=_frame(found.transcript), mode=mode,
         kind="subagent" if _is_subagent(found) else "main",
     )  # fmt: skip
     lineage = found.lineage
     parent = None if lineage is None else store.by_source(found.agent, lineage.parent_id)
     if lineage is None or parent is None:
-        return store.create(new)
+        return store.create(new, messages=to_do.rows, replaces=old)
     descent = _DESCENT[lineage.relation]
     shared = _shared(store, parent, lineage.at) if descent == "branch" else 0
-    return store.create(new, parent_id=parent.id, descent=descent, at=shared)
+    return store.create(
+        new, parent_id=parent.id, descent=descent, at=shared, messages=to_do.rows, replaces=old
+    )
 
 
 def _is_subagent(found: ImportedSession) -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from holdfast.errors import Conflict
 from holdfast.stores.database import Statements
 from holdfast.stores.log import Piece
 from holdfast.stores.rows import Found, Space, key_of, owned
+from holdfast.stores.values import SessionInfo
 
 _OF_SESSION = ("segments", "views", "refs", "pins", "turns", "leases", "states")
 
@@ -40,6 +42,14 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
     for root in {session.info.root_id for session in sessions}:
         _give_root(space, tx, root)
     return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+
+
+def take_out(space: Space, tx: Statements, known: SessionInfo) -> None:
+    """Erase one session; raise `Conflict` where it is not as it was known."""
+    now = owned(space, tx, known.id).info
+    if (now.length, now.view, now.compactions) != (known.length, known.view, known.compactions):
+        raise Conflict(known.id, "it was appended to or compacted")
+    erase(space, tx, [known.id])
 
 
 def owned_alone(space: Space, tx: Statements, ids: Sequence[str]) -> int:

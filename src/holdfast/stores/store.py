@@ -71,18 +71,30 @@ class Store:
         parent_id: str = "",
         descent: Descent = "",
         at: int | None = None,
+        messages: Sequence[NewMessage] = (),
+        replaces: SessionInfo | None = None,
     ) -> SessionInfo:
-        """Make a session.
+        """Make a session, with its first `messages` in the same transaction.
 
         A `branch` shares the log of its parent up to the position `at`, the whole where it is
         None, and its view where that covers no more; so does `compression`. A `delegation` and a
         `reset` share nothing. An empty title becomes the parent's with the next number, an empty
         goal, model, folder or frame of a branch its parent's. `Conflict` where the id, or the
-        source id within its source, is taken.
+        source id within its source, is taken. A session that it `replaces` is erased with it;
+        `Conflict` where that was appended to or compacted since.
         """
-        return self._write(lambda tx: lineage.create(
-            self._space, tx, new, parent_id=parent_id, descent=descent, at=at
-        ))  # fmt: skip
+        ready = log.made_ready(messages)
+
+        def work(tx: Statements) -> SessionInfo:
+            if replaces is not None:
+                erase.take_out(self._space, tx, replaces)
+            info = lineage.create(self._space, tx, new, parent_id=parent_id, descent=descent, at=at)
+            if not ready:
+                return info
+            log.append(self._space, tx, info.id, ready, None)
+            return found(self._space, tx, info.id).info
+
+        return self._write(work)
 
     def session(self, session_id: str) -> SessionInfo:
         """Return a session as it stands; raise `UnknownSession`."""

@@ -30,7 +30,7 @@ class NewSession(Struct, frozen=True, kw_only=True):
     source: str = ""
     """Where it comes from: the agent that wrote it, or the host's own name."""
     source_id: str = ""
-    """The id that the source gave it, or its path; unique for a source within a profile."""
+    """The id that the source gave it, or one made from its file; unique within a source."""
     kind: SessionKind = "main"
     cwd: str = ""
     started: float | None = None

@@ -19,7 +19,8 @@ from holdfast.trajectories.sources import Source
 MOST_BYTES = 256 * 1024 * 1024
 """A longer record is refused unread."""
 _SKIPPED_AT_ONCE = 1024 * 1024
-_PACKED_AT_ONCE = 128 * 1024
+_PACKED_AT_ONCE = 4 * 1024
+"""A block of zstd can be four bytes for 128 kB, so a piece unpacks to 128 MB at most."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)

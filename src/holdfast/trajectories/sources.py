@@ -66,6 +66,8 @@ def _inside(folder: Path) -> Iterator[Source]:
             form = None if name.startswith(".") else _form_of(name)
             if form is not None:
                 path = Path(where) / name
+                if not path.is_file():  # a pipe would be waited for
+                    continue
                 shown = path.relative_to(folder).as_posix()
                 yield Source(str(path), shown, form, path.stat().st_size)
 
