@@ -57,6 +57,7 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 # an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
+	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two
