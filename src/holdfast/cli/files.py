@@ -38,7 +38,7 @@ def write_bytes(name: str, data: bytes, *, private: bool = False) -> None:
 
     The file is replaced at once when all of it is on the disk; a failure leaves it as it was. A
     link stays a link and its target is replaced; a pipe or device is written to as it is. A
-    private file is for its owner alone (0600), and its name is on the disk too when this returns.
+    private file is for its owner alone (0600). Its name is on the disk too when this returns.
     """
     check_writable(name)
     if name == STANDARD:
@@ -109,8 +109,7 @@ def _replace(target: Path, data: bytes, *, private: bool) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    if private:
-        sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def remove(name: str) -> None:
