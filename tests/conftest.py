@@ -7,9 +7,10 @@ Every back-end of a store under one set of tests: what asks for `home` or `store
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -60,6 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if examples := config.getoption("--examples"):
         settings.register_profile("asked", settings.get_profile("soak"), max_examples=examples)
         settings.load_profile("asked")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from looking through what was collected, now and in every test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 BACKENDS = ("sqlite", "postgresql")

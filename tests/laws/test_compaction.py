@@ -62,7 +62,7 @@ def assert_laws(provider: str, items: Any, made: Compressed, *, spoken: list[str
 
 @EVERY_PROVIDER
 @EVERY_WINDOW
-@settings(max_examples=5)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_every_law_holds_through_successive_compactions(
     provider: str, window: int, data: st.DataObject
@@ -147,7 +147,7 @@ def test_no_reference_is_written_where_no_original_is_kept(
 
 
 @EVERY_PROVIDER
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_every_law_holds_in_the_long_lived_form(provider: str, data: st.DataObject) -> None:
     """The same through a compressor that lives: what is appended only appends, every original

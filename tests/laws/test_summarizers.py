@@ -60,7 +60,6 @@ ANSWERS = st.one_of(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=15)
 @given(data=st.data())
 def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataObject) -> None:
     """Valid, smaller, all comes back; no ask that nobody made, no secret, no order, no reference
@@ -79,7 +78,7 @@ def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataOb
     assert "was_there.py" not in words
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 2)
 @given(answers=st.lists(ANSWERS, min_size=12, max_size=12), sizes=st.lists(
     st.integers(2, 4), min_size=6, max_size=6))  # fmt: skip
 def test_the_long_lived_form_holds_them_too(answers: list[str], sizes: list[int]) -> None:

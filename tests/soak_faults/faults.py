@@ -93,8 +93,8 @@ def cuts(work: Path, seed: int) -> Iterator[Found]:
 
 def _live_until_cut(say: Say, home: Path, image: Path, number: int, kind: str) -> None:
     disk, chance = Disk(home, number), random.Random(number)
-    # most operations make fewer than 40 changes; the others are cut near their beginning or end
-    left = chance.choice((chance.randint(1, 10), chance.randint(1, 40), 1_000_000))
+    # the short ones make about 5 changes, the long ones about 40; the last is a cut after the end
+    left = chance.choice((*(chance.randint(1, most) for most in (3, 6, 12, 40)), 1_000_000))
 
     def count(path: str, grows: bool) -> None:
         nonlocal left
