@@ -11,8 +11,8 @@ def test_no_promise_is_broken_by_kills_power_cuts_and_full_disks() -> None:
     """Each kind of fault strikes each kind of operation, and eight processes write together."""
     script = Path(__file__).with_name("run.py")
     done = subprocess.run(
-        [sys.executable, str(script), "--kills", "5", "--cuts", "20", "--full", "5",
-         "--seconds", "0.5", "--out", ""],
+        [sys.executable, str(script), "--kills", "5", "--cuts", "10", "--full", "5",
+         "--seconds", "0.2", "--out", ""],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
