@@ -13,7 +13,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test test-ray check bench bench-quick bench-full soak docs clean
+.PHONY: demo demo-model test tests test-ray check bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -21,8 +21,14 @@ demo: $(VENV)/.stamp-plain
 demo-model: $(MODEL)/.stamp
 	@$(MODEL)/bin/python examples/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
-test: check
-	$(BIN)/python -m pytest -n 2 -m "not soak"
+# side by side: the type checker has one thread and would leave the other cores idle
+test: $(VENV)/.stamp-dev
+	@$(MAKE) --no-print-directory -j 2 check tests
+
+# bytecode is kept whatever the machine says: without it every start of a command compiles it again
+tests: export PYTHONDONTWRITEBYTECODE =
+tests: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
 
 # kills, a full disk, a cluster of two nodes; also in the soak, where Ray is installed
 test-ray: $(VENV)/.stamp-dev $(VENV)/.stamp-ray
@@ -51,6 +57,16 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 # an hour of it is fuzzing of the redactor; HOLDFAST_FUZZ_SECONDS and HOLDFAST_STREAM_MB shorten it
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
+	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20
+
+# kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
+# SECONDS=20 take two
+KILLS ?= 1000
+CUTS ?= 1000
+FULL ?= 50
+SECONDS ?= 600
+soak-faults: $(VENV)/.stamp-dev
+	$(BIN)/python tests/soak_faults/run.py --kills $(KILLS) --cuts $(CUTS) --full $(FULL) --seconds $(SECONDS)
 
 docs: $(VENV)/.stamp-dev
 	$(BIN)/python docs/make_docs.py

@@ -1,14 +1,16 @@
 """What all tests share.
 
-How much hypothesis searches: little and always the same in `make test`, a lot in `make soak`.
+How much hypothesis searches: little and always the same in `make test`, a lot in `make soak`,
+which also runs every law of `make test` on new examples (`--examples`).
 Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,7 +30,7 @@ _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.l
 
 settings.register_profile(
     "default",
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     database=None,
@@ -49,12 +51,27 @@ settings.register_profile(
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--soak`; `HOLDFAST_SOAK=1` does the same."""
     parser.addoption("--soak", action="store_true", help="10,000 examples for every law")
+    parser.addoption("--examples", type=int, help="this many new examples for every law")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the profile."""
     soak = config.getoption("--soak") or os.environ.get("HOLDFAST_SOAK") == "1"
     settings.load_profile("soak" if soak else "default")
+    if examples := config.getoption("--examples"):
+        settings.register_profile("asked", settings.get_profile("soak"), max_examples=examples)
+        settings.load_profile("asked")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from looking through what was collected, now and in every test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 BACKENDS = ("sqlite", "postgresql")

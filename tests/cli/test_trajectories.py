@@ -29,10 +29,10 @@ def _record(number: int, pairs: int) -> bytes:
     return json.dumps(run_record(number, pairs)).encode()
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of 60 records, every third of them long, and one that is no record."""
-    path = tmp_path / "runs.jsonl"
+    path = tmp_path_factory.mktemp("runs") / "runs.jsonl"
     lines = [_record(number, 16 if number % 3 == 0 else 2) for number in range(60)]
     path.write_bytes(b"\n".join([*lines[:7], b"{torn", *lines[7:]]) + b"\n")
     return path
@@ -152,6 +152,14 @@ def _start(
     )
 
 
+@pytest.fixture(scope="module")
+def undisturbed(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that nothing happens to."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    assert _start(runs, out).communicate()[1] == b""
+    return _files(out)
+
+
 def _files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -206,20 +214,18 @@ def _killed_now_and_then(runs: Path, out: Path, chance: random.Random, kills: in
     [(1, 2), *(pytest.param(seed, 6, marks=pytest.mark.soak) for seed in range(2, 22))],
 )
 def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
-    runs: Path, tmp_path: Path, seed: int, kills: int
+    runs: Path, undisturbed: dict[str, bytes], tmp_path: Path, seed: int, kills: int
 ) -> None:
     """kill -9 of the parent and of workers at random points, then a resume: byte for byte what an
     undisturbed run writes.
     """
-    undisturbed = _start(runs, tmp_path / "undisturbed")
-    assert undisturbed.communicate()[1] == b""
     out = tmp_path / "out"
     hits = _killed_now_and_then(runs, out, random.Random(seed), kills)
     assert hits
     last = _start(runs, out)
     _, said = last.communicate()
     assert (last.returncode, said) == (0, b"")
-    assert _files(out) == _files(tmp_path / "undisturbed")
+    assert _files(out) == undisturbed
 
 
 def test_progress_says_rate_and_time_left() -> None:
@@ -232,7 +238,9 @@ def test_progress_says_rate_and_time_left() -> None:
     assert re.fullmatch(r"1 record, 0/s", progress_line(Progress(1, 0, 0, 0, 0, 0.0)))
 
 
-def test_a_disk_without_room_is_said_and_the_run_goes_on_later(runs: Path, tmp_path: Path) -> None:
+def test_a_disk_without_room_is_said_and_the_run_goes_on_later(
+    runs: Path, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
     """Files over 4 KB are refused, as by a full disk: one sentence, exit 2, no drafts; with room
     again the same bytes as those of an undisturbed run.
     """
@@ -248,10 +256,8 @@ def test_a_disk_without_room_is_said_and_the_run_goes_on_later(runs: Path, tmp_p
     assert "cannot be written" in said
     assert "run the same command again to go on" in said
     assert not list(out.rglob("*.tmp"))
-    for folder in (out, tmp_path / "undisturbed"):
-        running = _start(runs, folder)
-        assert running.communicate()[1] == b""
-    assert _files(out) == _files(tmp_path / "undisturbed")
+    assert _start(runs, out).communicate()[1] == b""
+    assert _files(out) == undisturbed
 
 
 def test_an_interrupt_ends_the_workers_too(runs: Path, tmp_path: Path) -> None:

@@ -170,7 +170,6 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("background", [True, False])
-@settings(max_examples=100, deadline=None)
 @given(steps=STEPS)
 def test_no_interleaving_breaks_a_law(steps: list[str], background: bool) -> None:
     """Turns, swaps, cancels, undos and restarts in any order: valid, nothing lost, all come back.
@@ -178,6 +177,19 @@ def test_no_interleaving_breaks_a_law(steps: list[str], background: bool) -> Non
     After every step the provider accepts the list, the newest message is the last one, and every
     message that was ever appended is there or behind a reference.
     """
+    _live(steps, background)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("background", [True, False])
+@settings(max_examples=400)
+@given(steps=STEPS)
+def test_no_interleaving_of_many_breaks_a_law(steps: list[str], background: bool) -> None:
+    """The same for many more, which are new each time."""
+    _live(steps, background)
+
+
+def _live(steps: list[str], background: bool) -> None:
     world = _World(background=background)
     for step in steps:
         getattr(world, step)()

@@ -45,7 +45,7 @@ def taken_up(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_a_session_taken_up_again_goes_on_as_if_it_had_never_stopped(
     provider: str, data: st.DataObject

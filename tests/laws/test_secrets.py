@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
@@ -99,6 +99,7 @@ def written_texts(messages: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_no_secret_stands_in_what_a_compaction_writes(place: str, data: st.DataObject) -> None:
     """Wherever in a transcript it stood: summary, digests, markers, the report, and the state

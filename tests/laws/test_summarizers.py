@@ -60,7 +60,6 @@ ANSWERS = st.one_of(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=15)
 @given(data=st.data())
 def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataObject) -> None:
     """Valid, smaller, all comes back; no ask that nobody made, no secret, no order, no reference
@@ -79,7 +78,7 @@ def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataOb
     assert "was_there.py" not in words
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 2)
 @given(answers=st.lists(ANSWERS, min_size=12, max_size=12), sizes=st.lists(
     st.integers(2, 4), min_size=6, max_size=6))  # fmt: skip
 def test_the_long_lived_form_holds_them_too(answers: list[str], sizes: list[int]) -> None:
@@ -154,11 +153,14 @@ def test_a_forgetful_model_loses_nothing_that_the_ledger_keeps() -> None:
     assert numbers[-1] > numbers[0]
 
 
-def test_a_source_of_five_million_tokens_takes_at_most_eight_calls() -> None:
-    """With a summariser that reads 32,000 tokens at once; every request fits into that."""
+@pytest.mark.parametrize("outputs", [90, pytest.param(360, marks=pytest.mark.soak)])
+def test_a_source_of_millions_of_tokens_takes_at_most_eight_calls(outputs: int) -> None:
+    """With a summariser that reads 32,000 tokens at once; every request fits into that. In the
+    soak it is five million.
+    """
     line = "src/module_{n}.py:{k}: value_{k} = compute(alpha_{n}, beta_{k})  # checked\n"
     items: list[Any] = []
-    for number in range(360):
+    for number in range(outputs):
         output = "".join(line.format(n=number, k=k) for k in range(700))
         call = {
             "id": f"c{number}",
@@ -174,7 +176,7 @@ def test_a_source_of_five_million_tokens_takes_at_most_eight_calls() -> None:
         lambda _: told({"decisions": ["Everything was checked."]}, ""), context_length=32_000
     )
     made = compress(items, context_length=1_000_000, summarizer=summariser)
-    assert made.report.tokens_before > 5_000_000
+    assert made.report.tokens_before > 5_000_000 * outputs // 360
     assert made.report.summary_source.source == "model"
     assert 1 <= len(summariser.requests) <= 8
     assert made.report.summary_source.calls == len(summariser.requests)

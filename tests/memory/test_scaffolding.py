@@ -106,10 +106,11 @@ def test_a_host_adds_its_own() -> None:
     assert users_words("## Skill x\nbody\n## Request\nmend it", [own]) == "mend it"
 
 
+@pytest.mark.parametrize("times", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", [*GONE, *KEPT])
-def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str) -> None:
-    """A hundred thousand of them are read once."""
-    for text in (f"<{name}>" * 100_000 + " x", f"<{name}>\n" * 100_000, "```\n" * 100_001):
+def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str, times: int) -> None:
+    """However many of them there are, they are read once."""
+    for text in (f"<{name}>" * times + " x", f"<{name}>\n" * times, "```\n" * (times + 1)):
         assert users_words(text) == text
 
 

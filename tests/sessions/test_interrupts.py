@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Compressor, check
@@ -108,7 +108,6 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
 
 
 @pytest.mark.parametrize("mode", ["in-place", "rotate"])
-@settings(max_examples=25)
 @given(steps=STEPS, number=st.integers(1, 60), after=st.booleans())
 def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
     tmp_path_factory: pytest.TempPathFactory, mode: Any, steps: list[str], number: int, after: bool

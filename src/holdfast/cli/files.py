@@ -80,7 +80,7 @@ def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = 
     The file is replaced at once when all of it is on the disk; a failure leaves it as it was. A
     link stays a link and its target is replaced; a pipe or device is written to as it is. A new
     file has `mode` as far as the umask lets it; one that is there keeps its own. A private file
-    is for its owner alone in any case, and its name is on the disk too when this returns.
+    is for its owner alone in any case. Its name is on the disk too when this returns.
     """
     check_writable(name)
     if name == STANDARD:
@@ -166,8 +166,7 @@ def _replace(target: Path, data: bytes, mode: int, *, private: bool) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    if private:
-        sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def remove(name: str) -> None:

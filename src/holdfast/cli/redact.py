@@ -15,6 +15,7 @@ import click
 from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
 from holdfast.cli.inputs import FILE, output_option
 from holdfast.cli.redact_input import Source, is_terminal, source_of
+from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.policy import DEFAULT_KEY
@@ -134,3 +135,4 @@ def _sink(name: str, mode: int) -> Generator[Callable[[bytes], object]]:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+    sync_folder(target.parent)

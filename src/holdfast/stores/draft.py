@@ -6,7 +6,9 @@ import os
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
+from holdfast.disk import sync_folder
 from holdfast.errors import StoreUnavailable
 
 
@@ -29,6 +31,7 @@ def drafted(path: str, suffix: str) -> Generator[str]:
     try:
         yield draft
         os.replace(draft, path)
+        sync_folder(Path(folder))
     finally:
         for leftover in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):

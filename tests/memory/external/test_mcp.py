@@ -112,8 +112,12 @@ def test_a_server_that_dies_is_started_again_and_nothing_is_lost(
     assert len(starts(kept)) == 3
 
 
+@pytest.mark.parametrize(
+    "orders",
+    [("!hang", "!garbage"), pytest.param(("!flood", "!die"), marks=pytest.mark.soak)],
+)
 def test_the_turn_waits_no_longer_than_its_limit(
-    kept: Path, caplog: pytest.LogCaptureFixture
+    kept: Path, caplog: pytest.LogCaptureFixture, orders: tuple[str, ...]
 ) -> None:
     """Whatever the server does: the deadline holds, the other memory answers, nothing is logged,
     and afterwards the server is there again.
@@ -121,7 +125,7 @@ def test_the_turn_waits_no_longer_than_its_limit(
     external = make(options(kept, timeout=3.0), kept.parent)
     manager = MemoryManager(BuiltIn(), external, limits=LIMITS)
     assert manager.call(ADD, {"text": "the port is 5433"}) == "kept"
-    for order in ("!flood", "!hang", "!garbage", "!die"):
+    for order in orders:
         for text in (order, "port", "port"):
             manager.turn_started(text)
             begun = time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.pipeline.dialogue.language import Language
@@ -73,7 +73,6 @@ def entries_of(summary: Summary) -> list[Entry]:
     return [entry for rows in summary.sections.values() for entry in rows]
 
 
-@settings(max_examples=40)
 @given(log=logs(), budget=st.integers(40, 3_000), room=st.integers(0, 20_000))
 def test_a_summary_stays_within_its_budget(
     log: tuple[Message, ...], budget: int, room: int, facts_in: FactsIn

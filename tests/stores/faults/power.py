@@ -62,27 +62,29 @@ class Disk:
         image.mkdir()
         for path in {*self.durable, *self.pending}:
             held = bytearray(self.durable.get(path, b""))
-            apply(held, self._surviving(self.pending.get(path, [])))
+            apply(held, surviving(self.random, self.pending.get(path, [])))
             (image / Path(path).name).write_bytes(held)
         (image / "acknowledged").write_text("\n".join(self.acknowledged))
         self.cut += 1
         self.left -= 1
 
-    def _surviving(self, pending: list[tuple[int, bytes | None]]) -> list[tuple[int, bytes | None]]:
-        fate = self.random.choice(("none", "beginning", "some", "torn"))
-        if fate == "none" or not pending:
-            return []
-        if fate == "some":
-            return [change for change in pending if self.random.random() < 0.5]
-        kept = pending[: self.random.randint(0, len(pending))]
-        if fate == "torn" and kept:
-            at, data = kept[-1]
-            if data is not None:
-                size = self.random.choice(
-                    (len(data) // 2, self.random.randrange(0, len(data) + 1, _SECTOR))
-                )
-                kept[-1] = (at, data[:size])
-        return kept
+
+def surviving(
+    chance: random.Random, pending: list[tuple[int, bytes | None]]
+) -> list[tuple[int, bytes | None]]:
+    """Return what a power cut leaves of changes that were not synced."""
+    fate = chance.choice(("none", "beginning", "some", "torn"))
+    if fate == "none" or not pending:
+        return []
+    if fate == "some":
+        return [change for change in pending if chance.random() < 0.5]
+    kept = pending[: chance.randint(0, len(pending))]
+    if fate == "torn" and kept:
+        at, data = kept[-1]
+        if data is not None:
+            size = chance.choice((len(data) // 2, chance.randrange(0, len(data) + 1, _SECTOR)))
+            kept[-1] = (at, data[:size])
+    return kept
 
 
 def apply(held: bytearray, changes: list[tuple[int, bytes | None]]) -> None:
@@ -120,8 +122,8 @@ class File(apsw.VFSFile):
         self.path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        self.disk.note(self.path, (offset, bytes(data)))  # first: a full disk refuses here
         super().xWrite(data, offset)
-        self.disk.note(self.path, (offset, bytes(data)))
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         super().xTruncate(newsize)

@@ -67,7 +67,7 @@ def test_every_commit_is_synced_in_a_write_ahead_log(tmp_path: Path) -> None:
     database = store._database  # pyright: ignore
     assert database.read(lambda tx: tx.row("PRAGMA journal_mode")) == ("wal",)
     assert database.write(lambda tx: tx.row("PRAGMA synchronous")) == (2,)
-    assert database.write(lambda tx: tx.row("PRAGMA busy_timeout")) == (50,)
+    assert database.write(lambda tx: tx.row("PRAGMA busy_timeout")) == (5,)
     store.close()
 
 

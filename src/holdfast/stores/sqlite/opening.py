@@ -22,8 +22,11 @@ APPLICATION = 0x484F4C44
 """Marks a file as ours: `HOLD`, in the header where SQLite has room for it."""
 PATIENCE_SECONDS = 20.0
 """How long a busy file is tried again. Far above what a writer needs, below what a person waits."""
-_BUSY_MILLISECONDS = 50
-_LONGEST_PAUSE_SECONDS = 0.1
+_BUSY_MILLISECONDS = 5
+"""Short, because SQLite's own pauses grow: whoever sleeps long is overtaken again and again."""
+_SHORT_PAUSE_SECONDS, _LONG_PAUSE_SECONDS = 0.002, 0.1
+_SHORT_PAUSES_SECONDS = 2.0
+"""For so long pauses are short. An ordinary writer is done by then; a backup or a vacuum is not."""
 _SETTINGS = """
 PRAGMA synchronous = FULL;
 PRAGMA temp_store = MEMORY;
@@ -99,18 +102,20 @@ def newest() -> int:
 def persist(attempt: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> T:
     """Try again while the file is busy, with pauses of random length, up to a deadline.
 
-    Pauses of full jitter keep writers that wait for the same lock from meeting again.
+    Pauses of full jitter keep writers that wait for the same lock from meeting again. They do not
+    grow at first: a writer that has just finished tries again at once, and whoever sleeps longer
+    than it writes would hardly ever find the file free.
     """
-    deadline = time.monotonic() + seconds
-    longest = 0.002
+    began = time.monotonic()
     while True:
         try:
             return attempt()
         except (apsw.BusyError, apsw.LockedError):
-            if time.monotonic() >= deadline:
+            waited = time.monotonic() - began
+            if waited >= seconds:
                 raise
-        time.sleep(random.uniform(0.0, longest))
-        longest = min(2 * longest, _LONGEST_PAUSE_SECONDS)
+        is_early = waited < _SHORT_PAUSES_SECONDS
+        time.sleep(random.uniform(0.0, _SHORT_PAUSE_SECONDS if is_early else _LONG_PAUSE_SECONDS))
 
 
 def _make_file(path: str) -> None:
