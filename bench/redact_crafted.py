@@ -18,6 +18,13 @@ def _never_twice(form: str, size: int) -> str:
     )
 
 
+def _drawn(*pieces: str) -> str:
+    """Return a megabyte of pieces drawn at random."""
+    rng = random.Random(7)
+    each = sum(map(len, pieces)) / len(pieces)
+    return "".join(rng.choices(pieces, k=int(SIZE / each)))
+
+
 CRAFTED: dict[str, str] = {
     "a. … =x": "a." * (SIZE // 2) + "=x",
     "a": "a" * SIZE,
@@ -108,5 +115,17 @@ CRAFTED: dict[str, str] = {
     "passwords that never come twice": _never_twice('"x{n}Password": "{value}",\n', 8),
     "long values that never come twice": _never_twice("X{n}_TOKEN={value}\n", 200),
     "names that never come twice": _never_twice("{value}_token: Ab3dEf6hIj9lMn2pQr5t\n", 40),
+    "base64 on one line": _drawn(*_LETTERS, "+", "/"),
+    "base64url on one line": _drawn(*_LETTERS, "-", "_"),
+    "letters on one line": _drawn(*_LETTERS),
+    "hex with dashes": _drawn(*"0123456789abcdef-"),
+    "letters with dots and @": _drawn(*_LETTERS, "-", ".", "@"),
+    "letters with dots": _drawn(*_LETTERS, "-", "_", "."),
+    "letters with =": _drawn(*_LETTERS, "="),
+    "signs of URLs": _drawn(*_LETTERS, *"~._-+/="),
+    "printable": _drawn(*map(chr, range(33, 127))),
+    "names in names": _drawn("token", "a", "b"),
+    "short names in names": _drawn("-pin-", "a", "bc"),
+    "flags in flags": _drawn("--", "a", "b"),
     "bearers that never come twice": _never_twice("Authorization: Bearer {value}\n", 40),
 }

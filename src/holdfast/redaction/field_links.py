@@ -15,6 +15,8 @@ from holdfast.redaction.field_names import (
 )
 from holdfast.redaction.field_scan import Candidate, sort_of
 
+LONGEST = 512
+"""So much before a value says what its name is: all other parts of a candidate are shorter."""
 _IN_QUERY = (b"?", b"&", b"#")
 
 
@@ -40,6 +42,7 @@ class Link(NamedTuple):
 def link_at(data: bytes, at: Candidate) -> Link | None:
     """Return how the name at a candidate is tied to its value, if it is one of a secret."""
     hit, last = at
+    hit = max(hit, last - LONGEST)
     first = name_start(data, hit)
     link = _link_of(data[first:last], hit - first if hit > first else 0)
     if link is None:

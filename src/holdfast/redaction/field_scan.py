@@ -59,7 +59,7 @@ _TYPE = (
 )
 _COUNT = r"(?:[ \t]#?[0-9]{1,2})?"
 """Of several: `token 1 = …`, `API key #2: …`."""
-_TAIL = r"[A-Za-z0-9_.-]{0,32}"
+_TAIL = r"[A-Za-z0-9_.-]*"
 _MARKS = r"[^\w\r\n\x00/.=@-][^\w\r\n\x00]{0,7}"
 _NAME = (
     rf"(?:(?:{_WORD}|{_HEADER}){_TAIL}|(?:[^A-Za-z]|^)(?:{_SHORT})(?:[0-9_.-]{_TAIL})?"
@@ -71,38 +71,43 @@ _NAME = (
 _IS = r"is|was|to|from|ist|lautet|est|es|\xc3[\xa8\xa9]"
 """How a sentence says what a password is, was set to or changed from; in others' languages too."""
 
-_SHAPE = (
-    rf"(?i)(?:"
+_AFTER_NAME = (
     # name: NAME, value: …; variable "name" { default = … }
-    rf"{_NAME}(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?(?:[a-z]{{0,12}}value|content)(?:{_Q})?"
+    rf"(?:{_Q})?(?:[,;]\s{{0,40}}|\s{{1,40}})(?:{_Q})?(?:[a-z]{{0,12}}value|content)(?:{_Q})?"
     rf"[ \t]{{0,4}}[:=]"
-    rf"|{_NAME}{_Q}\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?default[ \t]{{0,8}}="
+    rf"|{_Q}\s{{0,4}}\{{[^{{}}\x00]{{0,120}}?default[ \t]{{0,8}}="
     # NAME || "value"; name | default("value")
-    rf"|{_NAME}(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
+    rf"|(?:{_Q})?[\])]{{0,2}}[ \t]{{0,4}}(?:\|\||\?\?|\?:|\|[ \t]?default\()[ \t]{{0,4}}{_Q}"
     # name = value, "name": "value", <name>value, `name | value`
-    rf"|{_NAME}(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
-    rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
-    rf"|{_NAME}(?:[ \t](?:-[ \t])?){_Q}"
-    rf"|{_NAME}(?:>)"
-    rf"|{_NAME}[ \t]{{0,8}}(?:\|)"
+    rf"|(?:\]?{_Q})?\]?\)?{_COUNT}{_TYPE}[ \t]{{0,16}}(?:{_ASSIGN})"
+    rf"|(?:[ \t](?:-[ \t])?){_Q}"
+    rf"|>"
+    rf"|[ \t]{{0,8}}\|"
     # set("name", "value")
-    rf"|{_NAME}{_Q}\)?[ \t]{{0,4}}(?:,)"
+    rf"|{_Q}\)?[ \t]{{0,4}},"
     # <string name="name">value</string>, <key>name</key><string>value</string>
-    rf"|{_NAME}(?:{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
+    rf"|(?:{_Q}[ ]?>|</key>\s{{0,40}}<string>)"
     # setName("value")
-    rf"|{_NAME}\)?(?:\.[a-z]{{2,16}})?\({_Q}"
+    rf"|\)?(?:\.[a-z]{{2,16}})?\({_Q}"
     # a comment with the name, and the value alone on the next line
-    rf"|{_NAME}[ \t]{{0,2}}:?[ \t]{{0,4}}\r?\n[ \t]{{0,32}}[\w+/=.~-]{{20}}"
+    rf"|[ \t]{{0,2}}:?[ \t]{{0,4}}\r?\n[ \t]{{0,32}}[\w+/=.~-]{{20}}"
     # NAME - value, only before something long
-    rf"|{_NAME}[ \t]-[ \t][\w+/=.~]{{16}}"
+    rf"|[ \t]-[ \t][\w+/=.~]{{16}}"
     # NAME value, only before something with a digit
-    rf"|{_NAME}(?:[ \t]{{1,4}})[A-Za-z+/=_.~!@#$%^&*-]{{0,24}}[0-9][\w+/=.~!@#$%^&*-]{{4}}"
-    # --name value
-    rf"|--?(?:[A-Za-z0-9_-]{{0,32}}(?:{_WORD}|[_-](?:{_SHORT}))|(?:{_SHORT})){_TAIL}"
-    rf"(?:(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
+    rf"|[ \t]{{1,4}}[A-Za-z+/=_.~!@#$%^&*-]{{0,24}}[0-9][\w+/=.~!@#$%^&*-]{{4}}"
     # the password for x is …
-    rf"|{_NAME}(?:[ \t](?:key|token|for|of|\([a-z ]{{1,20}}\)|[\w.@-]{{1,24}})){{0,5}}[ \t]?"
+    rf"|(?:[ \t](?:key|token|for|of|\([a-z ]{{1,20}}\)|[\w.@-]{{1,24}})){{0,5}}[ \t]?"
     rf"(?:[ \t](?:{_IS})[ \t]?:?|:)[ \t]"
+    # name (value), name; value, **name** `value`: only before something long
+    rf"|{_MARKS}[\w+/=.~-]{{20}}"
+)
+_SHAPE = (
+    # the name once and not with each of these: re2 makes its states of all that can go on
+    rf"(?i)(?:{_NAME}(?:{_AFTER_NAME})"
+    rf"|(?:[^A-Za-z]|^)(?-i:PASS)(?:{_Q})?\]?\)?{_TYPE}[ \t]{{0,16}}(?::{{1,3}}|[!=.?+|])?="
+    # --name value
+    rf"|\B--?(?:[A-Za-z0-9_-]*(?:{_WORD}|[_-](?:{_SHORT}))|(?:{_SHORT})){_TAIL}"
+    rf"(?:(?:[ \t]|\\{{1,3}}(?:\r?\n|n)[ \t]*){{1,4}})"
     # key = and the like, only before something long
     rf"|(?:{_WEAK})[A-Za-z0-9_-]{{0,16}}(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN}|\|)[ \t]{{0,8}}"
     rf"(?:[bruf@]{{0,2}}{_Q}[ (]?[\w+/=.:~$%&#!-]{{12}}|[\w+/=.:~$%-]{{12}})"
@@ -116,8 +121,6 @@ _SHAPE = (
     rf"[ \t]{{0,4}}[:=]"
     rf"|[^A-Za-z](?:{_LAST})(?:{_Q})?\]?[ \t]{{0,16}}(?:{_ASSIGN})"
     rf"|[^\w]key(?:[ \t]{{1,2}}(?:-[ \t])?)[\w+/=.~-]{{20}}"
-    # name (value), name; value, **name** `value`: only before something long
-    rf"|{_NAME}{_MARKS}[\w+/=.~-]{{20}}"
     rf")"
 )
 SCANNER = compiled(_SHAPE)

@@ -66,10 +66,7 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
     """
     link = link_at(data, at)
     if link is None:
-        start, end = at
-        # no flag, but the second half of a name
-        halved = data[start] == _DASH and data[max(0, start - 1) : start].isalnum()
-        return [], 0, start + 1 if halved else end
+        return [], 0, at[1]
     value = _value_of(data, link)
     if value is None:
         return _wrapped(data, link, 0)
@@ -93,9 +90,6 @@ def values_at(data: bytes, at: Candidate, *, code: bool) -> Values:
         return [field], end - link.first, end
     beside = siblings(data, end, data[start:end])
     return [field, *(Field(a, b, field.kind) for a, b in beside)], end - link.first, end
-
-
-_DASH = ord("-")
 
 
 def _is_told(data: bytes, link: Link, look: bytes, value: tuple[int, int, bool]) -> bool:

@@ -15,7 +15,7 @@ from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
 from holdfast.redaction.vault import Vault
-from holdfast.redaction.view import view_of
+from holdfast.redaction.view import in_lines, view_of
 
 
 class Finding(Struct, frozen=True):
@@ -66,10 +66,11 @@ class Redactor:
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
-        hits, signs = self._finder.hits(data)
-        view = view_of(data, signs) if signs else None
+        text = in_lines(data)
+        hits, signs = self._finder.hits(text)
+        view = view_of(text, signs) if signs else None
         if view is None:
-            spans = self._settled(data, hits)
+            spans = self._settled(text, hits)
         else:
             spans = self._settled(view.data, self._finder.hits_in(view, hits))
         if view is None and data.isascii() and b"\\" not in data:

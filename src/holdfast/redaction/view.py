@@ -1,11 +1,12 @@
 """What a reader sees of a text: without colour codes, zero-width characters and marks of direction.
 
 A terminal's codes may stand in the middle of a secret. The rules read the text without them, and a
-map leads every offset back to the original.
+map leads every offset back to the original. They know one way to end a line, too.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
@@ -28,8 +29,10 @@ _UNSEEN = compiled(
 behind the sign of a code would start so."""
 
 ESCAPE = b"\x1b"
+BREAKS = tuple(one.encode() for one in "\x85\u2028\u2029")
+"""What ends a line in Unicode beside the bytes of `in_lines`."""
 SIGNS = (
-    ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
+    *BREAKS, ESCAPE, rb"\u001b", rb"\x1b", rb"\033", rb"\e[", PLACEHOLDER_START,
     *(bytes((0xE2, 0x80, low)) for low in (*range(0x8B, 0x90), *range(0xAA, 0xAF))),
     *(bytes((0xE2, 0x81, low)) for low in range(0xA0, 0xB0)),
     b"\xef\xbb\xbf", b"\xc2\xad", b"\xc2\x9b", b"\xcd\x8f", b"\xd8\x9c", b"\xe1\xa0\x8e",
@@ -67,6 +70,16 @@ class View(Struct, frozen=True):
         return self.shifts[index - 1] if index else 0
 
 
+def in_lines(data: bytes) -> bytes:
+    """Return `data` with a line break for each byte that separates lines, records or variables."""
+    return data.translate(_AS_BREAKS) if any(one in data for one in _SEPARATORS) else data
+
+
+_SEPARATORS = b"\x00\v\f\x1c\x1d\x1e\x1f"
+"""NUL ends the variables of an environment; the last four part files, groups, records and units."""
+_AS_BREAKS = bytes.maketrans(_SEPARATORS, b"\n" * len(_SEPARATORS))
+
+
 def is_full_of_codes(data: bytes) -> bool:
     """Whether a terminal's codes are so many that the literals of the original say little."""
     left = len(data) // APART
@@ -79,6 +92,7 @@ def is_full_of_codes(data: bytes) -> bool:
 
 def view_of(data: bytes, signs: Sequence[int]) -> View:
     """Return what a reader sees of `data`, where one of `SIGNS` starts at each of `signs`."""
+    data = _with_line_breaks(data, signs)
     pieces: list[memoryview] = []
     starts: list[int] = []
     shifts: list[int] = []
@@ -93,6 +107,26 @@ def view_of(data: bytes, signs: Sequence[int]) -> View:
     shown = data if not starts else b"".join((*pieces, text[last:]))
     seen = _blanked(shown) if _may_be_placeholder(data, signs, shown, starts) else shown
     return View(seen, tuple(starts), tuple(shifts), seen is not shown)
+
+
+def _with_line_breaks(data: bytes, signs: Sequence[int]) -> bytes:
+    r"""Return `data` with line breaks for `BREAKS`, byte for byte.
+
+    JSON has them in its strings as they are: there they read as the escape `\n`.
+    """
+    is_few = len(signs) * APART <= len(data)
+    if not any(data.startswith(BREAKS, sign) for sign in signs) if is_few else data.isascii():
+        return data
+    return _broken(_STRINGS.sub(lambda string: _broken(string[0], rb"\n"), data), b"\n")
+
+
+def _broken(data: bytes, line_break: bytes) -> bytes:
+    for one in BREAKS:
+        data = data.replace(one, line_break.ljust(len(one)))
+    return data
+
+
+_STRINGS = re.compile(rb'"(?:[^"\\\n]|\\.)*+"')
 
 
 def _may_be_placeholder(

@@ -9,6 +9,15 @@ _AT_PORT = (
     r":(?P<value>[^\s\"'`/\\\x00@:,;(){}]{4,100})"
     r"@[A-Za-z0-9][A-Za-z0-9.-]{2,100}:[0-9]{2,5}(?:[/\"'`,;) \r\n]|$)"
 )
+_PARAMETERS = (
+    *(f"{sign}{name}=" for sign in "?&#;" for name in (
+        "code", "id_token", "state", "ticket", "sig", "key", "auth", "sid", "session", "sessionid",
+        "otp", "jwt", "nonce", "invite", "magic", "assertion", "hash", "confirmation", "verify",
+        "reset", "signature", "credential", "hmac", "sign",
+    )),
+    *(f"{sign}{name}=" for sign in "?&" for name in "tks"),
+)  # fmt: skip
+"""As literals: a shape of so many counted characters is dear wherever another one matches."""
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -157,18 +166,30 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-parameter",
         family="url",
-        anchors=(),
+        anchors=_PARAMETERS,
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        pattern=r"(?:[?&#;](?:code|id_token|state|ticket|sig|key|auth|sid|session|sessionid|otp|jwt"
-        r"|nonce|invite|magic|assertion"
-        r"|hash|confirmation|verify|reset|signature|credential|hmac|sign)|[?&][tks])"
-        r"=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
+        pattern=r"[?&#;][a-z_]{1,12}=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
         gate="unnamed",
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
         false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
                "r=s&255;s=Math.floor(s/256),t?e[i-1]", "this.#t=t&&!!t.portableInOtherPlaces9"),
+    ),
+    Rule(
+        kind="url-parameter",
+        family="url",
+        anchors=tuple(f"{sign}{name}=" for sign in "?&" for name in ("signature", "sig", "hmac")),
+        inside_word=True,
+        open_end=True,
+        ignore_case=True,
+        # what signs a request is a secret however little of it is random
+        pattern=r"[?&][a-z]{3,9}=(?P<value>[A-Za-z0-9_%+/=~-]{12,1000})",
+        gate="mixed",
+        true=(("https://x.mailhost.org/f?signature=", "opaque123value45", "&view=public"),
+              ("GET /f?a=1&sig=", "letmein-2024-please", " HTTP/1.1")),
+        false=("https://x.mailhost.org/?signature=required-for-delivery", "a?sig=short9&b=1",
+               "https://x.mailhost.org/?signature=${SIGNATURE_2}"),
     ),
     Rule(
         kind="connection-password",
@@ -195,7 +216,7 @@ RULES: tuple[Rule, ...] = (
         needs="@",
         open_end=True,
         # a proxy or a server without a scheme: its port tells
-        pattern=r"[A-Za-z][\w.%+-]{0,63}" + _AT_PORT,
+        pattern=r"[A-Za-z][\w.%+-]{0,255}" + _AT_PORT,
         loose=r"[A-Za-z][\w.%+-]*" + _AT_PORT,
         gate="mixed",
         true=(

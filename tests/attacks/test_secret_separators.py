@@ -1,0 +1,102 @@
+"""Values that end at another separator than a line break: environments, records, pages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.rules.chosen_examples import TRUE as CHOSEN
+from holdfast.redaction.rules.field_examples import TRUE as FIELDS
+from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED
+from holdfast.redaction.stream import HOLD, Stream
+
+REDACTOR = Redactor(RedactionPolicy(key="test", mentions=True))
+SEPARATORS = ("\0", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029")
+EXAMPLES = [*FIELDS, *CHOSEN, *WRAPPED, *(parts for rule in RULES for parts in rule.true)]
+ENVIRONMENT = "USER=app\nDB_PASSWORD=hunter2hunter2\nHOME=/root\nPASSWORD=letmein\n"
+
+
+def ended(parts: tuple[str, ...], line_break: str) -> list[str]:
+    """Return an example with its line break after each value replaced, one after the other."""
+    texts: list[str] = []
+    for at in range(2, len(parts), 2):
+        after = parts[at]
+        if at == len(parts) - 1 and not after:
+            after = "\nnext=1\n"
+        if after.startswith("\n"):
+            rest = "".join(parts[at + 1 :])
+            texts.append("".join(parts[:at]) + line_break + after[1:] + rest)
+    return texts
+
+
+ENDING = [parts for parts in EXAMPLES if ended(parts, "\n")]
+
+
+def hidden(text: str) -> list[tuple[int, int]]:
+    return [(found.start, found.end) for found in REDACTOR.redact(text).findings]
+
+
+@given(st.sampled_from(ENDING), st.sampled_from(SEPARATORS))
+def test_a_value_is_hidden_whatever_separates_it_from_the_next(
+    parts: tuple[str, ...], separator: str
+) -> None:
+    """Another separator after a value hides the same characters, and changes no other."""
+    for with_break, text in zip(ended(parts, "\n"), ended(parts, separator), strict=True):
+        assert hidden(text) == hidden(with_break)
+        once = REDACTOR(text)
+        assert once.count(separator) == text.count(separator)
+        assert REDACTOR(once) == once
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_process_environment_is_redacted_like_lines(separator: str) -> None:
+    """What `cat /proc/PID/environ` prints comes out as the same lines would."""
+    text = ENVIRONMENT.replace("\n", separator)
+    assert REDACTOR(text) == REDACTOR(ENVIRONMENT).replace("\n", separator)
+    assert "hunter2" not in REDACTOR(text)
+    assert "letmein" not in REDACTOR(text)
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_a_separator_at_the_seam_of_two_blocks_ends_a_value(separator: str) -> None:
+    """The stream gives what the whole gives, wherever a block ends."""
+    record = ENVIRONMENT.replace("\n", separator).encode()
+    filler = (b"plain words of filler" + separator.encode()) * (HOLD // 22 + 1)
+    text = filler + record + filler
+    wanted = REDACTOR(text.decode()).encode()
+    for cut in range(len(record) + 1):
+        stream = Stream(REDACTOR, block=1)
+        first = len(filler) + cut + HOLD
+        assert stream.feed(text[:first]) + stream.feed(text[first:]) + stream.finish() == wanted
+
+
+def test_the_command_redacts_an_environment_from_a_pipe() -> None:
+    """`holdfast redact -` hides the value before a NUL and keeps every other byte."""
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "redact", "-"],
+        input=ENVIRONMENT.replace("\n", "\0").encode(),
+        capture_output=True,
+        check=True,
+    )
+    variables = done.stdout.split(b"\0")
+    assert [one.partition(b"=")[0] for one in variables[:-1]] == [
+        b"USER", b"DB_PASSWORD", b"HOME", b"PASSWORD",
+    ]  # fmt: skip
+    assert b"hunter2" not in done.stdout
+    assert b"letmein" not in done.stdout
+
+
+@given(st.sampled_from(SEPARATORS[7:]), st.text("ab,\\\"' ", max_size=4))
+def test_a_wide_separator_in_a_string_of_json_stays_in_it(separator: str, rest: str) -> None:
+    """JSON allows it there: the value goes on, and what comes out is JSON."""
+    text = json.dumps({"password": f"Tr0ub4dor&3{separator}{rest}x9"}, ensure_ascii=False)
+    out = REDACTOR(text)
+    assert json.loads(out).keys() == {"password"}
+    assert "Tr0ub4dor" not in out
