@@ -31,7 +31,8 @@ SAID = [
     (openai_error(400, "This model's maximum context length is 8,192 tokens. However, you "
                   "requested 9000 tokens."), "context", 8_192),
     (openai_error(400, "This model's maximum context length is 16000 tokens. However, your "
-                  "messages resulted in 20353 tokens.", "context_length_exceeded"), "context", 16_000),
+                  "messages resulted in 20353 tokens.", "context_length_exceeded"),
+     "context", 16_000),
     (openai_error(422, "Input is longer than the maximum model length of 4096."), "context", 4_096),
     (openai_error(500, "the request exceeds the available context size, try increasing it"),
      "context", None),
