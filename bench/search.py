@@ -53,6 +53,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "phrase": ('"import os"', '"return None"', '"not found"', '"No such file"'),
     "file name": ("parse_file.py", "src/load_row/store_body.py", "cache_path.py", "merge_list.py"),
     "substring": ("#3000", '"ebracor"', '"mport o"', "#77000", "rse_fi", "_row/"),
+    "prefix": ("impo*", "tes*"),
     "Chinese": ("中国", "我他", "的", "国地到", "大学"),
     "question": (
         "Where did we edit the parse_file module and why?",

@@ -197,3 +197,21 @@ def test_stores_that_differ_in_a_secret_give_the_same_answers(
             asked = data.draw(questions(one, two))
             answers = [search(Library(store, show=shown), **asked) for store in (left, right)]
             assert answers[0] == answers[1], asked
+
+
+@pytest.mark.parametrize("sort", ["relevance", "newest", "oldest"])
+@pytest.mark.parametrize("query", ["moon", "moon lake", "-lake moon", '"the moon"', "moo*", "oon"])
+def test_a_secret_that_is_a_common_word_changes_nothing(query: str, sort: str) -> None:
+    """Also if more messages show it than one search looks at: the hidden one is not counted."""
+    answers: set[str] = set()
+    for secret in ("moon", "the moon", "sun"):
+        texts = [f"the moon over the lake, {number}" for number in range(150)]
+        texts[75:75] = [f"by the lake password={secret}", f"password={secret}"]
+        with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+            keep(store, "many", *(said("user", text) for text in texts))
+            keep(store, "few", said("user", "the moon"), said("user", f"password={secret}"))
+            library = Library(store, show=hide)
+            found = [search(library, query=query, sort=sort, session=name, most=5)
+                     for name in ("", "many")]  # fmt: skip
+            answers.add("\n".join(found))
+    assert len(answers) == 1
