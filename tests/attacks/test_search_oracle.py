@@ -158,7 +158,7 @@ def test_a_person_finds_what_a_person_is_shown(library: Library) -> None:
 
 def hide(text: str) -> str:
     return re.sub(
-        r"(password['\"]?[=:] ?['\"]?)[a-z0-9 ]+", r"\1[redacted:password:00]", text, flags=re.I
+        r"(password['\"]?[=:] ?['\"]?)[a-z0-9 ]+", r"\1[redacted:value:00]", text, flags=re.I
     )
 
 
