@@ -44,7 +44,10 @@ class Readings:
             return False
         if self._reveal:
             words = self._shown(message).words
-            if any(HIDDEN in term.text or not holds(words, term) for term in terms):
+            if any(HIDDEN in term.text for term in terms):
+                return False
+            # most messages hide nothing: their words are the text that was looked into
+            if words is not text and not all(holds(words, term) for term in terms):
                 return False
             text = words
         return not any(holds(text, term) for term in self._without)
