@@ -169,16 +169,20 @@ def test_a_frame_is_what_its_speaker_said_where_no_compaction_puts_one() -> None
     """As the newest message, between two replies, or late in a log that grows."""
     framed = Message("user", (Text(summary_text(BODY, "")),))
     ask, reply = Message("user", (Text("Go."),)), Message("assistant", (Text("Done."),))
-    talk = [ask, reply] * 3
+    talk = [ask, reply] * 4
+    result = Message("tool", (ToolResult("c", (Text("ok"),)),))
 
     def origin(messages: list[Message], at: int, *, live: bool = False) -> str:
         return recognise(messages, live=live)[at].origin
 
-    assert origin([*talk, framed], 6) == "real"
-    assert origin([*talk, framed, reply], 6) == "real"
-    assert origin([*talk, framed, ask], 6, live=True) == "real"
+    assert origin([*talk, framed], 8) == "real"
+    assert origin([*talk, framed, reply], 8) == "real"
+    assert origin([*talk, framed, ask], 8, live=True) == "real"
     assert recognise([framed], talk, live=True)[0].origin == "real"
-    assert origin([*talk, framed, ask], 6) == "summary"
+    assert origin([*talk, framed, ask], 8) == "summary"
     assert origin([ask, reply, framed, reply], 2) == "summary"
     assert origin([ask, reply, framed, reply], 2, live=True) == "summary"
     assert origin([framed], 0) == "summary"
+    assert origin([*talk, result, framed, reply], 9, live=True) == "summary"
+    kept = recognise([*talk, framed, reply], head=8)
+    assert kept[8].origin == "summary", "a policy may keep more at the start"

@@ -98,7 +98,7 @@ class LiveLog(LogReader):
         known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
         found: list[Arrival] = []
-        for message in recognise(self._decoded(items), self.messages, live=arrives):
+        for message in self._recognised(items, live=arrives):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -118,7 +118,7 @@ class LiveLog(LogReader):
         """Take a log that was kept, and the view on it."""
         calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, message in enumerate(recognise(self._decoded(items), live=True)):
+        for at, message in enumerate(self._recognised(items)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -176,6 +176,10 @@ class LiveLog(LogReader):
     def _show(self, message: Message, tokens: int) -> None:
         name = category(message)
         self._shown[name] = self._shown.get(name, 0) + tokens
+
+    def _recognised(self, items: Sequence[Any], *, live: bool = False) -> Sequence[Message]:
+        head = self._readings.policy.protect_first
+        return recognise(self._decoded(items), self.messages, head=head, live=live)
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages; they are read after the step that they may belong to, because

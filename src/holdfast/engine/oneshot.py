@@ -103,7 +103,8 @@ def compress(
     )
     window, source = window_of(model, context_length)
     settings = policy or Policy()
-    log = _log(transcript.messages)
+    known = recognise(transcript.messages, head=settings.protect_first)
+    log = _log(known)
     pins = frozenset(pinned)
     _check_places(above, pins, len(log))
     view = _view(transcript.messages, log)
@@ -113,7 +114,7 @@ def compress(
         log=log,
         index=ScannedIndex(log, view, readings, target_tokens or 0),
         view=view,
-        state=rehydrated(CompactionState(), _carried(transcript.messages, hide)),
+        state=rehydrated(CompactionState(), [hide(body) for body in carried_in(known)]),
         policy=settings,
         budget=budget_for(
             settings, window, output_tokens=output_tokens, target_tokens=target_tokens
@@ -199,18 +200,13 @@ def _compressed(
 
 
 def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with their origins, and without summaries merged into real ones."""
+    """Return the messages at their positions, without summaries merged into real ones."""
     found: list[Message] = []
-    for at, message in enumerate(recognise(messages)):
+    for at, message in enumerate(messages):
         if message.origin == "real" and carried_summary(message) is not None:
             message = without_summary(message)
         found.append(message if message.position == at else replace(message, position=at))
     return tuple(found)
-
-
-def _carried(messages: Sequence[Message], hide: Redact) -> list[str]:
-    """Return what earlier compactions left in the messages."""
-    return [hide(body) for body in carried_in(recognise(messages))]
 
 
 def _view(given: Sequence[Message], log: Sequence[Message]) -> View:

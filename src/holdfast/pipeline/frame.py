@@ -59,9 +59,9 @@ _FOREIGN_CLOSE = re.compile(
     re.MULTILINE,
 )
 """How other compressors end their summaries: a mark, or orders to the agent."""
-_HEAD_MESSAGES = 3
-"""How many messages a compressor keeps before its summary: the default of `protect_first`, here
-and in Hermes."""
+_HEAD_MESSAGES = 6
+"""How many messages a compressor may keep before its summary: twice the default of `protect_first`,
+here and in Hermes."""
 
 
 class Framed(Struct, frozen=True, gc=False):
@@ -155,20 +155,26 @@ def origin_of(text: str) -> Origin:
 
 
 def recognise(
-    messages: Sequence[Message], before: Sequence[Message] = (), *, live: bool = False
+    messages: Sequence[Message],
+    before: Sequence[Message] = (),
+    *,
+    head: int = 0,
+    live: bool = False,
 ) -> tuple[Message, ...]:
     """Return the messages with their origin set where an earlier compaction wrote them.
 
     Messages that nobody generated are the same objects. A message that a summary was merged into
-    stays real. A frame counts only where a compaction puts one: not in the newest message, unless
-    it is the first, nor where it is a turn of its own between two replies. In a `live` log, where
-    messages come as they are said, it counts only near the beginning. Anywhere else it is what its
-    speaker said.
+    stays real. A frame counts only where a compaction puts one: among the first messages (`head`
+    of them, if that is more than usual), or later after tool results and other work in progress,
+    and never in the newest message, unless that is the first. In a `live` log, where messages come
+    as they are said, one that comes later counts only after tool results. Anywhere else it is what
+    its speaker said.
     """
     found = [_recognised(message) for message in messages]
+    first = max(head, _HEAD_MESSAGES)
     for at, message in enumerate(messages):
         is_framed = found[at] is not message and found[at].origin == "summary"
-        if is_framed and _is_said(messages, at, before, live=live):
+        if is_framed and _is_said(messages, at, before, first, live=live):
             found[at] = message
     return tuple(found)
 
@@ -192,18 +198,20 @@ def _recognised(message: Message) -> Message:
 
 
 def _is_said(
-    messages: Sequence[Message], at: int, before: Sequence[Message], *, live: bool
+    messages: Sequence[Message], at: int, before: Sequence[Message], first: int, *, live: bool
 ) -> bool:
     """Return whether a message stands where a speaker says something, and no compaction writes."""
     said = _said_before(messages, at, before)
-    if live:
-        return said > _HEAD_MESSAGES
-    if at + 1 == len(messages):
+    is_newest = at + 1 == len(messages)
+    if is_newest and not live:
         return said > 0
-    previous = messages[at - 1] if at else before[-1] if before else messages[at]
+    if said <= first:
+        return False
+    previous = messages[at - 1] if at else before[-1]
+    if live:
+        return not any(isinstance(part, ToolResult) for part in previous.parts)
     return (
-        said > _HEAD_MESSAGES
-        and messages[at].role == "user"
+        messages[at].role == "user"
         and previous.role == messages[at + 1].role == "assistant"
         and not any(isinstance(part, ToolCall) for part in previous.parts)
     )

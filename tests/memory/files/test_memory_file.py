@@ -481,3 +481,23 @@ def test_a_file_that_nobody_may_write_is_left_alone(file: MemoryFile) -> None:
     file.path.chmod(0o644)
     file.add("Likes coffee", "tool")
     assert texts(file) == ["Likes tea", "Likes coffee"]
+
+
+def test_a_new_file_has_its_name_on_the_disk_before_the_history_speaks_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power cut a version counts as finished if its new file is gone. Without the name on
+    the disk, one that was only begun would count, and be merged with what was there."""
+    file = MemoryFile(tmp_path / "MEMORY.md", LIMIT)
+    file.add("one", "tool")
+    synced: list[str] = []
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    file.add("two", "tool")
+    new, folder, history = ".MEMORY.md.2.new", tmp_path.name, ".MEMORY.md.history"
+    assert synced == [new, folder, history, folder]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable
 
 MOST_BYTES = 256_000
@@ -88,7 +89,7 @@ def is_read_only(path: Path) -> bool:
 
 
 def write_new(path: Path, data: bytes, like: Path) -> None:
-    """Write a file of our own and put it on the disk, as readable as the file that it is like."""
+    """Write a file of our own and put it and its name on the disk, as readable as `like`."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
         if like.exists():
@@ -96,6 +97,7 @@ def write_new(path: Path, data: bytes, like: Path) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+    sync_folder(path.parent)
 
 
 def _sign(found: os.stat_result) -> tuple[int, ...]:
