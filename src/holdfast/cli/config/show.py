@@ -20,15 +20,18 @@ _DEFAULT = "default"
 
 
 @click.command("show")
+@click.option("--all", "everything", is_flag=True, help="Also show settings at their defaults.")
 @config_option
 @json_option
-def command(as_json: bool, **options: Any) -> int:
+def command(everything: bool, as_json: bool, **options: Any) -> int:
     """Show the settings in effect, where they come from, and what was ignored.
 
-    Passwords in addresses and the options of an external memory are not shown.
+    Passwords in addresses and the options of an external memory are not shown. JSON has all
+    settings.
 
     \b
     holdfast config show
+    holdfast config show --all
     holdfast config show --json
     """
     settings = settings_from(options)
@@ -48,11 +51,16 @@ def command(as_json: bool, **options: Any) -> int:
         console.print(Text(printable(told), "bold"), soft_wrap=True)
         for one in file.ignored:
             console.print(Text(f"  ignored {one.key}: {one.why}", "yellow"), soft_wrap=True)
+    shown = [row for row in rows if everything or row[2] != _DEFAULT]
     grid = Table.grid(padding=(0, 2))
-    for name, value, origin in rows:
+    grid.add_column(no_wrap=True)
+    for name, value, origin in shown:
         style = "dim" if origin == _DEFAULT else ""
         grid.add_row(name, shortened(as_text(value)), shortened(origin), style=style)
     console.print(indented(grid, 2))
+    if len(shown) < len(rows):
+        left = f"  {len(rows) - len(shown)} settings have their defaults; --all shows them"
+        console.print(Text(left, "dim"), soft_wrap=True)
     return 0
 
 
