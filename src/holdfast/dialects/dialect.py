@@ -48,6 +48,8 @@ class Dialect(Struct, frozen=True):
     """The field of a request body that holds the system prompt; "" where it is a message."""
     decode_system: DecodeSystem | None = None
     encode_system: EncodeSystem | None = None
+    pairs_by_order: bool = False
+    """Whether which call a result answers is told by what stands before it, and not by an id."""
 
 
 def places(prefix: str, count: int = 256) -> tuple[str, ...]:

@@ -375,5 +375,5 @@ def _is_own(part: Any) -> bool:
 DIALECT = Dialect(
     name="gemini", list_key="contents", decode=decode, encode=encode, arrange=arrange,
     likeness=likeness, system_key="systemInstruction", decode_system=decode_system,
-    encode_system=encode_system,
+    encode_system=encode_system, pairs_by_order=True,
 )  # fmt: skip

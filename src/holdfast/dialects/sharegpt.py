@@ -342,5 +342,5 @@ def likeness(items: Sequence[Any], body: Payload) -> int:
 
 DIALECT = Dialect(
     name=_NAME, list_key="conversations", decode=decode, encode=encode, arrange=arrange,
-    likeness=likeness,
+    likeness=likeness, pairs_by_order=True,
 )  # fmt: skip

@@ -102,7 +102,7 @@ class LiveLog(LogReader):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            found.append(self._arrival(message, known, whole if arrives else None))
+            found.append(self._arrival(message, known, whole if arrives else None, formed=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
@@ -122,8 +122,7 @@ class LiveLog(LogReader):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            alone: Whole | None = None if at in folded else {}
-            self._take(self._arrival(message, calls, alone))
+            self._take(self._arrival(message, calls, None, formed=at not in folded))
         self._calls.update(calls)
         self._show_again(view or whole_view(0))
 
@@ -132,10 +131,13 @@ class LiveLog(LogReader):
         given: Message,
         calls: Mapping[str, ToolCall],
         whole: Whole | None,
+        *,
+        formed: bool,
     ) -> Arrival:
         """Return a message with its tokens and how it is shown.
 
-        `whole` is what is shown whole before it, None for what is shown as it is.
+        `formed` is whether it may be shown otherwise than it came; `whole` is what is shown whole
+        before it, None if that is not compared.
         """
         readings = self._readings
         carried = carried_summary(given)
@@ -145,10 +147,12 @@ class LiveLog(LogReader):
         form, shown, shown_tokens = None, given, tokens
         if is_merged:
             shown_tokens = message_tokens(given, readings.counter)
-        elif whole is not None:
+        elif formed:
             form = self.arrivals.form(message, calls, tokens)
-            tokens = tokens if form is None else form.tokens
-            shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
+            if form is not None:
+                shown, tokens, shown_tokens = form.message, form.tokens, form.tokens
+            if whole is not None:
+                shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
         answered = _answered(message, calls)
         return Arrival(message, shown, tokens, shown_tokens, answered, carried, form)
 
@@ -182,18 +186,19 @@ class LiveLog(LogReader):
         return recognise(self._decoded(items), self.messages, head=head, live=live)
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
-        """Return the new messages; they are read after the step that they may belong to, because
-        some dialects pair calls and results by their order.
+        """Return the new messages, read after the step that they belong to if a dialect pairs
+        calls and results by their order.
         """
-        start = len(self.messages)
+        dialect, start = dialect_named(self.dialect), len(self.messages)
+        if not dialect.pairs_by_order:
+            return dialect.decode(items, start)
         first = start
         while first > 0 and self.messages[first - 1].role != "user":
             first -= 1
             if self.messages[first].role == "assistant":
                 break
         step = [message.wire for message in self.messages[first:start]]
-        decode = dialect_named(self.dialect).decode
-        return decode([*step, *items], first)[len(step) :]
+        return dialect.decode([*step, *items], first)[len(step) :]
 
     # What a compaction asks
 
