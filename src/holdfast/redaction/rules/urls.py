@@ -217,7 +217,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         # a proxy or a server without a scheme: its port tells
         pattern=r"[A-Za-z][\w.%+-]{0,255}" + _AT_PORT,
-        loose=r"[A-Za-z][\w.%+-]*" + _AT_PORT,
+        pivot=":",
         gate="mixed",
         true=(
             ("HTTP_PROXY=bob:", "tiger9", "@proxy.mailhost.org:8080"),
