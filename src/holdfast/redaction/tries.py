@@ -220,12 +220,14 @@ def _goes_on(data: bytes, at: int) -> bool:
 
 
 def starts_word(data: bytes, at: int) -> bool:
-    r"""Whether nothing that belongs to a word stands before `at`; `\n`, `\u0022`, `%3D` do not."""
+    r"""Whether nothing of a word stands before `at`; `\n`, `\x00`, `\u0022`, `%3D` are none."""
     before = data[at - 1]
     if not _IN_WORD[before]:
         return True
     if at >= 2 and data[at - 2] == 92:
-        return before in b"nrtbf"
+        return before in b"nrtbfv0"
+    if at >= 4 and data[at - 4] == 92:
+        return data[at - 3] == 120 or data[at - 3 : at] == b"000"
     return (at >= 3 and data[at - 3] == 37) or (at >= 6 and data[at - 6 : at - 4] == b"\\u")
 
 
@@ -236,6 +238,7 @@ def is_within_word(data: bytes, at: int) -> bool:
         and _IN_WORD[data[at - 1]] == 1
         and data[at - 2] != 92
         and data[at - 3] != 37
+        and data[at - 4] != 92
         and data[at - 6] != 92
     )
 
