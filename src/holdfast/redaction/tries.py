@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
 from holdfast.redaction.keyblocks import Key
+from holdfast.redaction.manifests import values_of_secret
 from holdfast.redaction.matching import Pattern, compiled
 from holdfast.redaction.pieces import pieces_after
 from holdfast.redaction.randomness import is_unspeakable, looks_random
@@ -209,6 +210,15 @@ class TableTry:
         """Return the cells of the column that are secrets."""
         found, read = cells_below(data, start)
         return Tried([Span(*cell, len(RULES)) for cell in found], read, covers=False)
+
+
+class ManifestTry:
+    """A Kubernetes Secret, tried where it says what it is."""
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
+        """Return its values; they may stand before its kind."""
+        found, read = values_of_secret(data, start)
+        return Tried([Span(a, b, "secret", len(RULES)) for a, b in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:
