@@ -94,16 +94,22 @@ class Places:
         self, data: bytes, finds: Sequence[Find], first_at: Callable[[bytes, int], Place]
     ) -> None:
         self._data = data
-        self._finds = finds
+        self._finds = list(finds)
         self._first_at = first_at
-        self._next: list[Place | None] = [_BEHIND] * len(finds)
+        self._next: list[Place] = [_BEHIND] * len(finds)
 
     def after(self, pos: int = 0) -> Place | None:
         """Return the first place that starts at `pos` or after it."""
-        for number, place in enumerate(self._next):
-            if place is not None and place[0] < pos:
-                self._next[number] = self._finds[number](self._data, pos)
-        found = [place for place in self._next if place is not None]
+        if len(self._finds) == 1:
+            return self._finds[0](self._data, pos)
+        for number in reversed(range(len(self._finds))):
+            if self._next[number][0] < pos:
+                place = self._finds[number](self._data, pos)
+                if place is None:
+                    del self._finds[number], self._next[number]
+                else:
+                    self._next[number] = place
+        found = self._next
         if len(found) < 2:
             return found[0] if found else None
         first = min(found)
@@ -156,7 +162,7 @@ class Pivot:
                 if tail is None:
                     continue
                 end = tail[0][1]
-            start = self._start(data, at, pos)
+            start = self._start(data, at, pos) if data[at - 1] in self._run else None
             if start is not None:
                 return start, end
         return None
