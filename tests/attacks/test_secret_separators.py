@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -62,6 +63,45 @@ def test_a_process_environment_is_redacted_like_lines(separator: str) -> None:
     assert REDACTOR(text) == REDACTOR(ENVIRONMENT).replace("\n", separator)
     assert "hunter2" not in REDACTOR(text)
     assert "letmein" not in REDACTOR(text)
+
+
+ESCAPES = (
+    r"\n", r"\r", r"\t", r"\f", r"\v", r"\0", r"\000", r"\x00", r"\x0a", r"\x0b", r"\x0C", r"\x1e",
+    r"\u0000", r"\u001e", r"\\n", r"\\f", r"\\0", r"\\x00", "^@",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize("before", ['{"env": "', 'char *env = "', ""])
+def test_an_escaped_separator_ends_a_value(before: str, escape: str) -> None:
+    """In a string of JSON or C the value is hidden, and the variables beside it stay."""
+    text = before + ENVIRONMENT.replace("letmein", "Tr0ub4dor&3").replace("\n", escape)
+    out = REDACTOR(text + '"' if before else text)
+    for secret in ("hunter2", "Tr0ub4dor"):
+        assert secret not in out
+    for kept in (f"USER=app{escape}DB_PASSWORD=[", f"]{escape}HOME=/root{escape}PASSWORD=["):
+        assert kept in out
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize("name", ["DB_PASSWORD", "API_TOKEN", "PASSWORD"])
+def test_a_plain_word_is_hidden_before_an_escaped_separator(name: str, escape: str) -> None:
+    """A password that is a word is hidden in a string as it is on a line of its own."""
+    text = f'{{"env": "USER=app{escape}{name}=sunshine{escape}HOME=/root{escape}"}}'
+    assert re.sub(r"\[redacted:\w+:\w+\]", "sunshine", REDACTOR(text)) == text
+    assert "sunshine" not in REDACTOR(text)
+
+
+TOKENS = [rule.true[0][1] for rule in RULES if rule.family == "vendor" and not rule.inside_word]
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_token_is_hidden_after_an_escaped_separator(escape: str) -> None:
+    """The escape is no part of the word that follows it: a token there is one as on a new line."""
+    for token in TOKENS:
+        assert (token in REDACTOR(f'"a{escape}{token}{escape}b"')) == (
+            token in REDACTOR(f'"a\\n{token}\\nb"')
+        ), token
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)

@@ -49,3 +49,16 @@ def test_names_within_names_cost_in_proportion(
     text = "".join(random.Random(7).choices(pieces, k=200_000))[:400_000]
     base = cpu_of(partial(REDACTOR, drawn(LETTERS + "+/", 400_000)))
     assert cpu_of(partial(REDACTOR, text)) < 2 * base + 0.05
+
+
+@pytest.mark.parametrize("signs", ["-.@", "-.@:"])
+def test_letters_with_at_signs_cost_no_more_than_addresses_do(
+    signs: str, cpu_of: Callable[[Callable[[], object]], float]
+) -> None:
+    """What could be an address in one long word is no dearer than addresses are, and linear."""
+    base = cpu_of(partial(REDACTOR, "jane.roe@mailhost.org " * 36_000))
+    short, long = (
+        cpu_of(partial(REDACTOR, drawn(LETTERS + signs, n))) for n in (2 * 10**5, 8 * 10**5)
+    )
+    assert long < 2 * base + 0.05
+    assert long < 10 * short + 0.05

@@ -14,6 +14,8 @@ from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.chosen_examples import FALSE as CHOSEN_FALSE
 from holdfast.redaction.rules.chosen_examples import TRUE as CHOSEN_TRUE
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
+from holdfast.redaction.rules.manifest_examples import FALSE as MANIFEST_FALSE
+from holdfast.redaction.rules.manifest_examples import TRUE as MANIFEST_TRUE
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
 from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
@@ -73,13 +75,17 @@ def test_no_anchor_is_dead() -> None:
 
 def test_a_field_hides_its_value() -> None:
     """The name of a field gives its value away, in every notation."""
-    examples = TRUE + WRAPPED_TRUE + CHOSEN_TRUE
+    examples = TRUE + WRAPPED_TRUE + CHOSEN_TRUE + MANIFEST_TRUE
     assert [parts for parts in examples if hidden("".join(parts)) != expected(parts)] == []
 
 
 def test_a_field_that_holds_no_secret_stays() -> None:
     """Code, prose and counts beside a secret word are left alone."""
-    assert [text for text in FALSE + WRAPPED_FALSE + CHOSEN_FALSE if hidden(text) != text] == []
+    assert [
+        text
+        for text in FALSE + WRAPPED_FALSE + CHOSEN_FALSE + MANIFEST_FALSE
+        if hidden(text) != text
+    ] == []
 
 
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.soak)])

@@ -39,6 +39,19 @@ def test_a_column_of_passwords_is_hidden_and_the_others_stay(
     assert KEYED(done) == done
 
 
+@pytest.mark.parametrize("line_end", ["\r\n", "\x1e", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("row_end", ["\n", ""])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_heading_may_end_in_any_line_separator(line_end: str, row_end: str, quote: str) -> None:
+    """NEL, LS and PS end a heading as a line break does, whatever ends its rows."""
+    heading, row = (quote + f"{quote},{quote}".join(cells) + quote for cells in (
+        ("user", "password"), ("bob", "s3cr3tpw27"),
+    ))  # fmt: skip
+    done = KEYED(heading + line_end + row + (row_end or line_end))
+    assert "s3cr3tpw27" not in done
+    assert done.startswith(heading + line_end + quote + "bob")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -38,7 +38,14 @@ def name_start(data: bytes, at: int) -> int:
     """Return where the name starts that a hit at `at` is a part of."""
     start = at if data[at] in _NAME_BYTES else at + 1
     first = start - 64 if start > 64 else 0
-    return first + len(data[first:start].rstrip(_NAME_BYTES))
+    first += len(data[first:start].rstrip(_NAME_BYTES))
+    if first and data[first - 1] == 92 and (escape := _ESCAPE.match(data, first, start)):
+        return escape.end()
+    return first
+
+
+_ESCAPE = re.compile(rb"u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|0(?:[0-7]{2})?|[nrtfv]")
+"""What follows the backslash of a separator, and is no part of the name after it."""
 
 
 def name_in(text: bytes) -> str:

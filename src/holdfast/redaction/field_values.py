@@ -53,11 +53,15 @@ _STARTS = frozenset(bytes((c,)) for c in range(256) if c not in b"\x00\t\n\v\f\r
 """What can only be the first byte of a value without quotes."""
 # Possessive, and no two alternatives start alike: these read each byte once, and no further than
 # the value goes.
-_PLAIN = r"""\\[^nrt"'`\\u\s\x00]"""
-_OVER = r"""[\s"'`<\x00]|\\[nrt"'`\\u\s\x00]|\\?\Z"""
+_ESCAPE = r"""\\(?:[nrtfv0"'`\\u\s\x00]|x(?:0[0aAbBcC]|1[c-fC-F]))"""
+"""A quote, or what ends a line, a record or a variable, as strings of JSON and C write it."""
+_PLAIN = rf"""(?!{_ESCAPE})\\."""
+_OVER = rf"""[\s"'`<\x00]|{_ESCAPE}|\\?\Z"""
+_CARET = r"\^(?!@[A-Z_][A-Z0-9_]{0,64}+=)"
+"""Not the NUL before the next variable, as a terminal shows it."""
 _BARE = re.compile(
     (
-        rf"""(?:%26)?(?:[^\s"'`<\\\x00,;&|)\]}}%]++|%(?!26)|{_PLAIN}"""
+        rf"""(?:%26)?(?:[^\s"'`<\\\x00,;&|)\]}}%^]++|%(?!26)|{_PLAIN}|{_CARET}"""
         rf"""|[,;&|](?![\w.%-]{{0,64}}+[=:]|[)\]}}]|{_OVER})|[)\]}}]++(?![.,;]{{0,64}}+(?:{_OVER})|,[\[{{0-9-]))*+"""
     ).encode("ascii")
 )

@@ -24,6 +24,7 @@ from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
 from holdfast.redaction.keyfiles import OBJECTS, key_object
+from holdfast.redaction.manifests import SECRETS
 from holdfast.redaction.matching import Automaton, Hit
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
 from holdfast.redaction.rule import Rule
@@ -34,7 +35,15 @@ from holdfast.redaction.shapes import Place, Places, Shapes
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.strings import within_strings
 from holdfast.redaction.tables import HEADINGS
-from holdfast.redaction.tries import CookieTry, KeyTry, RuleTry, TableTry, Try, is_within_word
+from holdfast.redaction.tries import (
+    CookieTry,
+    KeyTry,
+    ManifestTry,
+    RuleTry,
+    TableTry,
+    Try,
+    is_within_word,
+)
 from holdfast.redaction.view import SIGNS, View, is_full_of_codes
 
 
@@ -75,6 +84,8 @@ class Finder:
             self._anchored[anchor.encode()].append(CookieTry())
         for anchor in HEADINGS:
             self._anchored[anchor.encode()].append(TableTry())
+        for anchor in SECRETS:
+            self._anchored[anchor.encode()].append(ManifestTry())
         self._shapes = Shapes(
             [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
@@ -156,7 +167,7 @@ class Finder:
                 found += spans
                 if spans:
                     covered = max(covered, spans[-1].end) if covers else covered
-                    over = budget.is_full(start, len(spans), spans[-1].end - start)
+                    over = budget.is_full(start, len(spans), max(0, spans[-1].end - start))
                 elif blanked and _is_beside_hidden(data, start):
                     over = budget.met_hidden(start)
                 else:

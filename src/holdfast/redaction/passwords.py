@@ -81,7 +81,7 @@ def _is_no_label(value: bytes) -> bool:
 
 
 _MODES = frozenset(("assign", "tag", "flag", "prose"))
-_ENDS = frozenset((b"", b"\n", b"\r", b" ", b"\t", b"&", b";", b'"', b"'", b"\\"))
+_ENDS = frozenset((b"", b"\n", b"\r", b" ", b"\t", b"&", b";", b'"', b"'", b"\\", b"^"))
 _STOPS = frozenset((b".", b",", b"!", b"?", b")"))
 _TYPES = frozenset(
     b"boolean buffer varchar bytearray integer unicode option optional required".split()

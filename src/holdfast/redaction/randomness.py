@@ -93,6 +93,7 @@ _CAMEL = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CONSONANTS = re.compile(rb"[b-df-hj-np-tv-xz]+")
 
 
+@lru_cache(maxsize=AT_ONCE)
 def is_named(value: bytes) -> bool:
     """Whether most letters belong to words, as in what code calls things: `Ed25519PrivateKey`."""
     if value.isalnum() and (value.islower() or value.isupper()):

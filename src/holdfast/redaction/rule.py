@@ -76,10 +76,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     needs: str = ""
     """For a rule without anchors: a character that every match has, such as `@`. In a text without
     it the pattern is not looked for."""
-    loose: str = ""
-    """For a rule without anchors whose pattern counts along every word, which is slow: the same
-    with other counts, so that it matches wherever `pattern` does. It is looked for first, and
-    differs only in matches of more than 32 characters."""
+    pivot: str = ""
+    """For a rule without anchors whose pattern counts along every word, which is slow: the literal
+    after the characters that are counted, none of which it has. The rule is found by it."""
     true: tuple[tuple[str, ...], ...]
     """Texts that must be found, cut at the value: text, value, text (, value, text …). Write a
     value as two literals (`"ghp_" "x1…"`), so that no scanner of a host takes it for a real one."""

@@ -12,13 +12,11 @@ from holdfast.redaction.rule import Rule
 from holdfast.redaction.tries import RuleTry
 
 Place: TypeAlias = "tuple[int, int]"
+Find: TypeAlias = "Callable[[bytes, int], Place | None]"
+"""Returns the first place of a text that starts at an offset or after it."""
 
 REACH = 1200
 """No shape is longer."""
-SHORT = 32
-"""So short a place is the same in both forms of a pattern."""
-BLOCK = 256
-"""So much is read exactly where a place was none after all."""
 
 
 class Shapes:
@@ -28,20 +26,15 @@ class Shapes:
         self._rules = rules
         self._needs = sorted({one.rule.needs.encode() for one in rules if one.rule.needs})
         self._ways = [_way_of(one.rule) for one in rules]
-        self._scanners: dict[tuple[bytes, ...], Pattern] = {}
-        self._exact: dict[tuple[bytes, ...], Pattern] = {}
+        self._finds: dict[tuple[bytes, ...], list[Find]] = {}
 
     def places(self, data: bytes) -> Places | None:
         """Return what finds the places of `data` to ask about; none where there are no rules."""
         missing = tuple([need for need in self._needs if need not in data])
-        scanner = self._scanners.get(missing)
-        if scanner is None:
-            used = self._used(missing)
-            if not used:
-                return None
-            parts = [_written(one.rule, one.rule.loose or one.rule.pattern) for one in used]
-            scanner = self._scanners[missing] = compiled(_joined(parts))
-        return Places(data, scanner, lambda: self._exactly(missing))
+        if missing not in self._finds:
+            self._finds[missing] = self._made(missing)
+        finds = self._finds[missing]
+        return Places(data, finds, self._first_at) if finds else None
 
     def at(self, data: bytes, start: int, end: int) -> tuple[RuleTry, Place, Place] | None:
         """Return the rule of a place, where all of its match stands and where its value does."""
@@ -63,18 +56,22 @@ class Shapes:
                 return one, found[0], found[one.group]
         return None
 
-    def _used(self, missing: tuple[bytes, ...]) -> list[RuleTry]:
-        return [
-            one
-            for one in self._rules
-            if not one.rule.needs or one.rule.needs.encode() not in missing
-        ]
+    def _made(self, missing: tuple[bytes, ...]) -> list[Find]:
+        """Return what finds the rules that a text without these literals can have."""
+        used = [one.rule for one in self._rules if one.rule.needs.encode() not in missing]
+        joined = [_written(rule, rule.pattern) for rule in used if not rule.pivot]
+        finds = [_found_by(compiled(_joined(joined)))] if joined else []
+        return finds + [Pivot(rule).after for rule in used if rule.pivot]
 
-    def _exactly(self, missing: tuple[bytes, ...]) -> Pattern:
-        if missing not in self._exact:
-            parts = [_written(one.rule, one.rule.pattern) for one in self._used(missing)]
-            self._exact[missing] = compiled(_joined(parts))
-        return self._exact[missing]
+    def _first_at(self, data: bytes, at: int) -> Place:
+        """Return the place that starts at `at`; the first of the rules wins."""
+        found = self._all.at(data, at, at + REACH)
+        assert found is not None  # two rules were found there
+        return found[0]
+
+    @cached_property
+    def _all(self) -> Pattern:
+        return compiled(_joined([_written(one.rule, one.rule.pattern) for one in self._rules]))
 
     @cached_property
     def _on_line(self) -> PatternSet:
@@ -90,37 +87,101 @@ class Shapes:
 class Places:
     """Where shapes stand in one text, asked for ascending places.
 
-    Some patterns are looked for in a looser form, which is quicker. What that finds starts no later
-    than what the patterns themselves would find: from there on these are asked, as far as the loose
-    match reaches. So the places are those that the patterns alone would give.
+    Each way to find them is asked again only when what it gave last is behind.
     """
 
-    def __init__(self, data: bytes, loose: Pattern, exact: Callable[[], Pattern]) -> None:
+    def __init__(
+        self, data: bytes, finds: Sequence[Find], first_at: Callable[[bytes, int], Place]
+    ) -> None:
         self._data = data
-        self._loose = loose
-        self._exact = exact
-        self._read = 0
-        """What starts before it is looked for exactly."""
+        self._finds = list(finds)
+        self._first_at = first_at
+        self._next: list[Place] = [_BEHIND] * len(finds)
 
     def after(self, pos: int = 0) -> Place | None:
         """Return the first place that starts at `pos` or after it."""
-        data = self._data
-        while True:
-            if pos < self._read:
-                found = self._exact().after(data, pos, self._read + REACH)
-                if found is not None and found[0][0] < self._read:
-                    return found[0]
-                pos = self._read
-            found = self._loose.after(data, pos)
-            if found is None:
-                return None
-            pos, end = found[0]
-            if end - pos <= SHORT:
-                return found[0]
-            found = self._exact().at(data, pos, pos + REACH)
-            self._read = end if found else max(end, pos + BLOCK)
-            if found is not None:
-                return found[0]
+        if len(self._finds) == 1:
+            return self._finds[0](self._data, pos)
+        for number in reversed(range(len(self._finds))):
+            if self._next[number][0] < pos:
+                place = self._finds[number](self._data, pos)
+                if place is None:
+                    del self._finds[number], self._next[number]
+                else:
+                    self._next[number] = place
+        found = self._next
+        if len(found) < 2:
+            return found[0] if found else None
+        first = min(found)
+        if sum(place[0] == first[0] for place in found) > 1:
+            return self._first_at(self._data, first[0])
+        return first
+
+
+_BEHIND = (-1, -1)
+
+
+def _found_by(pattern: Pattern) -> Find:
+    def find(data: bytes, pos: int) -> Place | None:
+        found = pattern.after(data, pos)
+        return None if found is None else found[0]
+
+    return find
+
+
+class Pivot:
+    """A rule that is found by the literal in its middle.
+
+    Counting along every word of a text is slow. What follows the literal that the rule needs is
+    looked for instead, and the characters before its pivot are read backwards.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        head, _, tail = rule.pattern.partition(rule.pivot)
+        parts = _HEAD.fullmatch(head)
+        assert parts is not None, rule.pattern
+        first, run, least, most = parts.groups()
+        self._run = bytes(c for c in range(256) if re.match(run.encode(), bytes((c,))))
+        self._least = int(least) + bool(first)
+        self._most = int(most or least) + bool(first)
+        self._pivot = rule.pivot.encode()
+        self._tail = compiled("(?m)" + (rule.pivot + tail).replace("?P<value>", "?:"))
+        need = rule.needs or rule.pivot
+        self._rest = compiled("(?m)" + need + rule.pattern.rpartition(need)[2])
+        self._first = re.compile(rf"(?<![A-Za-z0-9_/.-]){first or run}".encode())
+
+    def after(self, data: bytes, pos: int) -> Place | None:
+        """Return the first place that starts at `pos` or after it."""
+        next_at = pos
+        while (found := self._rest.after(data, next_at)) is not None:
+            at, end = found[0]
+            next_at = at + 1 + self._least  # the literal is none of the characters that are counted
+            if not data.startswith(self._pivot, at):
+                at = data.rfind(self._pivot, max(pos, at - REACH), at)
+                tail = self._tail.at(data, at, at + REACH) if at >= 0 else None
+                if tail is None:
+                    continue
+                end = tail[0][1]
+            start = self._start(data, at, pos) if data[at - 1] in self._run else None
+            if start is not None:
+                return start, end
+        return None
+
+    def _start(self, data: bytes, at: int, pos: int) -> int | None:
+        """Return where the place with its pivot at `at` starts: one before its match."""
+        low = max(pos, at - self._most)
+        low += len(data[low:at].rstrip(self._run))
+        high = at - self._least + 1
+        first = self._first.search(data, low, high)
+        if first is not None and first.start() == pos and pos and data[pos - 1] != 10:
+            first = self._first.search(data, pos + 1, high)
+        if first is None:
+            return None
+        return max(first.start() - 1, pos)
+
+
+_HEAD = re.compile(r"(\[[^\]]+\])?(\[[^\]]+\])\{(\d+)(?:,(\d+))?\}")
+"""One character, and so many others: how a pattern with a pivot starts."""
 
 
 def _written(rule: Rule, pattern: str, start: str = "^|") -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from holdfast.redaction.cookies import cookies, is_hidden
 from holdfast.redaction.gates import GATES
 from holdfast.redaction.keyblocks import Key
+from holdfast.redaction.manifests import values_of_secret
 from holdfast.redaction.matching import Pattern, compiled
 from holdfast.redaction.pieces import pieces_after
 from holdfast.redaction.randomness import is_unspeakable, looks_random
@@ -211,6 +212,15 @@ class TableTry:
         return Tried([Span(*cell, len(RULES)) for cell in found], read, covers=False)
 
 
+class ManifestTry:
+    """A Kubernetes Secret, tried where it says what it is."""
+
+    def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
+        """Return its values; they may stand before its kind."""
+        found, read = values_of_secret(data, start)
+        return Tried([Span(a, b, "secret", len(RULES)) for a, b in found], read, covers=False)
+
+
 def _goes_on(data: bytes, at: int) -> bool:
     """Whether a word goes on at `at`, or a number with its fraction."""
     after = data[at : at + 1]
@@ -220,12 +230,14 @@ def _goes_on(data: bytes, at: int) -> bool:
 
 
 def starts_word(data: bytes, at: int) -> bool:
-    r"""Whether nothing that belongs to a word stands before `at`; `\n`, `\u0022`, `%3D` do not."""
+    r"""Whether nothing of a word stands before `at`; `\n`, `\x00`, `\u0022`, `%3D` are none."""
     before = data[at - 1]
     if not _IN_WORD[before]:
         return True
     if at >= 2 and data[at - 2] == 92:
-        return before in b"nrtbf"
+        return before in b"nrtbfv0"
+    if at >= 4 and data[at - 4] == 92:
+        return data[at - 3] == 120 or data[at - 3 : at] == b"000"
     return (at >= 3 and data[at - 3] == 37) or (at >= 6 and data[at - 6 : at - 4] == b"\\u")
 
 
@@ -236,6 +248,7 @@ def is_within_word(data: bytes, at: int) -> bool:
         and _IN_WORD[data[at - 1]] == 1
         and data[at - 2] != 92
         and data[at - 3] != 37
+        and data[at - 4] != 92
         and data[at - 6] != 92
     )
 

@@ -72,10 +72,9 @@ RULES: tuple[Rule, ...] = (
         family="personal",
         anchors=(),
         needs="@",
-        # what is over-long is rare, and dear: it is read without counts and then with them
         pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,255}"
         r"@(?:[A-Za-z0-9][A-Za-z0-9-]{0,99}\.){1,5}[A-Za-z]{2,18}",
-        loose=r"[A-Za-z0-9][A-Za-z0-9._%+-]*@(?:[A-Za-z0-9][A-Za-z0-9-]*\.){1,5}[A-Za-z]{2,}",
+        pivot="@",
         gate="email",
         # who wrote something and says so is known; only a name stands between
         not_after=r"(?:authors?|maintainers?|copyright|\(c\)|\xc2\xa9|contributors?|written by"

@@ -13,7 +13,7 @@ RULES: tuple[Rule, ...] = (
         family="key",
         anchors=(),
         pattern=r"[A-Za-z0-9+/]{86}==",
-        loose=r"[A-Za-z0-9+/]{32,}==",
+        pivot="==",
         gate="random",
         true=(
             (

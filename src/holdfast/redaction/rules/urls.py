@@ -9,11 +9,21 @@ _AT_PORT = (
     r":(?P<value>[^\s\"'`/\\\x00@:,;(){}]{4,100})"
     r"@[A-Za-z0-9][A-Za-z0-9.-]{2,100}:[0-9]{2,5}(?:[/\"'`,;) \r\n]|$)"
 )
+_CREDENTIALS = (
+    "auth", "bearer", "jwt", "ticket", "service_ticket", "sas", "cred", "creds", "xsrf", "sso",
+    "sid", "sessionid", "phpsessid", "jsessionid", "assertion", "samlart", "samlresponse",
+    "oauth_signature", "x-amz-signature", "x-goog-signature", "signature", "sig", "hmac",
+    "magic_link", "sharekey", "auth_code", "authcode", "device_code",
+)  # fmt: skip
+"""Parameters that let in whoever has their value."""
+_ONE_TIME = (
+    "otp", "totp", "otp_code", "mfa_code", "one_time_code", "verification_code", "invite_code",
+)  # fmt: skip
 _PARAMETERS = (
     *(f"{sign}{name}=" for sign in "?&#;" for name in (
         "code", "id_token", "state", "ticket", "sig", "key", "auth", "sid", "session", "sessionid",
         "otp", "jwt", "nonce", "invite", "magic", "assertion", "hash", "confirmation", "verify",
-        "reset", "signature", "credential", "hmac", "sign",
+        "reset", "signature", "credential", "hmac", "sign", *_CREDENTIALS, *_ONE_TIME,
     )),
     *(f"{sign}{name}=" for sign in "?&" for name in "tks"),
 )  # fmt: skip
@@ -170,7 +180,7 @@ RULES: tuple[Rule, ...] = (
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        pattern=r"[?&#;][a-z_]{1,12}=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
+        pattern=r"[?&#;][a-z_-]{1,20}=(?P<value>[A-Za-z0-9._~%+/=:|@*$!-]{12,1000})",
         gate="unnamed",
         true=(("https://x.example.com/cb#code=", "4P7q9Zx2Lm8Kd3Vb", "&view=public"),),
         false=("https://x.example.com/?state=new-york-city-hall", "a?key=value&t=12",
@@ -179,17 +189,36 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="url-parameter",
         family="url",
-        anchors=tuple(f"{sign}{name}=" for sign in "?&" for name in ("signature", "sig", "hmac")),
+        anchors=tuple(
+            f"{sign}{name}=" for sign in "?&;" for name in (*_CREDENTIALS, *_ONE_TIME)
+        ),
         inside_word=True,
         open_end=True,
         ignore_case=True,
-        # what signs a request is a secret however little of it is random
-        pattern=r"[?&][a-z]{3,9}=(?P<value>[A-Za-z0-9_%+/=~-]{12,1000})",
+        # what lets somebody in is a secret however little of it is random
+        pattern=r"[?&;][a-z_-]{3,20}=(?P<value>[A-Za-z0-9_%+/=~.-]{12,1000})",
         gate="mixed",
         true=(("https://x.mailhost.org/f?signature=", "opaque123value45", "&view=public"),
-              ("GET /f?a=1&sig=", "letmein-2024-please", " HTTP/1.1")),
+              ("GET /f?a=1&sig=", "letmein-2024-please", " HTTP/1.1"),
+              ("https://x.mailhost.org/?auth=", "hunter2hunter2", "&a=1"),
+              ("https://x.mailhost.org/cas?ticket=", "ST-20-user-at-host", ""),
+              ("https://x.mailhost.org/a;jsessionid=", "0123abcd-node1", "?a=1"),
+              ("https://x.s3.mailhost.org/o?X-Amz-Signature=", "9f86d081884c7d65", "&a=1")),
         false=("https://x.mailhost.org/?signature=required-for-delivery", "a?sig=short9&b=1",
-               "https://x.mailhost.org/?signature=${SIGNATURE_2}"),
+               "https://x.mailhost.org/?signature=${SIGNATURE_2}",
+               "https://x.mailhost.org/?auth=required-for-delivery", "a?sid=section9&b=1"),
+    ),
+    Rule(
+        kind="url-parameter",
+        family="url",
+        anchors=tuple(f"{sign}{name}=" for sign in "?&" for name in _ONE_TIME),
+        inside_word=True,
+        ignore_case=True,
+        pattern=r"[?&][a-z_]{3,20}=(?P<value>[0-9]{4,8})",
+        gate="code",
+        true=(("https://x.mailhost.org/login?otp=", "482913", "&a=1"),
+              ("/verify?a=1&verification_code=", "7391", "")),
+        false=("https://x.mailhost.org/?otp=1", "/login?otp=6000", "/login?otp=111111"),
     ),
     Rule(
         kind="connection-password",
@@ -217,7 +246,7 @@ RULES: tuple[Rule, ...] = (
         open_end=True,
         # a proxy or a server without a scheme: its port tells
         pattern=r"[A-Za-z][\w.%+-]{0,255}" + _AT_PORT,
-        loose=r"[A-Za-z][\w.%+-]*" + _AT_PORT,
+        pivot=":",
         gate="mixed",
         true=(
             ("HTTP_PROXY=bob:", "tiger9", "@proxy.mailhost.org:8080"),

@@ -1,0 +1,71 @@
+"""Kubernetes Secrets: every value under `data:` and `stringData:` is hidden."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.rules.manifest_examples import FALSE, TRUE
+from holdfast.redaction.stream import HOLD, Stream
+
+REDACTOR = Redactor(RedactionPolicy(key="test"))
+
+
+@given(
+    st.dictionaries(st.sampled_from(("a", "b.txt", "c-d")), st.text("abc {}:,'\\\n", min_size=1)),
+    st.permutations(("kind", "stringData", "type")),
+    st.sampled_from((None, 2)),
+    st.integers(0, 2),
+)
+def test_a_secret_in_json_stays_json_and_keeps_no_value(
+    values: dict[str, str], order: list[str], indent: int | None, depth: int
+) -> None:
+    """Whatever its values are, in whatever order and in however many strings it stands."""
+    manifest = {"kind": "Secret", "stringData": values, "type": "Opaque"}
+    text = json.dumps({key: manifest[key] for key in order}, indent=indent)
+    for _ in range(depth):
+        text = json.dumps(text)
+    out = REDACTOR(text)
+    assert REDACTOR(out) == out
+    for _ in range(depth):
+        out = json.loads(out)
+    read = json.loads(out)
+    assert read["type"] == "Opaque"
+    assert all("[redacted:" in value for value in read["stringData"].values())
+
+
+@pytest.mark.parametrize("text", ["".join(parts) for parts in TRUE] + list(FALSE))
+def test_a_manifest_is_redacted_the_same_in_pieces(text: str) -> None:
+    """The stream gives what the whole gives, wherever a piece ends, and twice is once."""
+    wanted = REDACTOR(text)
+    assert REDACTOR(wanted) == wanted
+    filler = "plain words of filler\n---\n" * (HOLD // 26 + 1)
+    data = (filler + text + "\n---\n" + filler).encode()
+    whole = REDACTOR(data.decode()).encode()
+    for cut in range(0, len(text), 16):
+        stream = Stream(REDACTOR, block=1)
+        first = len(filler) + cut + HOLD
+        assert stream.feed(data[:first]) + stream.feed(data[first:]) + stream.finish() == whole
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "kind: Secret\n", "kind: Secret\nstringData:\n  a: b\n", '{"kind": "Secret", ',
+        '}"kind": "Secret", "data": ', "kind: Secret\ndata:\n" + "  a: =\n" * 500,
+    ],
+)  # fmt: skip
+def test_many_secrets_cost_in_proportion(
+    piece: str, cpu_of: Callable[[Callable[[], object]], float]
+) -> None:
+    """Four times as many take no more than some four times as long."""
+    short, long = [
+        cpu_of(partial(REDACTOR, piece * (size // len(piece)))) for size in (20_000, 80_000)
+    ]
+    assert long < 8 * short + 0.05
