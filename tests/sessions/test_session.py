@@ -282,3 +282,38 @@ def test_log_records_carry_the_session() -> None:
     record = logging.LogRecord("x", logging.INFO, "", 0, "m", (), None)
     assert SessionField().filter(record)
     assert record.holdfast_session == current_session()
+
+
+class ByCharacters:
+    """A counter that counts characters."""
+
+    name = "characters"
+    is_estimate = False
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def count(self, text: str) -> int:
+        """Return how long a text is."""
+        self.asked += 1
+        return len(text)
+
+
+def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store) -> None:
+    """What a message costs is kept with the log, under what it was counted by. Another counter
+    counts all of it, and from its first message on nothing is known of the whole."""
+    messages = talk(0, 6)
+    first = ByCharacters()
+    session = Session.create(store, engine=lambda info: Compressor(counter=first))
+    session.append(*messages)
+    again = ByCharacters()
+    resumed = Session.resume(store, session.id, engine=lambda info: Compressor(counter=again))
+    assert again.asked == 0
+    sizes = [tokens for _, tokens in resumed.engine.arrived(0)]
+    assert sizes == [tokens for _, tokens in session.engine.arrived(0)]
+    other = Session.resume(store, session.id, engine=lambda info: Compressor())
+    assert [tokens for _, tokens in other.engine.arrived(0)] != sizes
+    other.append({"role": "user", "content": "And now?"})
+    last = ByCharacters()
+    Session.resume(store, session.id, engine=lambda info: Compressor(counter=last))
+    assert last.asked > 0

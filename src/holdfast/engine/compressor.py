@@ -27,7 +27,7 @@ from holdfast.engine.writing import window_note
 from holdfast.pipeline.arrival import Arriving
 from holdfast.pipeline.compact import Unchanged, plan
 from holdfast.pipeline.failures import OnFailure
-from holdfast.pipeline.measure import Estimator, tools_tokens
+from holdfast.pipeline.measure import Estimator, counted_by, tools_tokens
 from holdfast.pipeline.media import without_older_media
 from holdfast.pipeline.state import CompactionState
 from holdfast.pipeline.trigger import Decision
@@ -261,16 +261,22 @@ class Compressor(ContextEngine):
 
     def resume(
         self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
-        arriving: Arriving | None = None,
+        arriving: Arriving | None = None, tokens: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         """Go on with a session that was kept: its whole log, the view on it and a snapshot.
 
         What the model sees is the same bytes, and every reference resolves. `arriving` is how its
-        results were shown on arrival, by the policy where it is not given.
+        results were shown on arrival, by the policy where it is not given. `tokens` are those of
+        each message as it came, if they are kept under the same `counted_by`.
         """
         self._author.cancel()
-        self._here.resume(messages, view, state, arriving)
+        self._here.resume(messages, view, state, arriving, tokens)
         self.compression_count = self._here.state.count
+
+    @property
+    def counted_by(self) -> str:
+        """Under what name the tokens of messages are kept."""
+        return counted_by(self._here.settings.counter)
 
     @property
     def view(self) -> View:

@@ -369,11 +369,13 @@ class Conversation:
         return msgspec.json.encode(Snapshot(state=state, calibration=self._calibration))
 
     def resume(
-        self, messages: Sequence[Any], view: View | None, snapshot: bytes, arriving: Arriving | None
-    ) -> None:
+        self, messages: Sequence[Any], view: View | None, snapshot: bytes,
+        arriving: Arriving | None, tokens: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         """Go on with a log that was kept whole: its messages, the view on them, and a snapshot.
 
-        `arriving` is how its results were shown on arrival, where that is not what the policy says.
+        `arriving` is how its results were shown on arrival, where that is not what the policy says;
+        `tokens` are those of each message by the same counter, if they are known.
 
         Nothing is lost on the way: every reference resolves, and what the model sees is the same
         bytes. Messages that came after the view was made stand after it.
@@ -383,7 +385,7 @@ class Conversation:
         name = self.settings.dialect or load(list(messages)).dialect
         self.arriving = arriving or arriving_by(self.settings.policy)
         log = LiveLog(name, self._readings(), self.arriving)
-        log.load(messages, view)
+        log.load(messages, view, tokens)
         encode = dialect_named(name).encode
         self._past = []
         self._begin()

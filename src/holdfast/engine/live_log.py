@@ -114,15 +114,20 @@ class LiveLog(LogReader):
             self._take(arrival, arrives=arrives)
         return seen
 
-    def load(self, items: Sequence[Any], view: View | None) -> None:
-        """Take a log that was kept, and the view on it."""
+    def load(
+        self, items: Sequence[Any], view: View | None, tokens: Sequence[int] | None = None
+    ) -> None:
+        """Take a log that was kept, and the view on it; `tokens` is what each message costs as it
+        came, if that is known.
+        """
         calls: dict[str, ToolCall] = {}
         folded = _folded(view)
         for at, message in enumerate(self._recognised(items)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            self._take(self._arrival(message, calls, None, formed=at not in folded))
+            cost = None if tokens is None else tokens[at]
+            self._take(self._arrival(message, calls, None, formed=at not in folded, cost=cost))
         self._calls.update(calls)
         self._show_again(view or whole_view(0))
 
@@ -133,17 +138,18 @@ class LiveLog(LogReader):
         whole: Whole | None,
         *,
         formed: bool,
+        cost: int | None = None,
     ) -> Arrival:
         """Return a message with its tokens and how it is shown.
 
         `formed` is whether it may be shown otherwise than it came; `whole` is what is shown whole
-        before it, None if that is not compared.
+        before it, None if that is not compared; `cost` is what it costs as it came, if known.
         """
         readings = self._readings
         carried = carried_summary(given)
         is_merged = carried is not None and given.origin != "summary"
         message = without_summary(given) if is_merged else given
-        tokens = message_tokens(message, readings.counter)
+        tokens = message_tokens(message, readings.counter) if cost is None else cost
         form, shown, shown_tokens = None, given, tokens
         if is_merged:
             shown_tokens = message_tokens(given, readings.counter)

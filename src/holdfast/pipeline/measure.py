@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -11,6 +12,7 @@ from holdfast.ports import TokenCounter
 from holdfast.tokens.estimate import (
     IMAGE_TOKENS,
     MESSAGE_OVERHEAD_TOKENS,
+    TABLES,
     TOOL_CALL_OVERHEAD_TOKENS,
     estimate_text,
 )
@@ -34,6 +36,13 @@ _SEALED_CHARS_PER_TOKEN = 5.4
 """Base64 of encrypted reasoning: 4 characters hold 3 bytes, and a token is about 4 bytes."""
 
 
+_ESTIMATE = zlib.crc32(repr((
+    TABLES, IMAGE_TOKENS, MESSAGE_OVERHEAD_TOKENS, TOOL_CALL_OVERHEAD_TOKENS,
+    _SEALED_CHARS_PER_TOKEN,
+)).encode())  # fmt: skip
+"""Changes with every number that an estimate is made of."""
+
+
 class Estimator:
     """The default counter: our own estimate, no vocabulary needed."""
 
@@ -43,6 +52,13 @@ class Estimator:
     def count(self, text: str) -> int:
         """Return the estimated tokens of `text`."""
         return estimate_text(text)
+
+
+def counted_by(counter: TokenCounter) -> str:
+    """Return under what name the tokens of messages are kept: another one if they would differ."""
+    if type(counter) is not Estimator:
+        return counter.name
+    return f"{counter.name} {_ESTIMATE}"
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:

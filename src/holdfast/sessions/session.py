@@ -195,13 +195,14 @@ class Session:
         self._info = replace(self._info, length=engine.length)
 
     def _keep_arriving(self) -> None:
-        """Note with the session how its results are shown on arrival, before the first one comes.
+        """Note with the session how its results are shown on arrival, before the first one comes,
+        and by what its messages are counted; nothing if not all of them are counted alike.
 
         What was there before, from another agent or an older version, was sent as it is.
         """
         if not self._has_noted:
             noted = msgspec.to_builtins(self._engine.arriving)
-            frame = dump({**self._frame(), "arrival": noted})
+            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
             self._info = self._store.change(self.id, frame=frame)
             self._has_noted = True
 
@@ -483,13 +484,18 @@ class Session:
         engine.hide_with(self._hide)
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
-        noted = self._frame().get("arrival") if rows else None
-        self._has_noted = noted is not None
+        frame = self._frame()
+        noted = frame.get("arrival") if rows else None
+        counted = frame.get("counted", "")
+        is_known = counted == engine.counted_by
+        self._counted = engine.counted_by if is_known or not rows else ""
+        self._has_noted = noted is not None and counted == self._counted
         self._given_out = 0
         if rows:
             start = replace(engine.arriving, start=len(rows))
             arriving = start if noted is None else msgspec.convert(noted, Arriving)
-            engine.resume(payloads(rows), view, snapshot, arriving=arriving)
+            tokens = [row.tokens for row in rows] if is_known else None
+            engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))

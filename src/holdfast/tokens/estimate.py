@@ -17,6 +17,7 @@ __all__ = [
     "MESSAGE_OVERHEAD_TOKENS",
     "REPLY_PRIMING_TOKENS",
     "SCRIPTS",
+    "TABLES",
     "TOOL_CALL_OVERHEAD_TOKENS",
     "estimate_text",
     "feature_counts",
@@ -221,3 +222,8 @@ _SCRIPT_TABLE = _script_table()
 _NOT_LEADS = bytes(range(0xC2))
 _SCRIPT_CODES = range(len(SCRIPTS) - 1)  # thai has no lead byte of its own
 _SCRIPT_TOKENS = tuple(SCRIPTS.values())
+TABLES: Final = (
+    FEATURES, SCRIPTS, FULL_CHARS, WINDOW_CHARS, WIDEST_STRIDE_CHARS, LONGEST_TOKEN_CHARS, _JUMP,
+    _CLASS_TABLE, _SCRIPT_TABLE,
+)  # fmt: skip
+"""All that an estimate is made of: counts that were kept hold as long as it is the same."""
