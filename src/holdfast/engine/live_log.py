@@ -102,7 +102,7 @@ class LiveLog(LogReader):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            found.append(self._arrival(message, known, whole if arrives else None, formed=arrives))
+            found.append(self._arrival(message, known, whole if arrives else None))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
@@ -127,7 +127,8 @@ class LiveLog(LogReader):
                 if type(part) is ToolCall:
                     calls[part.id] = part
             cost = None if tokens is None else tokens[at]
-            self._take(self._arrival(message, calls, None, formed=at not in folded, cost=cost))
+            alone: Whole | None = None if at in folded else {}
+            self._take(self._arrival(message, calls, alone, cost))
         self._calls.update(calls)
         self._show_again(view or whole_view(0))
 
@@ -136,14 +137,12 @@ class LiveLog(LogReader):
         given: Message,
         calls: Mapping[str, ToolCall],
         whole: Whole | None,
-        *,
-        formed: bool,
         cost: int | None = None,
     ) -> Arrival:
         """Return a message with its tokens and how it is shown.
 
-        `formed` is whether it may be shown otherwise than it came; `whole` is what is shown whole
-        before it, None if that is not compared; `cost` is what it costs as it came, if known.
+        `whole` is what is shown whole before it, None for what is shown as it is; `cost` is what
+        it costs as it came, if that is known.
         """
         readings = self._readings
         carried = carried_summary(given)
@@ -153,12 +152,10 @@ class LiveLog(LogReader):
         form, shown, shown_tokens = None, given, tokens
         if is_merged:
             shown_tokens = message_tokens(given, readings.counter)
-        elif formed:
+        elif whole is not None:
             form = self.arrivals.form(message, calls, tokens)
-            if form is not None:
-                shown, tokens, shown_tokens = form.message, form.tokens, form.tokens
-            if whole is not None:
-                shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
+            tokens = tokens if form is None else form.tokens
+            shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
         answered = _answered(message, calls)
         return Arrival(message, shown, tokens, shown_tokens, answered, carried, form)
 
