@@ -205,8 +205,8 @@ def test_a_secret_that_is_a_common_word_changes_nothing(query: str, sort: str) -
     """Also if more messages show it than one search looks at: the hidden one is not counted."""
     answers: set[str] = set()
     for secret in ("moon", "the moon", "sun"):
-        texts = [f"the moon over the lake, {number}" for number in range(150)]
-        texts[75:75] = [f"by the lake password={secret}", f"password={secret}"]
+        texts = [f"the moon over the lake, {number}" for number in range(250)]
+        texts[125:125] = [f"by the lake password={secret}", f"password={secret}"]
         with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
             keep(store, "many", *(said("user", text) for text in texts))
             keep(store, "few", said("user", "the moon"), said("user", f"password={secret}"))
