@@ -69,7 +69,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Say what would be taken; nothing is written.")
-@click.option("--follow-links", is_flag=True, help="Read what links out of a folder lead to.")
+@click.option("--follow-links", is_flag=True, help="Follow links that lead out of a folder.")
 @store_options
 @json_option
 def import_sessions(

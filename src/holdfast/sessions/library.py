@@ -69,8 +69,8 @@ class Library(Struct, frozen=True):
             return {"sessions": here}
         return {
             "sessions": here, "project": self.show(self.project.root),
-            "not_offered": f"{total - here:,} sessions of other projects, or without a known "
-            "folder, are not offered; the user can offer them with `holdfast mcp --all-projects`",
+            "not_offered": "sessions of other projects, or without a known folder: "
+            f"{total - here:,}; the user can offer them with `holdfast mcp --all-projects`",
         }  # fmt: skip
 
     def about(self, info: SessionInfo) -> dict[str, Any]:
