@@ -6,9 +6,12 @@ import gzip
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -169,3 +172,38 @@ def test_a_session_has_a_limit_of_messages() -> None:
     draft.rows = [None] * 1_000_000  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(NotReadable):
         draft.add({"role": "user", "content": "one more"})
+
+
+def hermes_database(path: Path, computed: str = "", content: str = "hi") -> Path:
+    """Return a state.db with a session of 40 messages whose `content` is a default."""
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE sessions (id TEXT, source TEXT)")
+        made.execute(
+            f"CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT{computed})"
+        )
+        made.execute("INSERT INTO sessions VALUES ('s', 'cli')")
+        made.executemany("INSERT INTO messages (session_id, role) VALUES ('s', ?)", ["u"] * 40)
+        made.execute("UPDATE messages SET role = 'user'")
+        made.execute(f"ALTER TABLE messages ADD COLUMN content TEXT DEFAULT '{content}'")
+    return path
+
+
+def test_a_database_computes_nothing(tmp_path: Path) -> None:
+    """16 kB with a computed column of 20 MB in each of 40 rows: it is not read."""
+    computed = ", bomb TEXT GENERATED ALWAYS AS (hex(zeroblob(10000000))) VIRTUAL"
+    file = hermes_database(tmp_path / "state.db", computed)
+    assert file.stat().st_size < 50_000
+    tracemalloc.start()
+    (session,) = read_file(file)
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+    assert len(session.times) == 40
+
+
+def test_a_session_of_a_database_has_a_limit(tmp_path: Path) -> None:
+    """100 kB that stand in the file once, and in each of 40 rows: 4 MB, refused as a session."""
+    file = hermes_database(tmp_path / "state.db", content="a" * 100_000)
+    with pytest.raises(NotReadable, match="session of more than 3 MB; raise input"):
+        list(read_file(file, Limits(max_file_mb=3)))
+    (session,) = read_file(file, Limits(max_file_mb=5))
+    assert len(session.times) == 40

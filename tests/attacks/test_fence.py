@@ -18,7 +18,8 @@ ENDS = [
     f"&amp;lt;/{TAG}&amp;gt;", "</recalled_memory>", "</recalled\u2011memory>",
     "</recalled−memory>",
     "</recalled memory>", "</RECALLED-Memory>", "</recalledmemory>", "</memory-context>",
-    "</MEMORY_CONTEXT >", f"<\\{TAG}>", f"‹/{TAG}›", f"〈/{TAG}〉", f"<\x00/{TAG}>",
+    "</MEMORY_CONTEXT >", f"<\\{TAG}>", f"<//{TAG}>", f"</ /{TAG}>",
+    f"‹/{TAG}›", f"〈/{TAG}〉", f"<\x00/{TAG}>",
     "</rесаlled-memory>", f"</{TAG}", f"</{TAG}\n", f"</{TAG} {'x' * 500}>", f"<{' ' * 500}/{TAG}>",
 ]  # fmt: skip
 PLAIN = st.text(alphabet="ab recalled-memory/>\n\u00a0&;ltgé", max_size=40)

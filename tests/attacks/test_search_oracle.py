@@ -205,8 +205,8 @@ def test_a_secret_that_is_a_common_word_changes_nothing(query: str, sort: str) -
     """Also if more messages show it than one search looks at: the hidden one is not counted."""
     answers: set[str] = set()
     for secret in ("moon", "the moon", "sun"):
-        texts = [f"the moon over the lake, {number}" for number in range(150)]
-        texts[75:75] = [f"by the lake password={secret}", f"password={secret}"]
+        texts = [f"the moon over the lake, {number}" for number in range(250)]
+        texts[125:125] = [f"by the lake password={secret}", f"password={secret}"]
         with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
             keep(store, "many", *(said("user", text) for text in texts))
             keep(store, "few", said("user", "the moon"), said("user", f"password={secret}"))
@@ -215,3 +215,33 @@ def test_a_secret_that_is_a_common_word_changes_nothing(query: str, sort: str) -
                      for name in ("", "many")]  # fmt: skip
             answers.add("\n".join(found))
     assert len(answers) == 1
+
+
+ERRORS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": "x", "sort": "DB_PASSWORD={}"}),
+    ("search", {"query": "x", "session": "DB_PASSWORD={}"}),
+    ("search", {"query": "x", "since": "DB_PASSWORD={}"}),
+    ("recall", {"ref": "DB_PASSWORD={}"}),
+    ("read", {"session": "https://host/?password={}"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), ERRORS)
+def test_an_error_does_not_say_whether_a_guess_is_right(
+    library: Library, name: str, arguments: dict[str, Any]
+) -> None:
+    """It quotes the guess without the tag by which the placeholders of the store can be compared;
+    a source id with a secret in it names no session."""
+    library.store.create(NewSession(
+        dialect="openai-chat", id="three", started=1.0, source="codex",
+        source_id=f"https://host/?password={PASSWORD}",
+    ))  # fmt: skip
+    answers = {
+        answer(library, f"holdfast_sessions_{name}", {
+            key: text.format(guess) for key, text in arguments.items()
+        })
+        for guess in (PASSWORD, "wombatzephyr8")
+    }  # fmt: skip
+    (found,) = answers
+    assert found.failed
+    assert "[redacted]" in found.text

@@ -39,12 +39,14 @@ def told(folder: Path, **options: Any) -> tuple[list[str], dict[str, str]]:
     return ids, said
 
 
-def holdfast(*arguments: object, home: Path) -> subprocess.CompletedProcess[str]:
+def holdfast(
+    *arguments: object, home: Path, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command as a process, so that one that hangs can be ended."""
     places = {"HOME": str(home), "HOLDFAST_HOME": str(home / "h"), "PYTHONPATH": str(SOURCE)}
     return subprocess.run(
         [sys.executable, "-m", "holdfast", *map(str, arguments)],
-        env={**os.environ, **places}, cwd=home, capture_output=True, text=True,
+        env={**os.environ, **places}, cwd=cwd or home, capture_output=True, text=True,
         timeout=WAIT_SECONDS, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -139,6 +141,19 @@ def test_links_out_of_the_folder_are_skipped_and_named(folder: Path, tmp_path: P
     assert told(folder, follow_links=True) == (["good", "secret"], {})
     seen = holdfast("import", folder, "--follow-links", "--json", home=tmp_path)
     assert [row["source_id"] for row in json.loads(seen.stdout)["sessions"]] == ["good", "secret"]
+
+
+def test_a_history_that_nobody_named_may_not_be_a_link_out(tmp_path: Path) -> None:
+    """A cloned folder may hold what agents leave in projects, but not as links to other places."""
+    home, cloned, outside = (tmp_path / name for name in ("home", "cloned", "outside"))
+    for one in (home, cloned, outside):
+        one.mkdir()
+    (outside / "secret.jsonl").write_text(line("secret", "mine"))
+    (cloned / "trajectories").symlink_to(outside)
+    seen = holdfast("import", home=home, cwd=cloned)
+    assert seen.returncode == 2
+    assert "trajectories: is a link out of the folder; it was skipped" in seen.stdout
+    assert "1 new message" in holdfast("import", "--follow-links", home=home, cwd=cloned).stdout
 
 
 def test_a_folder_that_is_itself_a_link_is_read(folder: Path, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_an_empty_answer_says_what_is_not_offered(store: Store, projects: Path) 
     for name, arguments in (("search", {"query": FOREIGN}), ("read", {}), ("status", {})):
         found = json.loads(answer(limited, f"holdfast_sessions_{name}", arguments).text)
         assert found["offered"]["sessions"] == 0
-        assert found["offered"]["not_offered"].startswith("3 sessions of other projects")
+        assert "without a known folder: 3; " in found["offered"]["not_offered"]
         assert "--all-projects" in found["offered"]["not_offered"]
 
 

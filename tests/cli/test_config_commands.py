@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.cli.config import COMMANDS
+from holdfast.config import SECTIONS
 
 pytestmark = pytest.mark.usefixtures("home")
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,34 @@ def test_show_says_where_each_setting_comes_from_and_what_was_ignored(
     assert "ignored summarizer.model" in seen.text
     assert "HOLDFAST_PROTECT_LAST" in seen.text
     assert "hunter" not in seen.text + seen.err + str(found)
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_show_names_every_setting_in_full(
+    holdfast: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    """A name that is cut off cannot be told from its neighbors, however narrow the terminal."""
+    monkeypatch.setenv("COLUMNS", columns)
+    (tmp_path / "holdfast.toml").write_text("[compression]\nthreshold = 0.6\n")
+    lines = holdfast("config", "show").text.splitlines()
+    names = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
+    assert [line.split()[0] for line in lines[1:] if line.split()[0] in names] == names
+    assert max(map(len, lines[1:])) <= int(columns)
+    (row,) = (line.split() for line in lines if " compression.threshold " in line)
+    assert row[:2] == ["compression.threshold", "0.6"]
+    assert "holdfast.toml".startswith(row[2])
+
+
+def test_what_cannot_be_read_is_named_once(holdfast: Any, tmp_path: Path) -> None:
+    """A broken file is ignored as a whole; a folder in its place, or none, cannot be trusted."""
+    file = tmp_path / "holdfast.toml"
+    assert "holdfast.toml: does not exist; check the folder" in holdfast("config", "trust", ".").err
+    file.mkdir()
+    seen = holdfast("config", "trust", ".")
+    assert (seen.code, "it is not a file" in seen.err) == (2, True)
+    file.rmdir()
+    file.write_bytes(b"\xff")
+    assert "  ignored it is not UTF-8" in holdfast("config", "show").text.splitlines()
 
 
 class Terminal:

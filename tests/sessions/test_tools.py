@@ -323,6 +323,33 @@ def test_the_message_that_is_asked_for_is_whole(kept: Store, begin: Begin) -> No
     assert short["earlier"] == 0
 
 
+def test_lists_in_an_answer_are_bounded_too(kept: Store, begin: Begin) -> None:
+    """Names of tools, pins and the positions of prompts: the first 20, and how many more."""
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": f"{at}{'x' * 300}",
+                                                          "arguments": "{}"}}
+        for at in range(900)
+    ]  # fmt: skip
+    session = begin(
+        {"role": "assistant", "content": "hi", "tool_calls": calls},
+        *(said("system", "be brief") for _ in range(900)), *session_words(),
+    )  # fmt: skip
+    for at in range(900):
+        kept.pin(session.id, at, "")
+    library = Library(kept)
+    row = asked(library, "read", session=session.id, around=0)["rows"][0]
+    assert (len(row["tools"]), row["more_tools"]) == (20, 880)
+    status = asked(library, "status", session=session.id)
+    assert (status["pins"], status["more_pins"]) == (list(range(20)), 880)
+    for at in range(900):
+        kept.unpin(session.id, at)
+    refs = session.compact(force=True).references
+    longest = max(refs, key=lambda ref: ref.positions[1] - ref.positions[0])
+    found = asked(library, "recall", ref=longest.ref)
+    assert len(found["left_out"]) == 20
+    assert found["more_left_out"] > 800
+
+
 def test_a_note_of_a_pin_has_a_limit(kept: Store, begin: Begin) -> None:
     """1,000 characters; a longer one is refused, and nothing is pinned."""
     session = begin(said("user", "hi"))

@@ -104,8 +104,8 @@ def compress(file: str, **options: Any) -> int:
     originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
     recall` gives one back, `holdfast undo` all. On standard output there are references only with
     --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
-    Where nothing can be saved, OUT is FILE, and the reason is said, with exit code 1 if a
-    compaction was wanted and did not happen (a summarizer that fails, a window that is too small).
+    If nothing can be saved, OUT is a copy of FILE, and the reason is printed. The exit code is 1
+    if a compaction was wanted and did not happen (the summarizer failed, the window is too small).
 
     \b
     holdfast compress session.json -o small.json

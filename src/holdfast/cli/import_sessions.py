@@ -69,7 +69,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Say what would be taken; nothing is written.")
-@click.option("--follow-links", is_flag=True, help="Read what links out of a folder lead to.")
+@click.option("--follow-links", is_flag=True, help="Follow links that lead out of a folder.")
 @store_options
 @json_option
 def import_sessions(
@@ -93,6 +93,7 @@ def import_sessions(
     places = [Path(path) for path in paths] or [path for _, path in agent_places()]
     if not places:
         return say("no agent's folder was found on this machine; name a file or a folder", 1)
+    here = Path.cwd() if not paths and Path.cwd() != Path.home() else None
     settings = settings_from(options)
     is_shown = is_terminal(sys.stderr)
     total = sum(bytes_in(one, follow_links=follow_links) for one in places) if is_shown else 0
@@ -104,6 +105,7 @@ def import_sessions(
                 for place in places
                 for one in sessions_in(
                     place, limits=settings.limits, follow_links=follow_links,
+                    within=here if place.parent == here else None,
                     tell=lambda _, size: tell(size, done.said),
                 )
             )  # fmt: skip

@@ -53,10 +53,10 @@ def mcp(
 ) -> int:
     """Serve past sessions to agents, through MCP.
 
-    The tools search, read, recall by reference, say how things stand, and pin. Only sessions of
-    the project that the command is started in are offered: those that ran in or below the nearest
-    folder upward that has a `.git`. What leaves is without secrets and system prompts, bounded,
-    and marked as past material. Needs the extra `mcp`.
+    The tools search, read, recall by reference, report the status, and pin. They offer only the
+    sessions of the project that the command is started in: the nearest parent folder with a
+    `.git`, and all folders inside it. Answers contain no secrets and no system prompts, have a
+    size limit, and are marked as past material. Needs the extra `mcp`.
 
     \b
     holdfast mcp                   for an agent that starts it by itself

@@ -61,7 +61,7 @@ def config_option(command: F) -> F:
     """Add `--config` to a command."""
     return click.option(
         "--config", type=click.Path(), metavar="FILE",
-        help="Settings file; your own and holdfast.toml here otherwise.",
+        help="Read this settings file instead of your own and ./holdfast.toml.",
     )(command)  # fmt: skip
 
 

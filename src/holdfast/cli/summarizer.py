@@ -22,7 +22,7 @@ SUMMARIZER_OPTIONS: tuple[tuple[str, str, Any, str, str], ...] = (
      "litellm:MODEL; keys come from the usual variables."),
     ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summariser."),
     ("--summarizer-key-variable", "summarizer.key_variable", str, "NAME",
-     "The variable with the key for that address; it gets no key otherwise."),
+     "The variable with the key for that address; no key is sent without it."),
     ("--summarizer-window", "summarizer.context_length", int, "N",
      "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
     ("--fallback-summarizer", "summarizer.fallback", str, "WHO",

@@ -134,11 +134,14 @@ def _read_bounded(name: str | Path) -> bytes:
     """
     try:
         handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        raise NotReadable("does not exist", where=str(name), remedy="check the folder") from None
     except OSError as error:
         raise _not_readable(str(name), f"it cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _not_readable(str(name), "it is not a file")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _not_readable(str(name), "it is not a file")
         data = file.read(FOLDER_FILE_BYTES + 1)
     if len(data) > FOLDER_FILE_BYTES:
         raise _not_readable(str(name), f"it is larger than {FOLDER_FILE_BYTES:,} bytes")

@@ -184,7 +184,7 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given],
         if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
         if variable not in names:
-            hint = suggest(variable, dict.fromkeys([*names, *OTHER_VARIABLES]))
+            hint = suggest(variable, dict.fromkeys([*names, f"{PREFIX}CONFIG", f"{PREFIX}HOME"]))
             warnings.append(f"{variable} is not a setting and is ignored; {hint}".rstrip("; "))
             continue
         section, key = names[variable]

@@ -27,9 +27,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The longest line of a file that is read line by line. Providers take requests of 32 MB at
     most, and Claude Code writes a result twice into its line."""
     max_file_mb: int = 128
-    """The largest input that is held whole, after decompression: a JSON document, or the input of
-    a command other than `import`, `redact` and `trajectories`. A million tokens are 4 MB, and
-    with images inline some tens; parsed, 128 MB take about a gigabyte at most."""
+    """The largest input that is held whole, after decompression: a JSON document, one session of a
+    database, or the input of a command other than `import`, `redact` and `trajectories`. A million
+    tokens are 4 MB, and with images inline some tens; parsed, 128 MB take about a gigabyte at
+    most."""
     max_stream_mb: int = 4_096
     """What a file may hold that is read line by line, after decompression; databases have no
     limit, and a text for `redact` only if it is compressed. An import of so much takes half an

@@ -9,23 +9,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from holdfast.dialects.limits import Limits
 from holdfast.errors import NotReadable
 from holdfast.transcript import Payload
 
 MAGIC = b"SQLite format 3\0"
 _AS_IT_LIES = "&immutable=1"
 _WITH_LOG = b"\2\2"
+_LONGEST = 1_000_000_000
+"""The longest value that SQLite takes unless it was built for longer ones."""
 _DAMAGED = "copy the file again while the agent is not running, or restore it from a backup"
 
 
 class Database:
     """A read-only connection that gives rows as objects."""
 
-    __slots__ = ("_connection", "columns")
+    __slots__ = ("_connection", "_limits", "columns")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, limits: Limits) -> None:
         """Look at which tables there are."""
-        self._connection = connection
+        self._connection, self._limits = connection, limits
         names = [row[0] for row in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table'"
         )]  # fmt: skip
@@ -38,15 +41,27 @@ class Database:
     def rows(
         self, table: str, *, order: str, where: str = "", value: Any = None
     ) -> Iterator[Payload]:
-        """Yield the rows of a table, those whose column `where` is `value` if one is named."""
+        """Yield the rows of a table, those whose column `where` is `value` if one is named.
+
+        Columns that are computed are left out: a small file can compute any number of gigabytes.
+        Rows of one session are held whole, so all of them together have a limit.
+        """
+        stored = ", ".join(map(_quoted, sorted(self.columns[table])))
         wanted = f" WHERE {_quoted(where)} = ?" if where else ""
         order = order if order == "rowid" else _quoted(order)
         found = self._connection.execute(
-            f"SELECT * FROM {_quoted(table)}{wanted} ORDER BY {order}",
+            f"SELECT {stored} FROM {_quoted(table)}{wanted} ORDER BY {order}",
             (value,) if where else (),
         )
         names = [column[0] for column in found.description]
+        total = 0
         for row in found:
+            total += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+            if where and total > self._limits.file_bytes:
+                raise NotReadable(
+                    f"has a session of more than {self._limits.max_file_mb:,} MB",
+                    remedy="raise input.max_file_mb if you trust the file",
+                )
             yield dict(zip(names, row, strict=True))
 
     def _columns(self, table: str) -> set[str]:
@@ -58,7 +73,7 @@ class Database:
 
 
 @contextmanager
-def opened(path: Path) -> Generator[Database]:
+def opened(path: Path, limits: Limits) -> Generator[Database]:
     """Give the database; what is wrong with the file is a `NotReadable`.
 
     Nothing is written, neither to the file nor beside it. Where the folder cannot be written to,
@@ -66,7 +81,7 @@ def opened(path: Path) -> Generator[Database]:
     """
     connection: sqlite3.Connection | None = None
     try:
-        connection, database = _connect(path)
+        connection, database = _connect(path, limits)
         yield database
     except sqlite3.Error as error:
         raise NotReadable(
@@ -77,14 +92,15 @@ def opened(path: Path) -> Generator[Database]:
             connection.close()
 
 
-def _connect(path: Path) -> tuple[sqlite3.Connection, Database]:
+def _connect(path: Path, limits: Limits) -> tuple[sqlite3.Connection, Database]:
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     failure: sqlite3.Error | None = None
     for options in (_AS_IT_LIES,) if _is_at_rest(path) else ("", _AS_IT_LIES):
         connection = sqlite3.connect(address + options, uri=True)
         connection.text_factory = _decoded
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.file_bytes, _LONGEST))
         try:
-            return connection, Database(connection)
+            return connection, Database(connection, limits)
         except sqlite3.OperationalError as error:
             connection.close()
             failure = error

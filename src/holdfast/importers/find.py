@@ -84,6 +84,7 @@ def sessions_in(
     without: Collection[Path] = (),
     limits: Limits = DEFAULT_LIMITS,
     follow_links: bool = False,
+    within: Path | None = None,
     tell: Callable[[Path, int], None] = lambda _, __: None,
 ) -> Iterator[ImportedSession | NotReadable]:
     """Yield the sessions of all files below a folder but `without`, in the order of their names.
@@ -91,9 +92,13 @@ def sessions_in(
     A file that looks like a session by its name but is none comes as its `NotReadable`; others
     are passed over. What a file is, its data say. Pipes, sockets and devices are skipped, and so
     are links that lead out of the folder unless `follow_links`; each is a `NotReadable` too. What
-    a link within the folder leads to is read once. `tell` gets each file with its bytes when it
-    was read.
+    a link within the folder leads to is read once. `within` is where the folder was found, if
+    nobody named it: then it may not be a link out of there either. `tell` gets each
+    file with its bytes when it was read.
     """
+    if within and not follow_links and leads_out(Path(folder), os.path.realpath(within)):
+        yield _links_out(Path(folder))
+        return
     for path in _paths(Path(folder), follow_links=follow_links):
         if isinstance(path, NotReadable):
             yield path
@@ -123,10 +128,14 @@ def _paths(folder: Path, *, follow_links: bool) -> Iterator[Path | NotReadable]:
         elif (found.st_dev, found.st_ino) in seen:
             continue
         elif stat.S_ISDIR(found.st_mode) or _is_named_so(link):
-            yield NotReadable(
-                "is a link out of the folder; it was skipped", where=str(link),
-                remedy="use --follow-links, or import what it leads to",
-            )  # fmt: skip
+            yield _links_out(link)
+
+
+def _links_out(link: Path) -> NotReadable:
+    return NotReadable(
+        "is a link out of the folder; it was skipped", where=str(link),
+        remedy="use --follow-links, or import what it leads to",
+    )  # fmt: skip
 
 
 def _below(

@@ -106,7 +106,7 @@ def _given(
 def _sessions(path: Path, detected: Detected, limits: Limits) -> Iterator[ImportedSession]:
     with _errors(str(path)):
         if detected.kind == "database":
-            yield from _database(path)
+            yield from _database(path, limits)
             return
         with _stream(path) as stream:
             yield from _read(stream, detected, str(path), limits)
@@ -138,8 +138,8 @@ def _read(
             yield from with_notes(found, notes)
 
 
-def _database(path: Path) -> Iterator[ImportedSession]:
-    with opened(path) as database:
+def _database(path: Path, limits: Limits) -> Iterator[ImportedSession]:
+    with opened(path, limits) as database:
         if database.has(hermes.TABLES):
             yield from hermes.read_database(database, str(path))
         elif database.has(opencode_store.TABLES):

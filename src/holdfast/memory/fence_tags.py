@@ -55,7 +55,7 @@ def tag_at(text: str, opening: re.Match[str], *, is_strict: bool) -> Found:
     stop = min(len(text), start + MOST_CHARS) if is_strict else len(text)
     at = _skip(text, at, stop, _is_gap)
     closes = at < stop and text[at] in _SLASHES
-    at = _skip(text, at + closes, stop, _is_gap)
+    at = _skip(text, at, stop, lambda char: char in _SLASHES or _is_gap(char))
     for name in NAMES:
         after = _after_name(text, at, stop, name)
         if after is not None:

@@ -23,6 +23,11 @@ MOST_CHARS_PER_TOKEN: Final = 16
 FIELD_CHARS: Final = 200
 """Of a title, a path or a name; as long as the first words that a store keeps for lists."""
 
+TOOL_CHARS: Final = 64
+"""Of the name of a tool: the providers take no longer ones."""
+MOST_LISTED: Final = 20
+"""Of the names of tools, or of positions: a message may hold thousands of calls."""
+
 
 def date_of(seconds: float) -> str:
     """Return a time in ISO 8601, that of this machine with its offset; "" if it is none."""
@@ -37,6 +42,12 @@ def brief(text: str, most: int = FIELD_CHARS) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def listed(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Return the first values under a name and, if there are more, how many."""
+    more = {f"more_{name}": len(values) - MOST_LISTED} if len(values) > MOST_LISTED else {}
+    return {name: list(values[:MOST_LISTED]), **more}
+
+
 def row_of(shown: Shown, *, dated: bool = True) -> dict[str, Any]:
     """Return a message as a row; of one that may not leave only where it is and what it is."""
     row: dict[str, Any] = {"position": shown.position, "role": shown.role}
@@ -45,7 +56,7 @@ def row_of(shown: Shown, *, dated: bool = True) -> dict[str, Any]:
     if dated:
         row["time"] = date_of(shown.time)
     if shown.tools:
-        row["tools"] = [brief(name) for name in shown.tools]
+        row |= listed("tools", [brief(name, TOOL_CHARS) for name in shown.tools])
     if shown.generated:
         row["written_by"] = "a compaction"
     rest = f"… ({shown.cut:,} more characters)" if shown.cut else ""

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.errors import UnknownReference
+from holdfast.errors import UnknownReference, UnknownSession
 from holdfast.sessions.answers import brief, date_of
 from holdfast.sessions.leaving import Project
 from holdfast.sessions.showing import Show, as_it_is
@@ -32,9 +32,14 @@ class Library(Struct, frozen=True):
         return None if self.project is None else self.project.pick(self.store.folders())
 
     def find(self, name: str) -> SessionInfo:
-        """Return an offered session by its id, beginning or source id; raises as `Store.find`."""
+        """Return an offered session by its id, beginning or source id; raises as `Store.find`.
+
+        A name that is not shown as it is names none: to try it would be to guess a secret.
+        """
         if name and name == self.current:
             return self.store.session(name)
+        if self.show(name) != name:
+            raise UnknownSession(name)
         return self.store.find(name, folders=self.folders())
 
     def offers(self, info: SessionInfo) -> bool:
@@ -64,8 +69,8 @@ class Library(Struct, frozen=True):
             return {"sessions": here}
         return {
             "sessions": here, "project": self.show(self.project.root),
-            "not_offered": f"{total - here:,} sessions of other projects, or without a known "
-            "folder, are not offered; the user can offer them with `holdfast mcp --all-projects`",
+            "not_offered": "sessions of other projects, or without a known folder: "
+            f"{total - here:,}; the user can offer them with `holdfast mcp --all-projects`",
         }  # fmt: skip
 
     def about(self, info: SessionInfo) -> dict[str, Any]:

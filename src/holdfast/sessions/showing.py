@@ -18,7 +18,8 @@ from holdfast.transcript import ToolCall
 Show: TypeAlias = Callable[[str], str]
 """What a text becomes before it is shown; a redactor where it leaves its session."""
 
-_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
+PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
+"""What stands for a secret: its kind, and a tag that is the same for the same secret."""
 
 
 def as_it_is(text: str) -> str:
@@ -42,7 +43,7 @@ def revealing(show: Show) -> Reveal:
         if found is None:
             text = show(_without_secret_arguments(written, show) if written.calls else written.text)
             same = text == written.text
-            words = written.text if same else _PLACEHOLDER.sub(HIDDEN, text)
+            words = written.text if same else PLACEHOLDER.sub(HIDDEN, text)
             found = known[key] = Revealed(written.text if same else text, words)
         return found
 

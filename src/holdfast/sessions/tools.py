@@ -23,11 +23,13 @@ from holdfast.sessions.answers import (
     in_order,
     is_small,
     largest,
+    listed,
 )
 from holdfast.sessions.finding import AROUND, Hit, Shown, discover, message_at, read, scroll
 from holdfast.sessions.leaving import SPEAKERS, may_leave
 from holdfast.sessions.library import Library
 from holdfast.sessions.rows import payloads
+from holdfast.sessions.showing import PLACEHOLDER
 from holdfast.sessions.tool_list import MOST_HITS, TOOLS, Tool
 from holdfast.stores.values import SessionFilter
 
@@ -82,7 +84,11 @@ class _Misused(Exception):
 
 
 def _failed(library: Library, sentence: str) -> Answered:
-    return Answered(brief(library.show(sentence), _SENTENCE_CHARS), failed=True)
+    """Return a sentence without secrets. It quotes what was asked, which may be a guess at a
+    secret: the tag of its placeholder would tell whether the guess is right.
+    """
+    shown = PLACEHOLDER.sub("[redacted]", library.show(sentence))
+    return Answered(brief(shown, _SENTENCE_CHARS), failed=True)
 
 
 def _search(library: Library, arguments: Asked) -> dict[str, Any]:
@@ -238,7 +244,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     found: dict[str, Any] = {"session": place.session_id, "positions": [start, stop]}
     if len(kept) < len(rows):
         shown = {row.position for row, _ in kept}
-        found["left_out"] = [row.position for row in rows if row.position not in shown]
+        found |= listed("left_out", [row.position for row in rows if row.position not in shown])
     max_tokens = _max_tokens(arguments)
     page = text[offset:]
 
@@ -264,8 +270,7 @@ def _status(library: Library, arguments: Asked) -> dict[str, Any]:
         found |= {
             **library.about(info), "source_id": brief(show(info.source_id)),
             "goal": brief(show(info.goal)), "model": brief(info.model), "tokens": info.tokens,
-            "compactions": info.compactions,
-            "pins": [pin.position for pin in library.store.pins(info.id)],
+            "compactions": info.compactions, **_pins(library, info.id),
         }  # fmt: skip
     return found
 
@@ -277,7 +282,11 @@ def _pin(library: Library, arguments: Asked) -> dict[str, Any]:
         store.unpin(info.id, position)
     else:
         store.pin(info.id, position, str(arguments.get("note") or ""))
-    return {"session": info.id, "pins": [pin.position for pin in store.pins(info.id)]}
+    return {"session": info.id, **_pins(library, info.id)}
+
+
+def _pins(library: Library, session_id: str) -> dict[str, Any]:
+    return listed("pins", [pin.position for pin in library.store.pins(session_id)])
 
 
 _ANSWERS: Mapping[str, Answer] = {

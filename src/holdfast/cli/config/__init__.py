@@ -11,7 +11,7 @@ from holdfast.cli import LazyGroup
 COMMANDS = {
     "show": "Show the settings in effect, where they come from, and what was ignored.",
     "trust": "Let the holdfast.toml of a folder set everything, as long as it does not change.",
-    "untrust": "Take that back.",
+    "untrust": "Stop trusting the holdfast.toml of a folder.",
 }
 """Name of a command, which is also the name of its file, and what it does."""
 
@@ -25,8 +25,8 @@ def _command(name: str) -> object:
 def config(context: click.Context) -> int:
     """Show the settings in effect, and trust the settings of a folder.
 
-    The holdfast.toml of the current folder may tune compaction. Everything that names an address,
-    a command, a store, a key or a package is taken from it only if you trust it.
+    The holdfast.toml of the current folder may tune compaction. It may set an address, a command,
+    a store, a key or a package only if you trust it.
 
     \b
     holdfast config show

@@ -50,13 +50,17 @@ def command(everything: bool, as_json: bool, **options: Any) -> int:
         told = f"{file.name}  {WHOSE[file.whose]}, {STATES[file.state]}"
         console.print(Text(printable(told), "bold"), soft_wrap=True)
         for one in file.ignored:
-            console.print(Text(f"  ignored {one.key}: {one.why}", "yellow"), soft_wrap=True)
+            what = f"{one.key}: {one.why}" if one.key else one.why
+            console.print(Text(f"  ignored {what}", "yellow"), soft_wrap=True)
     shown = [row for row in rows if everything or row[2] != _DEFAULT]
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, min_width=max((len(name) for name, *_ in shown), default=0))
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold")
     for name, value, origin in shown:
         style = "dim" if origin == _DEFAULT else ""
-        grid.add_row(name, shortened(as_text(value)), shortened(origin), style=style)
+        place = origin.removesuffix(f": {name}")
+        grid.add_row(name, shortened(as_text(value)), shortened(place), style=style)
     console.print(indented(grid, 2))
     if len(shown) < len(rows):
         left = f"  {len(rows) - len(shown)} settings have their defaults; --all shows them"

@@ -18,8 +18,8 @@ from holdfast.config import FILE_NAME, review_folder, trust_folder
 def command(folder: str, yes: bool) -> int:
     """Let the holdfast.toml of a folder set everything, as long as it does not change.
 
-    Shows first what the file sets that a folder may not set by itself. The trust is for the real
-    path of DIR and for the content of the file: after any change, trust it again.
+    Shows what the file sets beyond what every folder may set, and asks. The trust is for the real
+    path of DIR and the content of the file: after any change, trust it again.
 
     \b
     holdfast config trust .
@@ -42,7 +42,7 @@ def command(folder: str, yes: bool) -> int:
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise click.UsageError(
-            "nobody can be asked here; nothing was trusted; read the file and give --yes",
+            "there is no terminal to ask on, so nothing was trusted; check the list and give --yes",
             click.get_current_context(),
         )
     return click.confirm("Let it set them, with your keys and in your name?", err=True)

@@ -11,7 +11,7 @@ from holdfast.config import untrust_folder
 @click.command("untrust")
 @click.argument("folder", metavar="DIR", type=click.Path())
 def command(folder: str) -> int:
-    """Take back `holdfast config trust`; the folder need not exist any more.
+    """Stop trusting the holdfast.toml of a folder; the folder need not exist any more.
 
     \b
     holdfast config untrust .

@@ -54,7 +54,7 @@ _SHOWN_PROBLEMS = 5
               )  # fmt: skip
 @click.option("--summarizer-url", default="", metavar="URL", help="Its address.")
 @click.option("--summarizer-key-variable", default="", metavar="NAME",
-              help="The variable with the key for that address; it gets no key otherwise."
+              help="The variable with the key for that address; no key is sent without it."
               )  # fmt: skip
 @click.option("--peers", "with_peers", is_flag=True,
               help="Also other tools from the package index, each in an environment of its own."

@@ -48,8 +48,8 @@ def command(session: str, as_json: bool, **options: Any) -> int:
 
     The newest of its lineage is compacted: in place, or in a child session where it rotates. The
     log stays as it is; `holdfast sessions undo` takes the compaction back, `holdfast recall` gives
-    one original. Where another process is compacting it, that is said and nothing changes. Exit
-    code 1 where a compaction was wanted and did not happen.
+    one original. If another process is compacting it, this is reported and nothing changes. The
+    exit code is 1 if a compaction was wanted and did not happen.
 
     \b
     holdfast sessions compact 20260131-1200

@@ -36,7 +36,7 @@ _OPTIONS = (
     click.option("--summarizer-url", default="", metavar="URL",
                  help="Another address for the summariser."),
     click.option("--summarizer-key-variable", default="", metavar="NAME",
-                 help="The variable with the key for that address; it gets no key otherwise."),
+                 help="The variable with the key for that address; no key is sent without it."),
     click.option("--summarizer-timeout", type=click.FloatRange(min=1), default=120.0, metavar="S",
                  show_default=True, help="Seconds that the summariser has for an answer."),
     click.option("--requests", type=click.IntRange(min=1), default=8, show_default=True,

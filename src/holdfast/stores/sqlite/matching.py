@@ -274,17 +274,23 @@ class SqliteIndex:
     def _verified(
         self, ids: Iterable[int], terms: Sequence[Term], complete: bool, enough: int
     ) -> tuple[list[int], bool]:
-        """Return the first whose text has all terms and nothing unwanted, and whether it is all."""
+        """Return the first whose text has all terms and nothing unwanted, and whether it is all.
+
+        If secrets are hidden, no more than `enough`: how many more the last batch has depends on
+        what is hidden in it.
+        """
         kept: list[int] = []
         waiting = list(dict.fromkeys(ids))
         start = 0
         while start < len(waiting):
             if len(kept) >= (enough if start < _LOOKED or self.hides else min(enough, _ENOUGH)):
-                return kept, False
+                return kept[:enough] if self.hides else kept, False
             few = max(enough - len(kept), _LEAST) if enough < _VERIFIED else _BATCH
             stop = start + min(few, _BATCH)
             kept += self.fitting(waiting[start:stop], terms)
             start = stop
+        if self.hides and len(kept) > enough:
+            return kept[:enough], False
         return kept, complete
 
     def _counted(self, ids: list[int], complete: bool) -> Postings:
