@@ -70,7 +70,7 @@ def test_show_names_every_setting_in_full(
     """A name that is cut off cannot be told from its neighbors, however narrow the terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     (tmp_path / "holdfast.toml").write_text("[compression]\nthreshold = 0.6\n")
-    lines = holdfast("config", "show").text.splitlines()
+    lines = holdfast("config", "show", "--all").text.splitlines()
     names = [f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys]
     assert [line.split()[0] for line in lines[1:] if line.split()[0] in names] == names
     assert max(map(len, lines[1:])) <= int(columns)
