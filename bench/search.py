@@ -106,7 +106,7 @@ def among_others(data: Path) -> dict[str, float]:
         for session in lines(data / "qa" / "locomo.sessions.jsonl.gz"):
             texts = [message["content"] for message in session["messages"]]
             append(store, session["id"].replace("/", "-"), texts)
-        _fill(store, generated(data, OTHERS), OTHERS)
+        fill(store, generated(data, OTHERS), OTHERS)
         for one in questions:
             name = one["session_id"].replace("/", "-")
             evidence = {(name, position) for position in one["evidence_messages"]}
@@ -133,7 +133,7 @@ def speed(data: Path, sizes: Sequence[int], queries: Queries, *, peer: bool) -> 
         with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
             start = time.process_time()
             texts = generated(data, size)
-            _fill(store, texts, size)
+            fill(store, texts, size)
             store.complete_index()
             print(f"\n{size:,} messages, filled in {time.process_time() - start:.0f} s of CPU")
             for name, search in _searches(store).items():
@@ -247,7 +247,7 @@ def _real_lines(data: Path) -> list[str]:
 # --- both -------------------------------------------------------------------------------------
 
 
-def _fill(store: Store, texts: Iterator[str], size: int) -> None:
+def fill(store: Store, texts: Iterator[str], size: int) -> None:
     for number in range(0, size, SESSION_MESSAGES):
         some = [next(texts) for _ in range(min(SESSION_MESSAGES, size - number))]
         append(store, f"s{number // SESSION_MESSAGES:06}", some)

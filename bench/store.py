@@ -4,6 +4,7 @@
     python bench/store.py --messages 2000  shorter
     python bench/store.py --no-peer        without the peer
     python bench/store.py --no-postgres    without PostgreSQL
+    python bench/store.py --grown 1000000  and in a store that holds so many messages already
     python bench/store.py --json FILE      the figures as JSON too
 
 Every side appends one message a call, each durable and found by its words when the call returns;
@@ -40,7 +41,9 @@ Figures = dict[str, Any]
 def main() -> int:
     options = _options()
     if options.worker:
-        measure = _session if options.worker == "session" else partial(_ours, options.worker)
+        side, _, size = options.worker.partition(":")
+        is_ours = side in ("sqlite", "postgresql")
+        measure = partial(_ours, side) if is_ours else partial(_session, int(size or 0))
         print(json.dumps(measure(options.input)))
         return 0
     peer, problem = (None, "left out") if options.no_peer else peer_python()
@@ -59,6 +62,9 @@ def main() -> int:
             session = _run(sys.executable, __file__, "--worker", "session", one.path)
             row = {"input": one.name, "messages": one.messages, "sides": sides, "session": session}
             found.append(row)
+        for size in options.grown:
+            row = _run(sys.executable, __file__, "--worker", f"grown:{size}", inputs[0].path)
+            found.append({"grown": size, "session": row})
     _show(found, [note for note in (problem, skipped) if note])
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -68,12 +74,11 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--messages", type=int, default=10_000, help="how many are generated")
+    parser.add_argument("--grown", type=int, nargs="*", default=[], metavar="N")
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--no-postgres", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument(
-        "--worker", choices=("sqlite", "postgresql", "session"), help=argparse.SUPPRESS
-    )
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--input", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -170,8 +175,10 @@ def _ours(side: str, path: Path) -> Figures:
     return found
 
 
-def _session(path: Path) -> Figures:
-    """Return what a host waits for: each append, taking a session up again, compacting it."""
+def _session(held: int, path: Path) -> Figures:
+    """Return what a host waits for: each append, taking a session up again, compacting it; in a
+    store that holds so many messages of other sessions.
+    """
     sys.path.insert(0, str(BENCH.parent / "src"))
     from holdfast.engine.compressor import Compressor
     from holdfast.sessions.session import Session
@@ -185,6 +192,10 @@ def _session(path: Path) -> Figures:
         return Compressor(context_length=CONTEXT_LENGTH, dialect="openai-chat")
 
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+        if held:
+            from search import DATA, fill, generated
+
+            fill(store, generated(DATA, held), held)
         session = Session(store, store.create(new), engine=engine)
         found: Figures = {"append": timed(session.append, messages), "resume": {}}
         tenth = Session(store, store.create(new), engine=engine)
@@ -234,6 +245,10 @@ def _server_bytes(url: str) -> int:
 
 def _show(found: list[Figures], notes: list[str]) -> None:
     for row in found:
+        if "grown" in row:
+            print(f"\nin a store of {row['grown']:,} messages")
+            _show_session(row["session"])
+            continue
         print(f"\n{row['input']} · {row['messages']:,} messages")
         header = ("", "append, CPU µs a row", "p99 wall µs", "compact, CPU ms", "× the text")
         print(f"{header[0]:14}" + "".join(f"{name:>22}" for name in header[1:]))
