@@ -73,7 +73,8 @@ class Session:
 
         A compressor that was made without a redactor hides secrets under the key of the store.
         """
-        self._store, self._info = store, info
+        self._store = store
+        self._info: SessionInfo = info
         self._make, self._hooks, self._media = engine, hooks, media
         self._ttl, self._holder = lease_seconds, holder_name()
         self._lease: Lease | None = None
@@ -486,9 +487,9 @@ class Session:
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self._frame()
         noted = frame.get("arrival") if rows else None
-        counted = frame.get("counted", "")
+        counted: str = frame.get("counted", "")
         is_known = counted == engine.counted_by
-        self._counted = engine.counted_by if is_known or not rows else ""
+        self._counted: str = engine.counted_by if is_known or not rows else ""
         self._has_noted = noted is not None and counted == self._counted
         self._given_out = 0
         if rows:
