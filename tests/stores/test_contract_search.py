@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.search.message_texts import HIDDEN
 from holdfast.search.query import parse_query
-from holdfast.search.reading import HIDDEN
 from holdfast.search.values import Filters, Revealed, Wanted, Written
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView, Stretch

@@ -97,7 +97,7 @@ def import_sessions(
     settings = settings_from(options)
     is_shown = is_terminal(sys.stderr)
     total = sum(bytes_in(one, follow_links=follow_links) for one in places) if is_shown else 0
-    done = Tally(dry_run=dry_run, lists_sessions=as_json)
+    done = ImportTally(dry_run=dry_run, lists_sessions=as_json)
     with _store(options, dry_run=dry_run) as store:
         with _progress(total, is_shown=is_shown) as tell:
             found = (
@@ -167,7 +167,7 @@ def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator
         yield lambda more, said: bar.update(task, advance=more, description=said)
 
 
-class Tally:
+class ImportTally:
     """What an import did so far, without the sessions themselves."""
 
     def __init__(self, *, dry_run: bool, lists_sessions: bool) -> None:

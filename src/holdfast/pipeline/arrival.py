@@ -241,11 +241,7 @@ def _may_change(message: Message) -> bool:
 
 
 def _has_results(message: Message) -> bool:
-    # a loop: this is asked several times for every message of a log that is resumed
-    for part in message.parts:  # noqa: SIM110
-        if type(part) is ToolResult:
-            return True
-    return False
+    return ToolResult in map(type, message.parts)
 
 
 def _copy(part: Part) -> Copy | None:

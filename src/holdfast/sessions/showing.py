@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
-from holdfast.search.reading import HIDDEN
+from holdfast.search.message_texts import HIDDEN
 from holdfast.search.text import searchable
 from holdfast.search.values import Reveal, Revealed, Written
 from holdfast.transcript import ToolCall

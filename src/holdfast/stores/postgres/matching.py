@@ -12,7 +12,7 @@ from copy import copy
 from typing import Any, Self
 
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.reading import Readings
+from holdfast.search.message_texts import MessageTexts
 from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
 from holdfast.stores.postgres.conditions import Conditions, having, is_decided, joined, passing
@@ -46,7 +46,7 @@ class PostgresIndex:
         self._tenant = tenant
         self._passing = passing(tx, tenant, wanted)
         self._without = wanted.query.without
-        self._readings = Readings(self._without, reveal)
+        self._texts = MessageTexts(self._without, reveal)
         self._total: float | None = None
         self._trigrams: bool | None = None
 
@@ -119,15 +119,15 @@ class PostgresIndex:
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
         """Return these; what was read once is kept."""
         self._read(ids)
-        return {message: self._readings.text(message) for message in ids}
+        return {message: self._texts.text(message) for message in ids}
 
     def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
         """Return those whose text has all terms and nothing unwanted."""
         self._read(ids)
-        return [message for message in ids if self._readings.fits(message, terms)]
+        return [message for message in ids if self._texts.fits(message, terms)]
 
     def _read(self, ids: Iterable[int]) -> None:
-        missing = self._readings.missing(ids)
+        missing = self._texts.missing(ids)
         if missing:
             rows = self._tx.rows(
                 "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
@@ -138,7 +138,7 @@ class PostgresIndex:
             for message, dialect, role, tools, *stored in rows:
                 body, text = unpack(self._tx, *stored)
                 calls = tools != "" and role != "tool"
-                self._readings.add(message, Written(dialect, body, text.decode(), calls))
+                self._texts.add(message, Written(dialect, body, text.decode(), calls))
 
     def _decided(self, terms: Sequence[Term]) -> list[Conditions]:
         """Return what the server looks at for the terms, and for what is unwanted."""

@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.reading import Readings
+from holdfast.search.message_texts import MessageTexts
 from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Statements
@@ -67,7 +67,7 @@ class SqliteIndex:
         self._where = where
         self._range = ids
         self._without = wanted.query.without
-        self._readings = Readings(self._without, reveal)
+        self._texts = MessageTexts(self._without, reveal)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
         self._rows: dict[int, Row] = {}
         self._begun: dict[str, set[int] | None] = {}
@@ -136,15 +136,15 @@ class SqliteIndex:
     def texts(self, ids: Sequence[int]) -> dict[int, str]:
         """Return these; what was read once is kept."""
         self._read(ids)
-        return {message: self._readings.text(message) for message in ids}
+        return {message: self._texts.text(message) for message in ids}
 
     def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
         """Return those whose text has all terms and nothing unwanted."""
         self._read(ids)
-        return [message for message in ids if self._readings.fits(message, terms)]
+        return [message for message in ids if self._texts.fits(message, terms)]
 
     def _read(self, ids: Iterable[int]) -> None:
-        missing = self._readings.missing(ids)
+        missing = self._texts.missing(ids)
         if missing:
             rows = self._tx.rows(
                 "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
@@ -155,7 +155,7 @@ class SqliteIndex:
             for message, dialect, role, tools, *stored in rows:
                 body, text = unpack(self._tx, *stored)
                 calls = tools != "" and role != "tool"
-                self._readings.add(message, Written(dialect, body, text.decode(), calls))
+                self._texts.add(message, Written(dialect, body, text.decode(), calls))
 
     def _all(self, most: int, oldest: bool, above: int) -> list[int]:
         low, high = self._range

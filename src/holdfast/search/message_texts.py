@@ -12,7 +12,7 @@ HIDDEN = "\ua66e"
 word of its own and what it parts is not side by side. It is in no alphabet."""
 
 
-class Readings:
+class MessageTexts:
     """Messages by their ids in an index.
 
     Without `reveal` they are found by their whole text. With it a message has a term only if what
