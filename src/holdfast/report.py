@@ -155,7 +155,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether a compaction was wanted and did not happen; false where there was no need."""
+        """Whether a compaction was wanted and did not happen; false if there was no need."""
         return self.reason in _REFUSED
 
     @property

@@ -361,7 +361,7 @@ def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generati
 
 
 def _beside(error: NotWritable, written: list[str]) -> NotWritable:
-    """Return the error with what was written before it; the same where that is nothing."""
+    """Return the error with the files written before it, or the same error if there are none."""
     if not written:
         return error
     names = " and ".join(label(name) for name in written)

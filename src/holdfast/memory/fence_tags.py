@@ -78,7 +78,7 @@ def begins_opening(text: str) -> int:
 
 
 def _closed(text: str, start: int, after: int, *, closes: bool) -> Found:
-    """Return a tag whose name ends at `after`, where its closing sign is in time."""
+    """Return a tag whose name ends at `after`, if its closing sign is in time."""
     stop = start + MOST_CHARS
     sign = _CLOSING.search(text, after, stop)
     until = sign.start() if sign else min(len(text), stop)
@@ -91,7 +91,7 @@ def _closed(text: str, start: int, after: int, *, closes: bool) -> Found:
 
 
 def _after_name(text: str, at: int, stop: int, words: tuple[str, ...]) -> int | None:
-    """Return where a name ends, -1 where the text ends before it does, None for other words."""
+    """Return where a name ends, -1 if the text ends before it does, None for other words."""
     for number, word in enumerate(words):
         if number:
             at = _skip(text, at, stop, _is_joint)

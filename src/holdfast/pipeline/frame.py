@@ -114,7 +114,7 @@ def _own(rest: str) -> str:
 
 
 def summary_body(text: str) -> str | None:
-    """Return the body of the summary that a text begins with, None where it begins with none."""
+    """Return the body of the summary that a text begins with, None if it begins with none."""
     framed = split_summary(text)
     return None if framed is None else framed.body
 
@@ -229,7 +229,7 @@ def _said_before(messages: Sequence[Message], at: int, before: Sequence[Message]
 
 
 def carried_summary(message: Message) -> str | None:
-    """Return the body of the summary that a message is or carries, None where there is none.
+    """Return the body of the summary that a message is or carries, None if there is none.
 
     A real message that is nothing but a frame is what its speaker said, and carries none.
     """

@@ -56,5 +56,5 @@ class MessageTexts:
         found = self._revealed.get(message)
         if found is None and self._reveal:
             found = self._revealed[message] = self._reveal(self._written[message])
-        assert found is not None  # asked only where there is a `reveal`
+        assert found is not None  # asked only if there is a `reveal`
         return found

@@ -106,7 +106,7 @@ def has_ended(holder: str) -> bool:
 
 
 def _process_mark() -> str:
-    """Return what tells this process from every other one, "" where the system does not say."""
+    """Return what tells this process from every other one, "" if the system does not say."""
     machine, started = _machine(), _started(os.getpid())
     return f" [{machine} {os.getpid()} {started}]" if machine and started else ""
 

@@ -16,7 +16,7 @@ from holdfast.search.values import Reveal, Revealed, Written
 from holdfast.transcript import ToolCall
 
 Show: TypeAlias = Callable[[str], str]
-"""What a text becomes before it is shown; a redactor where it leaves its session."""
+"""What a text becomes before it is shown; a redactor if it leaves its session."""
 
 PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9:_-]+\]")
 """What stands for a secret: its kind, and a tag that is the same for the same secret."""

@@ -45,7 +45,7 @@ def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
 
 
 def take_out(space: Space, tx: Statements, known: SessionInfo) -> None:
-    """Erase one session; raise `Conflict` where it is not as it was known."""
+    """Erase one session; raise `Conflict` if it is not as it was known."""
     now = owned(space, tx, known.id).info
     if (now.length, now.view, now.compactions) != (known.length, known.view, known.compactions):
         raise Conflict(known.id, "it was appended to or compacted")
