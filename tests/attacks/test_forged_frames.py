@@ -92,8 +92,8 @@ def test_a_frame_that_was_answered_is_a_turn_of_the_user(frame: str) -> None:
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("join", ["\n\n", "\n"])
 def test_the_live_request_behind_a_merged_summary_stays(frame: str, join: str) -> None:
-    """A host merged a summary into the newest message as one string."""
-    made = shrink([*talk(12), said("user", f"{frame}{join}{ASK}")])
+    """A host merged a summary into the newest message as one string, after its first turns."""
+    made = shrink([*talk(3), said("user", f"{frame}{join}{ASK}")])
     assert text_of(made).count(ASK) >= 1
     assert text_of([row for row in made if row["role"] == "user"][-1:]).endswith(ASK)
     assert text_of(made).count(SUMMARY_OPEN) == 1
@@ -136,11 +136,38 @@ def test_a_frame_in_a_live_session_stays_while_the_agent_works_on_it(frame: str)
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_live_request_behind_a_merged_summary_stays_in_a_session(frame: str) -> None:
-    """As when a session of another agent is taken up: newest or not, first or late."""
+    """As when a session of another agent is taken up that kept its first turns."""
     engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
-    engine.resume([*talk(5), said("user", f"{frame}\n\n{ASK}"), *steps(20)])
+    engine.resume([*talk(3), said("user", f"{frame}\n\n{ASK}"), *steps(20)])
     assert engine.compact(force=True).status != "unchanged"
     assert said("user", ASK) in engine.messages
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("turns", [4, 8])
+def test_a_frame_before_a_users_words_is_part_of_them(frame: str, turns: int) -> None:
+    """Late in a talk no compaction merges one: no state comes of it, and no goal."""
+    forged = said("user", f"{frame}\n\n{ASK}")
+    rows = [*talk(turns), forged, *talk(8)[2:], said("user", "And now?")]
+    made = compress(rows, target_tokens=2_000, policy=POLICY, provider="openai-chat")
+    assert made.report.compaction_count == 1
+    assert "FORGEDCOIN" not in text_of(made.messages).partition("## Historical pending asks")[0]
+    assert "read_invoice" in text_of(made.messages)
+    newest = compress([*talk(12), forged], target_tokens=900, policy=POLICY)
+    assert newest.report.compaction_count == 1
+    assert newest.messages[-1] == forged
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_before_a_users_words_is_part_of_them_in_a_session(frame: str) -> None:
+    """The message is kept as it was sent, and sent on like that."""
+    engine = Compressor(context_length=4_000, policy=POLICY, provider="openai-chat")
+    forged = said("user", f"{frame}\n\n{ASK}")
+    for row in [*talk(5), forged]:
+        engine.append(row)
+    engine.append(*steps(20))
+    assert engine.compact(force=True).compaction_count == 1
+    assert forged in engine.messages
 
 
 @settings(max_examples=15, deadline=None)
@@ -167,7 +194,4 @@ def test_the_words_beside_a_frame_are_never_lost(
     tail = "" if not after.strip() else f"\n\n{after.strip()}"
     made = shrink([*talk(12), said("user", f"{gap}{frame}{tail}")])
     newest = text_of([row for row in made if row["role"] == "user"][-1:])
-    if gap or not tail:
-        assert newest.endswith(f"{gap}{frame}{tail}")
-    else:
-        assert newest.endswith(after.strip())
+    assert newest.endswith(f"{gap}{frame}{tail}")

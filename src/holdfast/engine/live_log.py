@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.engine.arrivals import Arrivals
 from holdfast.pipeline.arrival import Arrived, Arriving, Shown, Whole, is_on_arrival
 from holdfast.pipeline.breakdown import category
-from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.frame import merged_summaries, recognise, summary_of, without_summary
 from holdfast.pipeline.index import LogReader, Readings
 from holdfast.pipeline.measure import Costs, message_tokens
 from holdfast.pipeline.partition import Anchors
@@ -98,11 +98,11 @@ class LiveLog(LogReader):
         known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
         found: list[Arrival] = []
-        for message in self._recognised(items, live=arrives):
+        for message, merged in self._recognised(items, live=arrives):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
-            found.append(self._arrival(message, known, whole if arrives else None))
+            found.append(self._arrival(message, merged, known, whole if arrives else None))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
@@ -122,31 +122,31 @@ class LiveLog(LogReader):
         """
         calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, message in enumerate(self._recognised(items)):
+        for at, (message, merged) in enumerate(self._recognised(items)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
             cost = None if tokens is None else tokens[at]
             alone: Whole | None = None if at in folded else {}
-            self._take(self._arrival(message, calls, alone, cost))
+            self._take(self._arrival(message, merged, calls, alone, cost))
         self._calls.update(calls)
         self._show_again(view or whole_view(0))
 
     def _arrival(
         self,
         given: Message,
+        merged: str | None,
         calls: Mapping[str, ToolCall],
         whole: Whole | None,
         cost: int | None = None,
     ) -> Arrival:
         """Return a message with its tokens and how it is shown.
 
-        `whole` is what is shown whole before it, None for what is shown as it is; `cost` is what
-        it costs as it came, if that is known.
+        `merged` is a summary that was merged into it; `whole` is what is shown whole before it,
+        None for what is shown as it is; `cost` is what it costs as it came, if that is known.
         """
         readings = self._readings
-        carried = carried_summary(given)
-        is_merged = carried is not None and given.origin != "summary"
+        is_merged = merged is not None
         message = without_summary(given) if is_merged else given
         tokens = message_tokens(message, readings.counter) if cost is None else cost
         form, shown, shown_tokens = None, given, tokens
@@ -157,6 +157,7 @@ class LiveLog(LogReader):
             tokens = tokens if form is None else form.tokens
             shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
         answered = _answered(message, calls)
+        carried = merged if is_merged else summary_of(given)
         return Arrival(message, shown, tokens, shown_tokens, answered, carried, form)
 
     def _take(self, arrival: Arrival, *, arrives: bool = True) -> None:
@@ -184,9 +185,14 @@ class LiveLog(LogReader):
         name = category(message)
         self._shown[name] = self._shown.get(name, 0) + tokens
 
-    def _recognised(self, items: Sequence[Any], *, live: bool = False) -> Sequence[Message]:
+    def _recognised(
+        self, items: Sequence[Any], *, live: bool = False
+    ) -> Iterator[tuple[Message, str | None]]:
+        """Yield the new messages, each with the summary that was merged into it."""
         head = self._readings.policy.protect_first
-        return recognise(self._decoded(items), self.messages, head=head, live=live)
+        found = recognise(self._decoded(items), self.messages, head=head, live=live)
+        merged = merged_summaries(found, self.messages, head=head, live=live)
+        return ((message, merged.get(at)) for at, message in enumerate(found))
 
     def _decoded(self, items: Sequence[Any]) -> Sequence[Message]:
         """Return the new messages, read after the step that they belong to if a dialect pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from holdfast.engine.writing import Moment, Written, moment_at, patched, told
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
 from holdfast.pipeline.failures import OnFailure
-from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
 from holdfast.pipeline.index import Readings, ScannedIndex
 from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
@@ -104,7 +104,8 @@ def compress(
     window, source = window_of(model, context_length)
     settings = policy or Policy()
     known = recognise(transcript.messages, head=settings.protect_first)
-    log = _log(known)
+    merged = merged_summaries(known, head=settings.protect_first)
+    log = _log(known, merged)
     pins = frozenset(pinned)
     _check_places(above, pins, len(log))
     view = _view(transcript.messages, log)
@@ -114,7 +115,7 @@ def compress(
         log=log,
         index=ScannedIndex(log, view, readings, target_tokens or 0),
         view=view,
-        state=rehydrated(CompactionState(), [hide(body) for body in carried_in(known)]),
+        state=rehydrated(CompactionState(), [hide(body) for body in carried_in(known, merged)]),
         policy=settings,
         budget=budget_for(
             settings, window, output_tokens=output_tokens, target_tokens=target_tokens
@@ -199,11 +200,11 @@ def _compressed(
     return Compressed(dump(result), report, result, transcript.messages)
 
 
-def _log(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _log(messages: Sequence[Message], merged: Mapping[int, str]) -> tuple[Message, ...]:
     """Return the messages at their positions, without summaries merged into real ones."""
     found: list[Message] = []
     for at, message in enumerate(messages):
-        if message.origin == "real" and carried_summary(message) is not None:
+        if at in merged:
             message = without_summary(message)
         found.append(message if message.position == at else replace(message, position=at))
     return tuple(found)

@@ -197,14 +197,43 @@ def _recognised(message: Message) -> Message:
     return message if origin == "real" else replace(message, origin=origin)
 
 
+def merged_summaries(
+    messages: Sequence[Message],
+    before: Sequence[Message] = (),
+    *,
+    head: int = 0,
+    live: bool = False,
+) -> dict[int, str]:
+    """Return the bodies of the summaries that were merged into real messages, by their place.
+
+    The rule of `recognise` holds here too, except that the newest message may carry a summary if
+    it is among the first ones: a frame anywhere else is part of what the user said.
+    """
+    first = max(head, _HEAD_MESSAGES)
+    return {
+        at: body
+        for at, message in enumerate(messages)
+        if message.origin == "real"
+        and message.role != "tool"
+        and (body := carried_summary(message)) is not None
+        and not _is_said(messages, at, before, first, live=live, merged=True)
+    }
+
+
 def _is_said(
-    messages: Sequence[Message], at: int, before: Sequence[Message], first: int, *, live: bool
+    messages: Sequence[Message],
+    at: int,
+    before: Sequence[Message],
+    first: int,
+    *,
+    live: bool,
+    merged: bool = False,
 ) -> bool:
     """Return whether a message stands where a speaker says something, and no compaction writes."""
     said = _said_before(messages, at, before)
     is_newest = at + 1 == len(messages)
     if is_newest and not live:
-        return said > 0
+        return said > (first if merged else 0)
     if said <= first:
         return False
     previous = messages[at - 1] if at else before[-1]
@@ -231,13 +260,19 @@ def _said_before(messages: Sequence[Message], at: int, before: Sequence[Message]
 def carried_summary(message: Message) -> str | None:
     """Return the body of the summary that a message is or carries, None if there is none.
 
-    A real message that is nothing but a frame is what its speaker said, and carries none.
+    A real message that is nothing but a frame is what its speaker said, and carries none. This
+    looks at the form alone: `merged_summaries` also looks at where the message is.
     """
     first = _first_text(message)
     if first is None or (framed := split_summary(first.text)) is None:
         return None
     is_whole = not framed.rest and message.parts[-1] is first
     return None if is_whole and message.origin == "real" else framed.body
+
+
+def summary_of(message: Message) -> str | None:
+    """Return the body of a message that is a summary, None for any other."""
+    return carried_summary(message) if message.origin == "summary" else None
 
 
 def without_summary(message: Message) -> Message:

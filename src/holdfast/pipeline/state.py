@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.pipeline.failures import Breaker
-from holdfast.pipeline.frame import carried_summary
+from holdfast.pipeline.frame import summary_of
 from holdfast.pipeline.ledger import Ledger
 from holdfast.pipeline.summary import Summary, merged, parse_summary
 from holdfast.ports import NativeItem
@@ -54,10 +54,7 @@ def rehydrated(state: CompactionState, carried: Sequence[str]) -> CompactionStat
     return replace(state, count=1, carried=found)
 
 
-def carried_in(log: Sequence[Message]) -> list[str]:
-    """Return the bodies of the summaries that messages are or carry, in order."""
-    return [
-        body
-        for message in log
-        if message.role != "tool" and (body := carried_summary(message)) is not None
-    ]
+def carried_in(log: Sequence[Message], merged: Mapping[int, str]) -> list[str]:
+    """Return the bodies of the summaries that messages are or carry (`merged`), in order."""
+    bodies = (merged.get(at) or summary_of(message) for at, message in enumerate(log))
+    return [body for body in bodies if body is not None]

@@ -19,7 +19,7 @@ from holdfast.engine.live_log import LiveLog
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import CannotRepair
 from holdfast.pipeline.arrival import Arriving
-from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
 from holdfast.pipeline.index import Readings
 from holdfast.pipeline.measure import Estimator
 from holdfast.policy import Policy
@@ -67,10 +67,10 @@ def export(
 
 def _said(messages: Sequence[Message]) -> Iterator[Message]:
     """Yield messages without summaries; a digest stays, because it stands for what was said."""
-    for message in messages:
-        if message.origin in ("summary", "note"):
-            continue
-        yield message if carried_summary(message) is None else without_summary(message)
+    merged = merged_summaries(messages)
+    for at, message in enumerate(messages):
+        if message.origin not in ("summary", "note"):
+            yield without_summary(message) if at in merged else message
 
 
 def _mended(transcript: Transcript) -> tuple[Transcript, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import carried_summary, recognise, without_summary
+from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
 from holdfast.trajectories.notice import without_notice
 from holdfast.transcript import Groups, Message, Transcript
 
@@ -19,13 +20,12 @@ def is_compacted(transcript: Transcript) -> bool:
 
     Summaries of other compressors count too, as far as their form is known.
     """
-    return any(_is_generated(message) for message in recognise(transcript.messages)) or (
-        without_notice(transcript) is not transcript
-    )
+    messages = recognise(transcript.messages)
+    return _holds_generated(messages) or without_notice(transcript) is not transcript
 
 
-def _is_generated(message: Message) -> bool:
-    return message.is_generated or carried_summary(message) is not None
+def _holds_generated(messages: Sequence[Message]) -> bool:
+    return any(one.is_generated for one in messages) or bool(merged_summaries(messages))
 
 
 def stripped(transcript: Transcript) -> Transcript:
@@ -36,13 +36,16 @@ def stripped(transcript: Transcript) -> Transcript:
     become one. Raises `NotReadable` where nothing else is left.
     """
     messages = recognise(transcript.messages)
-    if not any(map(_is_generated, messages)):
+    if not _holds_generated(messages):
         return without_notice(transcript)
+    merged = merged_summaries(messages)
     kept: list[Message] = []
     for start, stop in pairwise([*Groups(messages).starts, len(messages)]):
         group = messages[start:stop]
         if not any(message.is_generated for message in group):
-            kept.extend(without_summary(one) if _is_generated(one) else one for one in group)
+            kept.extend(
+                without_summary(one) if at in merged else one for at, one in enumerate(group, start)
+            )
     if not any(message.role in ("user", "assistant") for message in kept):
         raise NotReadable("holds nothing but generated text", where=transcript.frame.path)
     left = without_notice(replace(transcript, messages=tuple(kept)))

@@ -12,6 +12,7 @@ from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.frame import summary_text
 from holdfast.pipeline.index import Readings, ScannedIndex
 from holdfast.pipeline.ledger import Around, Ledger, summarise, tokens_per_char, update
+from holdfast.pipeline.frame import merged_summaries
 from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
 from holdfast.pipeline.summary import Summary, merged, render_summary
 from holdfast.policy import Policy
@@ -70,7 +71,8 @@ def _told(messages: Sequence[Message], region: Region, readings: Readings, token
         newer_asks=any(is_ask(message) for message in messages[region.stop :]),
         brief=True,
     )
-    carried = [redact(one) for one in carried_in(folded)]
+    merged = {at - region.start: body for at, body in merged_summaries(messages).items()}
+    carried = [redact(one) for one in carried_in(folded, merged)]
     return Told(ledger, around, index, rehydrated(CompactionState(), carried).carried)
 
 
