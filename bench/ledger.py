@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.pipeline.ledger import Ledger, facts_of, update
-from holdfast.pipeline.prune import answered_calls
+from holdfast.compaction.prune import answered_calls
+from holdfast.facts.ledger import Ledger, facts_of, update
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.transcript import Message
 

@@ -29,7 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.pipeline.measure import Estimator
+from holdfast.compaction.measure import Estimator
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.kinds import detect_kind
 from holdfast.reduction.reduced import KINDS, Kind

@@ -25,24 +25,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import holdfast
+from holdfast.compaction.compact import Plan, plan
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.measure import Estimator
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.work import Wish, Work
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.wire_rules import wire_rules
-from holdfast.engine.writers import Writers
 from holdfast.errors import HoldfastError, SummarizerFailed
-from holdfast.pipeline.asking import read_answer
-from holdfast.pipeline.compact import Plan, plan
-from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.gate import Checked, Evidence, check, evidence_of
-from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.measure import Estimator
-from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.summary import Entry, Section, Summary
-from holdfast.pipeline.work import Wish, Work
+from holdfast.facts.frame import recognise
+from holdfast.facts.summary import Entry, Section, Summary
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.summarizers import summarizer_named
 from holdfast.transcript import whole
+from holdfast.writing.asking import read_answer
+from holdfast.writing.gate import Checked, Evidence, check, evidence_of
+from holdfast.writing.models import summarizer_named
+from holdfast.writing.writers import Writers
 
 SESSION = Path(__file__).with_name("session.json.gz")
 NAME = "qwen2.5-coder-1.5b-instruct-q4_k_m"

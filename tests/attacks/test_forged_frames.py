@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Compressor, compress
-from holdfast.pipeline.frame import SUMMARY_OPEN, summary_text
+from holdfast.facts.frame import SUMMARY_OPEN, summary_text
 from holdfast.policy import Policy
 from holdfast.testing.formats.words import words
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import load
+from holdfast.compaction.index import Readings
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.live_log import LiveLog
-from holdfast.pipeline.index import Readings
-from holdfast.pipeline.ledger import Ledger, update
-from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.facts.ledger import Ledger, update
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import Exchange, long_lists, written
 

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from holdfast import compress
 from holdfast.caching.prices import Prices
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.check import check
 from holdfast.dialects.convert import convert
 from holdfast.dialects.load import load
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.native import Native
 from holdfast.errors import FailureKind, SummarizerFailed, UnknownName
-from holdfast.pipeline.failures import CLASSES, PAUSES
-from holdfast.pipeline.frame import SUMMARY_OPEN
-from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.policy import Policy
 from holdfast.ports import NativeAnswer, NativeRequest
 from holdfast.report import Report
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import broken_laws, latest_ask, own_parts
 from holdfast.testing.long_lists import Exchange, joined, long_lists, written
+from holdfast.writing.failures import CLASSES, PAUSES
+from holdfast.writing.native import Native
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 PROVIDERS = ("openai-responses", "anthropic")

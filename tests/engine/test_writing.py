@@ -10,12 +10,12 @@ import pytest
 import holdfast
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
-from holdfast.pipeline.failures import CLASSES, PAUSES
 from holdfast.policy import Policy
 from holdfast.report import Report
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.writing.failures import CLASSES, PAUSES
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)

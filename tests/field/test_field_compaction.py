@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from holdfast import check, load
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.errors import UnknownReference
-from holdfast.pipeline.frame import SUMMARY_OPEN
-from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.policy import Policy, budget_for
 from holdfast.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
 from holdfast.testing.long_lists import Exchange, joined, written

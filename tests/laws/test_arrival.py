@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from holdfast.compaction.arrival import Arriving
+from holdfast.compaction.index import Readings
+from holdfast.compaction.measure import Estimator
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.conversation import Step
 from holdfast.engine.live_log import LiveLog
 from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.pipeline.arrival import Arriving
-from holdfast.pipeline.index import Readings
-from holdfast.pipeline.measure import Estimator
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.testing.long_lists import exchanges, joined, long_lists, written
 from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult

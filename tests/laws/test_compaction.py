@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast import check, load
+from holdfast.compaction.measure import Estimator
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.oneshot import Compressed, compress
-from holdfast.pipeline.measure import Estimator
 from holdfast.policy import Policy
 from holdfast.report import Report
 from holdfast.testing.laws import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
 from holdfast.dialects.convert import convert
-from holdfast.pipeline.frame import recognise, summary_text
+from holdfast.facts.frame import recognise, summary_text
 from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.transcript import Text, ToolResult

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.profiles import profile_named
-from holdfast.pipeline.measure import Estimator, message_tokens
-from holdfast.pipeline.summary import SECTIONS
+from holdfast.facts.summary import SECTIONS
 from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import SUMMARY, broken_laws

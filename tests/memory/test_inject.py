@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import check
+from holdfast.facts.frame import summary_text
 from holdfast.memory.fence import fenced, without_fenced
 from holdfast.memory.inject import injected
-from holdfast.pipeline.frame import summary_text
 from holdfast.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.compaction.measure import Estimator
 from holdfast.errors import InvalidSetting
-from holdfast.pipeline.measure import Estimator
 from holdfast.reduction import Truncation, on_arrival
 
 COUNTER = Estimator()

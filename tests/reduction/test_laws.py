@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import reduce
+from holdfast.compaction.measure import Estimator
 from holdfast.errors import InvalidSetting, UnknownName
-from holdfast.pipeline.measure import Estimator
 from holdfast.reduction import KINDS, Kind, Reduced, detect_kind
 
 REFERENCE = "hf-0123456789"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
-from holdfast.pipeline.measure import Estimator
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing import ScriptedSummarizer
 from holdfast.trajectories.answers import Question

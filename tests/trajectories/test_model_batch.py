@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, HoldfastError
-from holdfast.pipeline.frame import SUMMARY_OPEN
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.ports import SummaryRequest
 from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.batch import Outcome, compress_batch

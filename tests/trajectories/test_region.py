@@ -8,8 +8,8 @@ from itertools import groupby, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.compaction.measure import text_length
 from holdfast.dialects.load import load
-from holdfast.pipeline.measure import text_length
 from holdfast.testing import logs
 from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.region import Region, choose_region

@@ -6,11 +6,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.caching.economics import Rule
 from holdfast.caching.minimum_sizes import minimum_for
-from holdfast.caching.prices import Prices, prices_from
+from holdfast.caching.prices import Prices, Ttl, prices_from
 from holdfast.catalog.models import models_called
+from holdfast.errors import MissingExtra
 
 _FIELDS = {
     "input": "input_mtok",
@@ -19,6 +22,14 @@ _FIELDS = {
     "cache_write_5m": "cache_write_mtok",
     "cache_write_1h": "cache_write_1h_mtok",
 }
+
+
+class Economy(Struct, frozen=True, kw_only=True):
+    """The prices of the model, how long its cache lasts, and how cautious to be."""
+
+    prices: Prices
+    ttl: Ttl = "5m"
+    rule: Rule = Rule()
 
 
 def prices_of(model: str) -> Prices | None:
@@ -32,6 +43,17 @@ def prices_of(model: str) -> Prices | None:
         if made is not None:
             return made
     return None
+
+
+def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
+    """Return what costs are reckoned by; None where nobody knows the prices."""
+    found = prices
+    if found is None:
+        try:
+            found = prices_of(model)
+        except MissingExtra:
+            found = None
+    return None if found is None else Economy(prices=found, ttl=ttl)
 
 
 def _prices(table: Any, model: str, source: str) -> Prices | None:

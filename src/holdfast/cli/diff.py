@@ -9,11 +9,11 @@ from holdfast.cli import say
 from holdfast.cli.files import STANDARD, label
 from holdfast.cli.inputs import FILE, Input, dialect_option, json_option, read_input
 from holdfast.cli.report import Unreadable, emit
+from holdfast.compaction.measure import Estimator
 from holdfast.engine.difference import Difference, Fate, difference
 from holdfast.engine.inspection import Share, shares_of
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import recognise
 from holdfast.report import Category
 from holdfast.transcript import Transcript
 

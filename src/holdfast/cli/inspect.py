@@ -12,11 +12,11 @@ from holdfast.cli.files import label
 from holdfast.cli.inputs import FILE, Input, read_input, reading_options, refuse_contradiction
 from holdfast.cli.report import Unreadable, emit, place_of
 from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
+from holdfast.compaction.measure import Estimator
 from holdfast.config import Settings
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.inspection import Inspection, inspect_transcript
 from holdfast.errors import NotReadable
-from holdfast.pipeline.measure import Estimator
 
 
 class Seen(Struct, frozen=True):

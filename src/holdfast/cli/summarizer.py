@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from holdfast.cli.files import label
 from holdfast.config import Settings, writers_from
-from holdfast.engine.native import Native, native_of, why_never
-from holdfast.engine.writers import Writers
 from holdfast.transcript import Transcript
+from holdfast.writing.native import Native, native_of, why_never
+from holdfast.writing.writers import Writers
 
 F = TypeVar("F", bound=Callable[..., Any])
 

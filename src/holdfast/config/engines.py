@@ -9,7 +9,7 @@ from holdfast.config.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from holdfast.engine.contract import ContextEngine
-    from holdfast.engine.writers import Progress, Writers
+    from holdfast.writing.writers import Progress, Writers
 
 
 def open_engine(
@@ -42,7 +42,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
 
     Raises what names the mistake in them.
     """
-    from holdfast.engine.writers import writers_of
+    from holdfast.writing.writers import writers_of
 
     return writers_of(
         settings.summarizer,

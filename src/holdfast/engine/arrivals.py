@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.pipeline.arrival import (
+from holdfast.compaction.arrival import (
     Arrived,
     Arriving,
     Copy,
@@ -16,7 +16,7 @@ from holdfast.pipeline.arrival import (
     is_on_arrival,
     shown_from,
 )
-from holdfast.pipeline.measure import message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.ports import TokenCounter
 from holdfast.report import Reference
 from holdfast.transcript import Item, Message, Rewritten, ToolCall, View, grow

@@ -10,19 +10,20 @@ from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
 from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
+from holdfast.catalog.prices import Economy, economy_of
+from holdfast.compaction.compact import Unchanged
+from holdfast.compaction.trigger import Decision
+from holdfast.compaction.work import Wish
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.conversation import Conversation
-from holdfast.engine.economy import Economy, as_told, economy_of, weighed
-from holdfast.engine.native import Broker, Native, awrite_through, write_through
-from holdfast.engine.riding import prefix_of
+from holdfast.engine.economy import as_told, weighed
 from holdfast.engine.run import Made, Run, begin, end, made_of
-from holdfast.engine.writers import Writers
-from holdfast.engine.writing import Moment, moment_at
-from holdfast.pipeline.compact import Unchanged
-from holdfast.pipeline.trigger import Decision
-from holdfast.pipeline.work import Wish
 from holdfast.ports import CachedPrefix
 from holdfast.report import Report
+from holdfast.writing.native import Broker, Native, awrite_through, write_through
+from holdfast.writing.riding import prefix_of
+from holdfast.writing.write import Moment, moment_at
+from holdfast.writing.writers import Writers
 
 Clock = Callable[[], float]
 _WORTH_ANOTHER = 0.05

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from holdfast.engine.native import Broker, awrite_through, write_through
 from holdfast.engine.run import Made, Run, made_of
-from holdfast.engine.writing import Moment
+from holdfast.writing.native import Broker, awrite_through, write_through
+from holdfast.writing.write import Moment
 
 
 class InThread:

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from holdfast.compaction.references import payload_bytes
 from holdfast.engine.oneshot import Compressed
-from holdfast.pipeline.references import payload_bytes
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
 Fate: TypeAlias = Literal["kept", "rewritten", "folded", "added"]

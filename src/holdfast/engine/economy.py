@@ -5,35 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from holdfast.caching.economics import Rule, Situation, Verdict, weigh
-from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
-from holdfast.catalog.prices import prices_of
+from holdfast.caching.economics import Situation, Verdict, weigh
+from holdfast.caching.prices import TTL_SECONDS
+from holdfast.catalog.prices import Economy
+from holdfast.compaction.partition import system_stop
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.run import Run
-from holdfast.engine.writers import Writers
-from holdfast.errors import MissingExtra
-from holdfast.pipeline.partition import system_stop
-
-
-class Economy(Struct, frozen=True, kw_only=True):
-    """The prices of the model, how long its cache lasts, and how cautious to be."""
-
-    prices: Prices
-    ttl: Ttl = "5m"
-    rule: Rule = Rule()
-
-
-def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
-    """Return what costs are reckoned by; None where nobody knows the prices."""
-    found = prices
-    if found is None:
-        try:
-            found = prices_of(model)
-        except MissingExtra:
-            found = None
-    return None if found is None else Economy(prices=found, ttl=ttl)
+from holdfast.writing.writers import Writers
 
 
 def weighed(

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from holdfast.pipeline.breakdown import by_category, compared, fixed_categories, with_sections
-from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.measure import Costs, message_tokens
-from holdfast.pipeline.prune import answered_calls
-from holdfast.pipeline.trigger import Moment, decide
+from holdfast.compaction.breakdown import by_category, compared, fixed_categories, with_sections
+from holdfast.compaction.measure import Costs, message_tokens
+from holdfast.compaction.prune import answered_calls
+from holdfast.compaction.trigger import Moment, decide
+from holdfast.facts.frame import recognise
 from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
 from holdfast.report import Urgency

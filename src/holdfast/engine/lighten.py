@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from holdfast.compaction.breakdown import category, compared
+from holdfast.compaction.compact import Outcome, Unchanged
+from holdfast.compaction.measure import message_tokens
+from holdfast.compaction.prune import strip_thinking
+from holdfast.compaction.references import reference_of
+from holdfast.compaction.work import Wish, Work
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.live_log import LiveLog
-from holdfast.pipeline.breakdown import category, compared
-from holdfast.pipeline.compact import Outcome, Unchanged
-from holdfast.pipeline.frame import carried_summary
-from holdfast.pipeline.measure import message_tokens
-from holdfast.pipeline.prune import strip_thinking
-from holdfast.pipeline.references import reference_of
-from holdfast.pipeline.work import Wish, Work
+from holdfast.facts.frame import carried_summary
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
 from holdfast.transcript import Message, render, rewrite

@@ -8,15 +8,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.compaction.arrival import Arrived, Arriving, Shown, Whole, is_on_arrival
+from holdfast.compaction.breakdown import category
+from holdfast.compaction.index import LogReader, Readings
+from holdfast.compaction.measure import Costs, message_tokens
+from holdfast.compaction.partition import Anchors
+from holdfast.compaction.references import reference_of
 from holdfast.dialects.registry import dialect_named
 from holdfast.engine.arrivals import Arrivals
-from holdfast.pipeline.arrival import Arrived, Arriving, Shown, Whole, is_on_arrival
-from holdfast.pipeline.breakdown import category
-from holdfast.pipeline.frame import merged_summaries, recognise, summary_of, without_summary
-from holdfast.pipeline.index import LogReader, Readings
-from holdfast.pipeline.measure import Costs, message_tokens
-from holdfast.pipeline.partition import Anchors
-from holdfast.pipeline.references import reference_of
+from holdfast.facts.frame import merged_summaries, recognise, summary_of, without_summary
 from holdfast.transcript import (
     Folded,
     Groups,

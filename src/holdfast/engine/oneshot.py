@@ -10,29 +10,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.catalog.windows import window_of
+from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish, plan
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
+from holdfast.compaction.state import CompactionState, carried_in, rehydrated
+from holdfast.compaction.tool_names import with_safe_names
+from holdfast.compaction.work import Wish, Work
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
-from holdfast.engine.native import Broker, Native, native_of, write_through
 from holdfast.engine.reporting import report_of
-from holdfast.engine.riding import prefix_of
-from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
-from holdfast.engine.writing import Moment, Written, moment_at, patched, told
 from holdfast.errors import InvalidSetting, UnknownReference
-from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
-from holdfast.pipeline.failures import OnFailure
-from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
-from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
-from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
-from holdfast.pipeline.tool_names import with_safe_names
-from holdfast.pipeline.work import Wish, Work
+from holdfast.facts.frame import merged_summaries, recognise, without_summary
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
+from holdfast.writing.failures import OnFailure
+from holdfast.writing.native import Broker, Native, native_of, write_through
+from holdfast.writing.riding import prefix_of
+from holdfast.writing.write import Moment, Written, moment_at, patched, told
+from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 
 class Compressed(Struct, frozen=True):
@@ -179,7 +179,7 @@ def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:
         return Unchanged(written.stops, written.detail, todo.tokens_before)
     if written is not None and written.done is not None:
         return written.done
-    return finish(todo, None if written is None else written.checked)
+    return finish(todo, None if written is None else written.prose)
 
 
 def _compressed(

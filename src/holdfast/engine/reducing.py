@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.pipeline.measure import Estimator
+from holdfast.compaction.measure import Estimator
 from holdfast.ports import TokenCounter
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.reduced import Kind, Reduced, TextReducer

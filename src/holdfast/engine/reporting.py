@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from holdfast.pipeline.breakdown import fixed_categories, with_sections
-from holdfast.pipeline.compact import Outcome, Unchanged
-from holdfast.pipeline.work import Work
+from holdfast.compaction.breakdown import fixed_categories, with_sections
+from holdfast.compaction.compact import Outcome, Unchanged
+from holdfast.compaction.work import Work
 from holdfast.report import Report, SummaryNote
 from holdfast.transcript import Folded, Kept, Rewritten, Transcript, View
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish, plan
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.trigger import Decision
+from holdfast.compaction.work import Wish
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.live_log import LiveLog
-from holdfast.engine.writing import Written, patched, told
-from holdfast.pipeline.compact import Outcome, Plan, Unchanged, finish, plan
-from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.trigger import Decision
-from holdfast.pipeline.work import Wish
 from holdfast.report import Report
+from holdfast.writing.write import Written, patched, told
 
 
 class Run(Struct, frozen=True):
@@ -58,7 +58,7 @@ def made_of(run: Run, written: Written | None = None) -> Made:
         stays = Unchanged(written.stops, written.detail, run.todo.tokens_before)
         return Made(written, stays)
     made = None if written is None else written.done
-    done = made or finish(run.todo, None if written is None else written.checked)
+    done = made or finish(run.todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Outcome):
         done = replace(done, state=_paused(done.state, written))
     return Made(patched(written, done), done)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
+from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.transcript import Payload, ToolResult, Transcript, is_ask
 

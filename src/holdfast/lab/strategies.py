@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from holdfast.caching.economics import Rule, Situation, weigh
 from holdfast.caching.expectation import expected_after
+from holdfast.compaction.choose import HEAD_SHARE
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.registry import dialect_named
 from holdfast.engine.compressor import Compressor
 from holdfast.lab.prompt import Piece, Prompt
 from holdfast.lab.recording import Entry, Recording
 from holdfast.lab.replay import Compacted, Moment, Player, Terms
-from holdfast.pipeline.choose import HEAD_SHARE
-from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
 
 MASK_TOKENS = 16

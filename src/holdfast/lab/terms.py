@@ -7,13 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.caching.prices import Prices
-from holdfast.engine.writers import writers_of
 from holdfast.lab.net_cost import DEFAULT_PRICES
 from holdfast.lab.session_rows import Terms
 from holdfast.lab.ways.ours import by_holdfast
 from holdfast.lab.ways.peers import peer_ways
 from holdfast.lab.ways.registry import PLAIN, WITH_MODEL, chosen
 from holdfast.lab.ways.way import Way
+from holdfast.writing.writers import writers_of
 
 
 class Asked(Struct, frozen=True, kw_only=True):

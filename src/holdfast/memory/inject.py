@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from holdfast.dialects.load import load
-from holdfast.pipeline.frame import recognise
+from holdfast.facts.frame import recognise
 from holdfast.transcript import is_ask
 
 _TEXT_TYPES = {"openai-responses": "input_text"}

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
+from holdfast.facts.frame import recognise
 from holdfast.memory.inject import injected
 from holdfast.memory.manager import MemoryManager, Recalled
 from holdfast.memory.provider import Switch
-from holdfast.pipeline.frame import recognise
 from holdfast.report import Report
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Hooks, Switched, told

@@ -8,6 +8,9 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from holdfast.compaction.arrival import Arriving
+from holdfast.compaction.index import Readings
+from holdfast.compaction.measure import Estimator
 from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import dump as dump_value
@@ -18,10 +21,7 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.live_log import LiveLog
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import CannotRepair
-from holdfast.pipeline.arrival import Arriving
-from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
-from holdfast.pipeline.index import Readings
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import merged_summaries, recognise, without_summary
 from holdfast.policy import Policy
 from holdfast.sessions.markdown import as_markdown
 from holdfast.sessions.rows import decoded, payloads

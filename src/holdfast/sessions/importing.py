@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, NotReadable, UnknownSession
 from holdfast.importers.draft import file_stem
 from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
-from holdfast.pipeline.measure import Estimator, message_tokens
 from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store

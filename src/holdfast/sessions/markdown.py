@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from holdfast.pipeline.digests import arguments_of
+from holdfast.facts.digests import arguments_of
 from holdfast.reduction import fenced, render_result
 from holdfast.stores.values import SessionInfo
 from holdfast.transcript import (

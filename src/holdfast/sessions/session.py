@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from holdfast.compaction.arrival import Arriving
+from holdfast.compaction.media import without_older_media
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
 from holdfast.engine.compressor import Compressor
@@ -16,8 +18,6 @@ from holdfast.engine.conversation import Step
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.engine.usage import figures_of
 from holdfast.errors import Conflict, LeaseLost
-from holdfast.pipeline.arrival import Arriving
-from holdfast.pipeline.media import without_older_media
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
+from holdfast.compaction.arrival import is_on_arrival
 from holdfast.engine.compressor import Compressor
-from holdfast.pipeline.arrival import is_on_arrival
 from holdfast.report import Report
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredView

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import NotWritable
-from holdfast.pipeline.prompts import VERSION
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.trajectories.files import write_synced
+from holdfast.writing.prompts import VERSION
 
 
 class Question(Struct, frozen=True):

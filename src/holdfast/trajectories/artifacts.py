@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
+from holdfast.facts.frame import merged_summaries, recognise, without_summary
 from holdfast.trajectories.notice import without_notice
 from holdfast.transcript import Groups, Message, Transcript
 

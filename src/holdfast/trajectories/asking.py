@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from holdfast.compaction.compact import Plan
+from holdfast.compaction.join import joined, patched_by
 from holdfast.errors import SummarizerFailed
-from holdfast.pipeline.asking import Asking, begin, take
-from holdfast.pipeline.compact import Plan
-from holdfast.pipeline.gate import Checked, check, evidence_of, joined, patched_by
 from holdfast.ports import Redact, TokenCounter
 from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.compress import Write, Written
@@ -18,6 +17,8 @@ from holdfast.trajectories.ledger import framed_summary, region_told, without_so
 from holdfast.trajectories.planned import planned
 from holdfast.trajectories.region import Region
 from holdfast.transcript import Message
+from holdfast.writing.asking import Asking, begin, take
+from holdfast.writing.gate import Checked, check, evidence_of
 
 ATTEMPTS = 3
 """So often the same is asked where the answer is of no use."""

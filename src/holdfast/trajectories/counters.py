@@ -9,8 +9,8 @@ import os
 from importlib import import_module
 from typing import Any, Protocol
 
+from holdfast.compaction.measure import Estimator
 from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
-from holdfast.pipeline.measure import Estimator
 from holdfast.ports import TokenCounter
 from holdfast.tokens import exact_counter
 from holdfast.trajectories.tokenizer_file import counter_of

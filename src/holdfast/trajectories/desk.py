@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.errors import BatchStopped, NotWritable, SummarizerFailed
-from holdfast.pipeline.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
 from holdfast.trajectories.answers import (
     Answered,
@@ -24,6 +23,7 @@ from holdfast.trajectories.answers import (
     kept_answer,
 )
 from holdfast.trajectories.pace import UNLIMITED, Limits, Pace
+from holdfast.writing.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
 
 TRIES = 5
 """So often a question is put that nobody answers: for half a minute."""

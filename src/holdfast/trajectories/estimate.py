@@ -12,7 +12,6 @@ from msgspec.structs import asdict, replace
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import HoldfastError
-from holdfast.pipeline import prompts
 from holdfast.ports import TokenCounter
 from holdfast.trajectories.answers import Answered, answer_key, kept_answer
 from holdfast.trajectories.asking import Asked, Step, answered
@@ -30,6 +29,7 @@ from holdfast.trajectories.shards import Shard, cut
 from holdfast.trajectories.sources import Source
 from holdfast.trajectories.work import ANSWERS, STATE, Tell, finished
 from holdfast.transcript import Message
+from holdfast.writing import prompts
 
 
 class Estimate(Struct, frozen=True, kw_only=True):

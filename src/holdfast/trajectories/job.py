@@ -11,7 +11,6 @@ from holdfast.errors import InvalidSetting
 from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.policy import DEFAULT_KEY
-from holdfast.summarizers.named import summarizer_named
 from holdfast.trajectories.asking import Ask, Asked, writer
 from holdfast.trajectories.compress import Means
 from holdfast.trajectories.counters import counter_for
@@ -19,6 +18,7 @@ from holdfast.trajectories.desk import Bureau, Desk
 from holdfast.trajectories.left_out import left_out
 from holdfast.trajectories.pace import Limits
 from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.writing.models.named import summarizer_named
 
 Summaries: TypeAlias = Literal["ledger", "none", "model"]
 """Who writes the summaries: the ledger without a model, nobody, or a model that is checked."""

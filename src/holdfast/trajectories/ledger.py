@@ -8,13 +8,12 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.pipeline.dialogue.phrases import phrases_for
-from holdfast.pipeline.frame import summary_text
-from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.ledger import Around, Ledger, summarise, tokens_per_char, update
-from holdfast.pipeline.frame import merged_summaries
-from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
-from holdfast.pipeline.summary import Summary, merged, render_summary
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.state import CompactionState, carried_in, rehydrated
+from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.frame import merged_summaries, summary_text
+from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
+from holdfast.facts.summary import Summary, merged, render_summary
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
 from holdfast.trajectories.region import Region

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.pipeline.frame import summary_text
+from holdfast.facts.frame import summary_text
 from holdfast.trajectories.compress import Written
 from holdfast.trajectories.region import Region
 from holdfast.transcript import Message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.compaction.measure import message_tokens, text_length, tools_tokens
 from holdfast.dialects.jsontext import dump_text
-from holdfast.pipeline.measure import message_tokens, text_length, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
 from holdfast.transcript import Message, Text, ToolResult, Transcript

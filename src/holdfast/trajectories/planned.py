@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.pipeline.choose import Choice
-from holdfast.pipeline.compact import Plan
-from holdfast.pipeline.partition import Partition
-from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.work import Work
+from holdfast.compaction.choose import Choice
+from holdfast.compaction.compact import Plan
+from holdfast.compaction.partition import Partition
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.work import Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, TokenCounter, WireRules
 from holdfast.trajectories.ledger import Told

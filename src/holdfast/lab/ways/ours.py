@@ -7,15 +7,15 @@ from functools import partial
 from typing import Any
 
 from holdfast.engine.oneshot import Compressed, compress
-from holdfast.engine.writers import Writers
 from holdfast.errors import HoldfastError
+from holdfast.facts.frame import summary_body
 from holdfast.lab.scoring.render import is_system, render_all, spoken, text_parts
 from holdfast.lab.scoring.session import Message
 from holdfast.lab.scoring.shown import Shown
 from holdfast.lab.ways.way import Shrink
-from holdfast.pipeline.frame import summary_body
 from holdfast.ports import Summarizer
 from holdfast.tokens.estimate import estimate_text
+from holdfast.writing.writers import Writers
 
 _SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 

@@ -1,0 +1,317 @@
+"""The next view: head, summary in its frame, tail; a role that breaks no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.compaction.breakdown import by_category
+from holdfast.compaction.choose import Choice
+from holdfast.compaction.measure import message_tokens
+from holdfast.compaction.partition import Partition, is_native, system_stop
+from holdfast.compaction.prune import strip_thinking
+from holdfast.compaction.references import reference_of, reference_of_range
+from holdfast.compaction.work import Work
+from holdfast.facts.frame import summary_text
+from holdfast.facts.summary import Summary, render_summary
+from holdfast.report import Reference, ReferenceKind
+from holdfast.transcript import (
+    Folded,
+    Item,
+    Kept,
+    Message,
+    Opaque,
+    Rewritten,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    View,
+    Violation,
+    render,
+)
+
+Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
+_ROLES: tuple[Placing, ...] = ("user", "assistant")
+
+
+class Assembled(Struct, frozen=True):
+    """A candidate for the next view."""
+
+    view: View
+    messages: tuple[Message, ...]
+    tokens_after: int
+    summary_text: str
+    summary_tokens: int
+    references: tuple[Reference, ...]
+    merged: bool
+    shown: dict[str, int]
+    """The tokens of what the model sees, by category."""
+    violations: tuple[Violation, ...] = ()
+    known_faults: tuple[str, ...] = ()
+    """Rules that what was given breaks already, and the result too."""
+
+
+def assemble(
+    work: Work, choice: Choice, summary: Summary, native: tuple[Message, ...] = ()
+) -> Assembled:
+    """Return the next view with the summary placed where its role breaks no rule.
+
+    What a provider's own compaction gave takes its place as it came, before all that is kept of
+    the messages that it tells of; the summary is made all the same.
+    """
+    partition = choice.partition
+    assert partition is not None
+    rewritten = _kept_changes(work, choice, partition)
+    folds = partition.folds()
+    body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
+    body = work.redact(body)
+    reference = _fold_reference(work, folds)
+    framed = summary_text(body, reference, brief=work.is_brief) if folds else ""
+    best: Assembled | None = None
+    for place in _native_places(partition, native) if native else _places(work, folds):
+        made = _placed(work, choice, rewritten, framed, reference, place, native)
+        fresh, known = _violations(work, made.messages)
+        made = replace(made, violations=fresh, known_faults=known)
+        best = best or made
+        if not made.violations:
+            return made
+    assert best is not None
+    return best
+
+
+def _violations(
+    work: Work, messages: Sequence[Message]
+) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
+    """Return what a candidate breaks anew, and the rules that what the model sees now breaks too.
+
+    A host may hand in a call that was interrupted; that must not switch compaction off.
+    """
+    found = work.rules.check(messages)
+    if not found:
+        return (), ()
+    now = tuple(render(work.view, work.log))
+    known = {(one.rule, now[one.index].position) for one in work.rules.check(now) if one.index >= 0}
+    fresh = [one for one in found if (one.rule, messages[one.index].position) not in known]
+    return tuple(fresh), tuple({one.rule: None for one in found if one not in fresh})
+
+
+class Place(Struct, frozen=True):
+    """Where the summary goes: into which fold, as whom or merged into the message after it."""
+
+    fold: int
+    placing: Placing
+
+
+def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
+    """Return the ways to place the summary, best first: the last fold, then the first."""
+    if not folds:
+        return [Place(0, "user")]
+    order = dict.fromkeys((len(folds) - 1, 0))
+    fitting = [Place(fold, role) for fold in order for role in _fitting(work, folds[fold])]
+    rest: tuple[Placing, ...] = ("user", "merge", "assistant")
+    if work.rules.alternates:
+        rest = ("merge", "user", "assistant")
+    others = [
+        Place(fold, placing)
+        for placing in rest
+        for fold in order
+        if placing != "merge" or folds[fold][1] < len(work.log)
+    ]
+    return list(dict.fromkeys([*fitting, *others]))
+
+
+def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[Place]:
+    """Return the ways to place a provider's item: by itself, or into an anchor before all folds.
+
+    A signed one takes the place of all messages before it, so nothing may stand there.
+    """
+    folds = partition.folds()
+    if not folds or folds[0][0] == partition.head_stop:
+        return [Place(0, "native")]
+    ways = [Place(0, "native"), Place(0, "native merge")]
+    return ways[::-1] if any(map(_is_signed, native)) else ways
+
+
+def _is_signed(message: Message) -> bool:
+    first = message.parts[0] if message.parts else None
+    return isinstance(first, Opaque) and "signature" in first.wire
+
+
+def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:
+    """Return the roles that differ from the neighbours of a fold."""
+    log, (start, stop) = work.log, fold
+    before = _role(log[start - 1]) if start > 0 else ""
+    after = _role(log[stop]) if stop < len(log) else ""
+    is_first = start <= system_stop(log)
+    roles: tuple[Placing, ...] = ("user",) if is_first else _ROLES
+    return [role for role in roles if role not in (before, after)]
+
+
+def _role(message: Message) -> str:
+    return "user" if message.role == "tool" else message.role
+
+
+def _placed(
+    work: Work,
+    choice: Choice,
+    rewritten: dict[int, Message],
+    framed: str,
+    reference: str,
+    place: Place,
+    native: tuple[Message, ...] = (),
+) -> Assembled:
+    partition = choice.partition
+    assert partition is not None
+    folds = partition.folds()
+    rewritten = dict(rewritten)
+    summary: tuple[Message, ...] = ()
+    if folds and place.placing == "merge":
+        at = folds[place.fold][1]
+        rewritten[at] = _merged(rewritten.get(at, work.log[at]), framed)
+    elif folds and place.placing == "native merge":
+        at = partition.head_stop
+        rewritten[at] = _led(rewritten.get(at, work.log[at]), native)
+    elif folds and native:
+        summary = native
+    elif folds:
+        role: Role = "assistant" if place.placing == "assistant" else "user"
+        summary = (Message(role, (Text(framed),), origin="summary"),)
+    named = _named(work, choice, rewritten)
+    items = _items(work, partition, rewritten, (place.fold, summary), reference, named)
+    view = View(tuple(items), len(work.log))
+    messages = tuple(render(view, work.log))
+    costs = {
+        index: choice.costs[index]
+        if choice.rewritten.get(index) is message
+        else message_tokens(message, work.counter)
+        for index, message in rewritten.items()
+    }
+    shown = by_category(view, work.log, work.costs, costs, work.counter)
+    return Assembled(
+        view=view,
+        messages=messages,
+        tokens_after=work.outside_tokens + sum(shown.values()),
+        summary_text=framed,
+        summary_tokens=sum(message_tokens(message, work.counter) for message in native)
+        if native
+        else work.counter.count(framed),
+        references=_references(work, partition, rewritten, reference, named),
+        merged=place.placing in ("merge", "native merge"),
+        shown=shown,
+    )
+
+
+def _items(
+    work: Work,
+    partition: Partition,
+    rewritten: dict[int, Message],
+    summary: tuple[int, tuple[Message, ...]],
+    reference: str,
+    named: dict[int, str],
+) -> Iterator[Item]:
+    folds = partition.folds()
+    at = 0
+    for number, (start, stop) in enumerate(folds):
+        yield from _kept(at, start, rewritten, named)
+        home, messages = summary
+        yield Folded(start, stop, messages if number == home else (), reference)
+        at = stop
+    yield from _kept(at, len(work.log), rewritten, named)
+
+
+def _kept(
+    start: int, stop: int, rewritten: dict[int, Message], named: dict[int, str]
+) -> Iterator[Item]:
+    at = start
+    for index in sorted(index for index in rewritten if start <= index < stop):
+        if index > at:
+            yield Kept(at, index)
+        yield Rewritten(index, rewritten[index], named.get(index, ""))
+        at = index + 1
+    if stop > at:
+        yield Kept(at, stop)
+
+
+def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int, Message]:
+    """Return the messages outside the folds that are rendered otherwise than they were."""
+    changes = dict(choice.rewritten)
+    folds = partition.folds()
+    if work.rules.strips_thinking and (folds or changes):
+        for index in _outside_folds(work, partition):
+            message = changes.get(index, work.log[index])
+            stripped = strip_thinking(message)
+            if stripped is not message and stripped.parts:
+                changes[index] = stripped
+    return changes
+
+
+def _outside_folds(work: Work, partition: Partition) -> Iterator[int]:
+    """Yield every position that is kept: any change before it breaks what binds its thinking."""
+    yield from range(partition.head_stop)
+    for start, stop in partition.islands:
+        yield from range(start, stop)
+    yield from range(partition.tail_start, len(work.log))
+
+
+def _merged(message: Message, framed: str) -> Message:
+    lead = 0
+    while lead < len(message.parts) and isinstance(message.parts[lead], Thinking):
+        lead += 1
+    parts = (*message.parts[:lead], Text(framed), *message.parts[lead:])
+    return message.with_parts(parts)
+
+
+def _led(message: Message, native: tuple[Message, ...]) -> Message:
+    """Return a message with a provider's item before its own parts, in place of an older one."""
+    first = tuple(part for one in native for part in one.parts)
+    own = tuple(part for part in message.parts if not is_native(part))
+    return message.with_parts((*first, *own))
+
+
+def _fold_reference(work: Work, folds: Sequence[tuple[int, int]]) -> str:
+    if not folds or not work.wish.references:
+        return ""
+    return reference_of_range(folds[0][0], folds[-1][1], work.log)
+
+
+def _named(work: Work, choice: Choice, rewritten: dict[int, Message]) -> dict[int, str]:
+    """Return the references of what is rendered otherwise than it was, by position."""
+    if not work.wish.references:
+        return {}
+    made = choice.references
+    return {index: made.get(index) or reference_of(work.log[index]) for index in rewritten}
+
+
+def _references(
+    work: Work,
+    partition: Partition,
+    rewritten: dict[int, Message],
+    reference: str,
+    named: dict[int, str],
+) -> tuple[Reference, ...]:
+    if not work.wish.references:
+        return ()
+    folds = partition.folds()
+    known = {reference.ref for reference in work.state.references}
+    found: list[Reference] = []
+    if folds:
+        found.append(Reference(reference, (folds[0][0], folds[-1][1]), "fold"))
+    found.extend(
+        Reference(named[index], (index, index + 1), _kind(message))
+        for index, message in sorted(rewritten.items())
+        if message is not work.log[index]
+    )
+    return tuple(row for row in found if row.ref not in known)
+
+
+def _kind(message: Message) -> ReferenceKind:
+    match message.origin:
+        case "digest" | "duplicate" | "placeholder" | "arrival":
+            return message.origin
+        case _:
+            calls = any(isinstance(part, ToolCall) and not part.intact for part in message.parts)
+            return "arguments" if calls else "other"

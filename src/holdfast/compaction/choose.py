@@ -1,0 +1,318 @@
+"""Measure what there is and choose what to fold: the first half of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast.compaction.cuts import allowed_cuts
+from holdfast.compaction.partition import (
+    Partition,
+    head_stop,
+    islands,
+    nth_last_ask,
+    snapped_back,
+    system_stop,
+    tail_start,
+)
+from holdfast.compaction.pruner import Pruner
+from holdfast.compaction.still_shown import shown_again
+from holdfast.compaction.work import Work
+from holdfast.facts.digests.line import plural
+from holdfast.facts.frame import summary_text
+from holdfast.report import Reason
+from holdfast.transcript import Folded, Groups, Message
+
+_FRAME_MARGIN_TOKENS = 24
+_LEAST_SUMMARY_TOKENS = 120
+"""A summary that says less than this is not worth its frame."""
+_SUMMARY_SHARE = 0.7
+"""How much of a size that was asked for the summary takes at most, before the tail has its part."""
+_LEAST_SUMMARY_SHARE = 0.6
+_ENOUGH_TOKENS = 380
+"""So much of what is free, and not more, it has also where nothing is left for it."""
+_SHARE_OF_REST = 0.2
+_MOST_BESIDE_TOKENS = 1_000
+"""What it has of what stays beside it where that misses the size in any case."""
+_BACK_SHARE = 0.33
+_HARDLY_MISSED = 0.15
+"""So much of what stays the newest messages have back where a cut into them did not make the size,
+up to what it is missed by: the agent works on them. Nothing where it is missed by less than that
+part of it."""
+_SURELY = 0.98
+"""A long summary is measured through a sample: so much of its room it may fill."""
+HEAD_SHARE = 0.15
+"""How much of a size that was asked for, or of the threshold, the protected head may take."""
+
+
+class Choice(Struct, frozen=True):
+    """The partition, the pruned messages in it, and the room for the summary.
+
+    `partition` is None where there is nothing to do; then `reason` and `detail` say why.
+    """
+
+    partition: Partition | None
+    rewritten: dict[int, Message]
+    """What is kept and not shown as the log has it: pruned, or as it was on arrival."""
+    costs: dict[int, int]
+    """The tokens of the rewritten messages, by position."""
+    references: dict[int, str]
+    """References that were made already, by position."""
+    summary_tokens: int
+    tokens_before: int
+    floor_tokens: int
+    shown: dict[str, int]
+    """The tokens before, by category."""
+    is_new: bool = True
+    """Whether the folds hold more than what an earlier compaction wrote."""
+    reason: Reason = ""
+    detail: str = ""
+
+
+class _Ground(Struct, frozen=True):
+    """What the choice is made on: where cuts may fall, what must stay, where the head ends."""
+
+    work: Work
+    parts: Groups
+    cuts: Sequence[int]
+    anchored: Sequence[int]
+    head: int
+    least: int
+    """No tail starts before: the head and old summaries end here."""
+    before: int
+    pruner: Pruner
+
+
+def choose(work: Work) -> Choice:
+    """Return what to fold and what to prune; reads the log from its end as far as it must."""
+    shown = work.index.shown()
+    ground = _ground(work, work.outside_tokens + sum(shown.values()))
+    floor = _floor(ground)
+    target = work.budget.target_tokens
+    if target is not None and ground.before <= target:
+        detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
+        return Choice(
+            None, {}, {}, {}, 0, ground.before, floor, shown, False, "nothing to compact", detail
+        )
+    partition, summary_tokens = _partition(ground)
+    pruner, stay = ground.pruner, _unfolded(work, partition)
+    # for a size that was asked for the summary makes way, not what is kept between the folds
+    squeezed = stay if target is None else range(partition.tail_start, len(work.log))
+    excess = _excess(ground, partition, summary_tokens)
+    left = pruner.squeeze(squeezed, excess)
+    if target is not None:
+        room = int((summary_tokens - left) * _SURELY)
+        least = min(summary_tokens, _least_summary(work))
+        stays = target + left - summary_tokens - work.outside_tokens
+        is_missed = left > 0 and room < least
+        if is_missed:
+            missed = left - summary_tokens + least
+            back = min(missed, int(stays * _BACK_SHARE), _MOST_BESIDE_TOKENS)
+            if missed > target * _HARDLY_MISSED:
+                pruner = _cut_less(work, partition, excess - left - back)
+        summary_tokens = _beside(stays, least) if is_missed else max(room, least)
+    rewritten = {
+        index: pruner.pruned[index]
+        for index in stay
+        if pruner.pruned.get(index, work.log[index]) is not work.log[index]
+    }
+    prunes = any(not pruner.is_as_before(index) for index in rewritten)
+    is_new = prunes or _folds_anything(work, partition)
+    if not is_new and not (work.budget.target_tokens and partition.folds()):
+        reason, detail = _why_nothing(work, ground.before, floor)
+        return Choice(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
+    costs = {index: pruner.cost(index) for index in rewritten}
+    for index, (message, tokens) in shown_again(work, partition.kept(len(work.log)), rewritten):
+        rewritten[index], costs[index] = message, tokens
+    return Choice(
+        partition, rewritten, costs, pruner.references, summary_tokens, ground.before, floor,
+        shown, is_new,
+    )  # fmt: skip
+
+
+def _ground(work: Work, before: int) -> _Ground:
+    parts = work.index.groups
+    cuts = allowed_cuts(parts)
+    head = _head(work, cuts)
+    least = max(head, _after_old_summary(work))
+    anchored = work.index.anchors.positions(work.wish.pinned, len(work.log))
+    return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
+
+
+def _head(work: Work, cuts: Sequence[int]) -> int:
+    """Return where the head ends; it goes where it is large beside what is to be reached.
+
+    That is the size asked for, or else the threshold: a head that stays at the cost of most of
+    what a compaction would save is read, and paid for, in every call to come.
+    """
+    if work.state.count or not work.wish.keeps_head:
+        return head_stop(work.log, cuts, first=0)
+    stop = head_stop(work.log, cuts, first=work.policy.protect_first)
+    least = head_stop(work.log, cuts, first=0)
+    wanted = work.budget.target_tokens or work.budget.threshold_tokens
+    free = wanted - work.outside_tokens - work.costs.span(0, least)
+    return least if work.costs.span(least, stop) > HEAD_SHARE * free else stop
+
+
+def _partition(ground: _Ground) -> tuple[Partition, int]:
+    """Return head, folds, islands and tail, and the room for the summary.
+
+    Anchors that fall outside the tail take their share of a size that was asked for, or of a
+    window that is too small for both; then the tail is chosen anew.
+    """
+    work = ground.work
+    fixed = work.outside_tokens + work.costs.span(0, ground.head)
+    found, summary_tokens, between = _tried(ground, fixed)
+    has_target = work.budget.target_tokens is not None
+    if between and (has_target or _excess(ground, found, summary_tokens) > 0):
+        found, summary_tokens, _ = _tried(ground, fixed + between)
+    return found, summary_tokens
+
+
+def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
+    """Return a partition, the room for its summary, and what its islands cost."""
+    tail_budget, ceiling, summary_tokens = _budgets(ground, fixed)
+    start, tail = _tail(ground, tail_budget, ceiling)
+    if start > ground.least and start not in ground.cuts:
+        start = snapped_back(ground.cuts, start)
+    kept = islands(ground.anchored, ground.parts, least=ground.head, before=start)
+    found = Partition(ground.head, max(start, ground.head), kept, tail)
+    return found, summary_tokens, ground.pruner.stand(found.between())
+
+
+def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:
+    """Return where the tail starts, as the wish or the budget says, and its tokens."""
+    log, wish, cost = ground.work.log, ground.work.wish, ground.pruner.cost
+    if wish.above is not None or wish.keep_last is not None:
+        wanted = wish.above if wish.above is not None else nth_last_ask(log, wish.keep_last or 1)
+        start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
+        return start, ground.work.costs.span(start, len(log))
+
+    def walk(ceiling: int) -> tuple[int, int]:
+        return tail_start(
+            ground.parts, ground.cuts, cost, least=ground.least, budget_tokens=budget_tokens,
+            ceiling_tokens=ceiling, min_messages=ground.work.policy.min_tail,
+        )  # fmt: skip
+
+    start, tokens = walk(ceiling_tokens)
+    return (start, tokens) if start > ground.least else walk(budget_tokens)
+
+
+def _cut_less(work: Work, partition: Partition, gone_tokens: int) -> Pruner:
+    """Return a pruner that has cut the newest messages anew, until so many tokens are gone."""
+    pruner, tail = Pruner(work), range(partition.tail_start, len(work.log))
+    pruner.stand(partition.between())
+    for index in reversed(tail):
+        pruner.cost(index)
+    pruner.squeeze(tail, gone_tokens)
+    return pruner
+
+
+def _unfolded(work: Work, partition: Partition) -> list[int]:
+    """Return the positions of the islands and of the tail, in order."""
+    return [*partition.between(), *range(partition.tail_start, len(work.log))]
+
+
+def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:
+    """Return by how many tokens the result would miss the size asked for, or what leaves room for
+    the next turns where it would miss the window.
+    """
+    work, budget = ground.work, ground.work.budget
+    kept = work.costs.span(0, partition.head_stop) + partition.tail_tokens
+    kept += ground.pruner.stand(partition.between())
+    summary = summary_tokens + _frame_tokens(work) if partition.folds() else 0
+    total = work.outside_tokens + kept + summary
+    if budget.target_tokens is not None:
+        return total - budget.target_tokens
+    return total - budget.pressure_tokens if total > budget.effective_window else 0
+
+
+def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
+    """Return the tokens for the tail, its ceiling, and the summary."""
+    work, before, budget = ground.work, ground.before, ground.work.budget
+    if budget.target_tokens is None:
+        summary = _summary_tokens(work, before - fixed - budget.tail_tokens)
+        room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
+        return min(budget.tail_tokens, room), min(budget.ceiling_tokens, room), summary
+    room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
+    most = int(room * _SUMMARY_SHARE)
+    summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
+    summary = max(summary, _least_summary(work))
+    tail = max(room - summary, 1)
+    return tail, tail, summary
+
+
+def _summary_tokens(work: Work, content: int) -> int:
+    """Return the room for a summary of so many tokens; what an earlier one says counts in full."""
+    older = 0
+    if work.state.carried is not None:
+        at = [index for index, message in enumerate(work.log) if message.origin == "summary"]
+        older = min(sum(work.costs[index] for index in at), max(content, 0))
+    wanted = older + int(max(content - older, 0) * work.policy.summary_ratio)
+    return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
+
+
+def _least_summary(work: Work) -> int:
+    """Return what the summary has also where messages that are never folded leave no room."""
+    target = work.budget.target_tokens or 0
+    free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
+    return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+
+
+def _beside(stays: int, least: int) -> int:
+    """Return what it has where the size is missed in any case: in proportion to what stays."""
+    return max(least, min(int(stays * _SHARE_OF_REST), _MOST_BESIDE_TOKENS))
+
+
+def _frame_tokens(work: Work) -> int:
+    """Return what the frame of a summary costs."""
+    frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
+    return frame + _FRAME_MARGIN_TOKENS
+
+
+def _after_old_summary(work: Work) -> int:
+    """Return the position after the last generated summary: it never stays in a tail."""
+    stop = work.state.folded_to
+    for index in range(len(work.log) - 1, stop - 1, -1):
+        if work.log[index].origin == "summary":
+            return index + 1
+    return stop
+
+
+def _floor(ground: _Ground) -> int:
+    """Return the tokens that no fold can remove."""
+    work, length = ground.work, len(ground.work.log)
+    tail = snapped_back(ground.cuts, max(length - work.policy.min_tail, 0))
+    stop = min(system_stop(work.log), tail)
+    kept = islands(ground.anchored, ground.parts, least=stop, before=tail)
+    newest = sum(map(ground.pruner.standing, range(tail, length)))
+    between = sum(ground.pruner.standing(at) for first, end in kept for at in range(first, end))
+    return work.outside_tokens + work.costs.span(0, stop) + between + newest
+
+
+def _folds_anything(work: Work, partition: Partition) -> bool:
+    """Return whether the folds hold anything that is shown and that no compaction wrote.
+
+    That may be what an earlier one had to leave between its folds.
+    """
+    folds = partition.folds()
+    return any(
+        work.log[index].origin != "summary"
+        for item in work.view.items
+        if not isinstance(item, Folded)
+        for start, stop in folds
+        for index in range(max(start, item.start), min(stop, item.stop))
+    )
+
+
+def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
+    if floor > work.budget.effective_window:
+        return "cannot", (
+            f"{floor:,} tokens of system prompt, tools, anchors and the newest messages cannot be "
+            f"folded, and the window holds {work.budget.effective_window:,}"
+        )
+    return "nothing to compact", (
+        f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
+        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
+    )

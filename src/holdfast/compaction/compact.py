@@ -1,0 +1,265 @@
+"""START HERE: plan() → one await → finish(), the whole story of a compaction on one screen.
+
+`plan` measures, decides the partition and takes the facts; `finish` turns a plan and, where there
+is one, a model's prose into the next view. Both are pure. Sync, async, background, batch and
+gateway drivers are a few lines each around these two functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.compaction.assemble import Assembled, assemble
+from holdfast.compaction.breakdown import by_category, compared
+from holdfast.compaction.choose import Choice, choose
+from holdfast.compaction.index import terms_in_parts
+from holdfast.compaction.join import joined, patched_by
+from holdfast.compaction.measure import Costs
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.verify import Problem, verify
+from holdfast.compaction.work import Work
+from holdfast.facts.ledger import (
+    Around,
+    Fact,
+    FactKind,
+    Ledger,
+    summarise,
+    tokens_per_char,
+    update,
+)
+from holdfast.facts.summary import Summary, aimed, focused
+from holdfast.report import Category, Reason, Reference
+from holdfast.transcript import Message, ToolResult, View, is_ask
+
+_STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
+"""What tells how things stand, wherever it is said."""
+_CLEARLY_SMALLER = 0.95
+"""Nearer than this a sample is too coarse to say which of two is smaller."""
+
+
+class Plan(Struct, frozen=True):
+    """What would be done, before it is done: open to inspection, nothing changed yet."""
+
+    work: Work
+    choice: Choice
+    ledger: Ledger
+    """The facts of all that is folded."""
+    told: Ledger
+    """The same with what the tail shows no more, and with the state at its end."""
+    tokens_before: int
+
+
+class Unchanged(Struct, frozen=True):
+    """Why there is nothing to do."""
+
+    reason: Reason
+    detail: str
+    tokens_before: int
+    floor_tokens: int = 0
+
+
+class Outcome(Struct, frozen=True):
+    """The next view and state, the messages that the model now sees, and what was done."""
+
+    view: View
+    state: CompactionState
+    messages: tuple[Message, ...]
+    tokens_before: int
+    tokens_after: int
+    summary_tokens: int
+    new_references: tuple[Reference, ...]
+    boundary: tuple[int, int]
+    merged_summary: bool
+    floor_tokens: int
+    categories: tuple[Category, ...]
+    known_faults: tuple[str, ...]
+    """Rules that what was given breaks already, and the result too."""
+    patched: int = 0
+    """Facts that a model left out of its summary and the ledger put in."""
+    summary_text: str = ""
+    """The summary in its frame, also where a provider's own item stands in its place."""
+
+
+def plan(work: Work) -> Plan | Unchanged:
+    """Return what to fold, or why nothing can be."""
+    choice = choose(work)
+    if choice.partition is None:
+        return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
+    stop = choice.partition.tail_start
+    ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
+    told = update(ledger, _hidden(work, choice, stop))
+    return Plan(work, choice, ledger, told, choice.tokens_before)
+
+
+def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
+    """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
+    tail = range(start, len(work.log))
+    found: dict[int, list[Fact]] = {}
+    hidden = {at for at in tail if _is_hidden(work, choice, at)}
+    for fact in work.index.facts_at(sorted(hidden)):
+        found.setdefault(fact.at, []).append(fact)
+    for fact in work.index.deeds([at for at in tail if at not in hidden]):
+        if fact.kind == "reply":
+            found.setdefault(fact.at, []).append(replace(fact, text=""))
+        elif fact.kind in _STATE:
+            found.setdefault(fact.at, []).append(fact)
+    for at in tail:
+        yield from found.get(at, ())
+
+
+def _is_hidden(work: Work, choice: Choice, at: int) -> bool:
+    """Return whether a kept message shows less than it holds; of a marker it stands above."""
+    message = choice.rewritten.get(at)
+    if message is None or message.origin != "arrival":
+        return message is not None
+    form = work.index.arrived(at)
+    return form is not None and not form.is_whole
+
+
+def finish(
+    todo: Plan, prose: Summary | None = None, native: tuple[Message, ...] = ()
+) -> Outcome | Unchanged:
+    """Return the next view, or the reason why the one before stays.
+
+    `prose` is what a model wrote, as far as the gate let it through; `native` is what the
+    provider's own compaction gave, to stand in the place of the summary.
+    """
+    work = todo.work
+    summary, patched = _summary(todo, prose)
+    made = assemble(work, todo.choice, summary, native)
+    if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
+        todo = replace(todo, tokens_before=_measured_one_by_one(work))
+    problem = verify(work, made, todo.tokens_before)
+    if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
+        again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
+        return again if isinstance(again, Unchanged) else finish(again, prose)
+    if problem is None and not todo.choice.is_new:
+        problem = _worth_it(made, todo.tokens_before)
+    if problem is not None:
+        return Unchanged(
+            problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
+        )
+    return _outcome(todo, made, prose, patched)
+
+
+def _worth_it(made: Assembled, before: int) -> Problem | None:
+    """Return why an old summary stays: to say the same again must save something."""
+    if made.tokens_after <= _CLEARLY_SMALLER * before:
+        return None
+    return Problem("nothing to compact", "only an earlier summary lies between head and tail")
+
+
+def _measured_one_by_one(work: Work) -> int:
+    """Return the tokens of what the model sees now, without a sample."""
+    length = len(work.log)
+    known = Costs(work.log, work.counter, [work.costs[index] for index in range(length)])
+    shown = by_category(work.view, work.log, known, {}, work.counter)
+    return work.outside_tokens + sum(shown.values())
+
+
+def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
+    """Return the summary, and how many facts the ledger put in that a model left out."""
+    work = todo.work
+    around = Around(
+        room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
+        live_asks=_live_asks(todo),
+        newer_asks=_has_newer_asks(todo),
+        shown_terms=_shown_terms(todo),
+        shown_calls=_shown_calls(todo),
+        focus=work.wish.focus,
+        brief=work.is_brief,
+        carried=work.state.carried,
+    )
+    summary, patched = summarise(todo.told, around), 0
+    prose = work.state.prose if prose is None else prose
+    if prose is not None:
+        patched = patched_by(prose, summary)
+        summary = joined(prose, summary, around.room_chars)
+    if work.wish.focus:
+        summary = focused(summary, work.wish.focus)
+    if work.wish.goal:
+        summary = aimed(summary, work.wish.goal, around.room_chars)
+    return summary, patched
+
+
+def _live_asks(todo: Plan) -> frozenset[str]:
+    log = todo.work.log
+    return frozenset(
+        log[index].label
+        for start, stop in _live_ranges(todo)
+        for index in range(start, stop)
+        if is_ask(log[index])
+    )
+
+
+def _has_newer_asks(todo: Plan) -> bool:
+    partition = todo.choice.partition
+    assert partition is not None
+    return todo.work.index.anchors.ask >= partition.tail_start
+
+
+def _shown_calls(todo: Plan) -> frozenset[str]:
+    """Return the labels of the messages that stay whole, behind one that does."""
+    partition, log = todo.choice.partition, todo.work.log
+    assert partition is not None
+    whole = [at for at in range(partition.tail_start, len(log)) if at not in todo.choice.rewritten]
+    return frozenset(log[at].label for at in whole if at - 1 not in todo.choice.rewritten)
+
+
+def _shown_terms(todo: Plan) -> frozenset[str]:
+    """Return the terms of what stays; of a message that was cut, those that its results show."""
+    work, choice, index = todo.work, todo.choice, todo.work.index
+    assert choice.partition is not None
+    found: set[str] = set()
+    for start, stop in choice.partition.kept(len(work.log)):
+        for at in range(start, stop):
+            if _is_hidden(work, choice, at):
+                parts = choice.rewritten[at].parts
+                found.update(terms_in_parts(part for part in parts if type(part) is ToolResult))
+            else:
+                found.update(index.terms(at))
+    return frozenset(found)
+
+
+def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
+    partition = todo.choice.partition
+    assert partition is not None
+    return [(0, partition.head_stop), *partition.islands]
+
+
+def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -> Outcome:
+    work, state = todo.work, todo.work.state
+    partition = todo.choice.partition
+    assert partition is not None
+    saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
+    poor = saving < work.policy.ineffective_saving
+    return Outcome(
+        view=made.view,
+        state=replace(
+            state,
+            count=state.count + 1,
+            ledger=todo.ledger,
+            ledgered=partition.tail_start,
+            folded_to=partition.tail_start,
+            prose=state.prose if prose is None else prose,
+            prose_to=state.prose_to if prose is None else partition.tail_start,
+            ineffective=state.ineffective + 1 if poor else 0,
+            last_saving=round(saving, 4),
+            references=(*state.references, *made.references),
+        ),
+        messages=made.messages,
+        tokens_before=todo.tokens_before,
+        tokens_after=made.tokens_after,
+        summary_tokens=made.summary_tokens,
+        new_references=made.references,
+        boundary=(partition.head_stop, partition.tail_start),
+        merged_summary=made.merged,
+        floor_tokens=todo.choice.floor_tokens,
+        categories=compared(todo.choice.shown, made.shown),
+        known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),
+        patched=patched,
+        summary_text=made.summary_text,
+    )

@@ -1,0 +1,482 @@
+"""What a compaction asks of a log: sizes, groups, anchors, facts, short forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property, partial
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.compaction.arrival import Arrived
+from holdfast.compaction.breakdown import by_category
+from holdfast.compaction.measure import Costs, message_tokens, text_length
+from holdfast.compaction.partition import Anchors
+from holdfast.compaction.prune import (
+    Prepared,
+    answered_calls,
+    line_of,
+    nothing_newer,
+    prepare,
+    prune_message,
+)
+from holdfast.compaction.references import reference_of
+from holdfast.facts.cleaning import cleaned, cleaned_call, cleaned_result, words_of
+from holdfast.facts.ledger import (
+    KEPT_ASKS,
+    KEPT_RULES,
+    Fact,
+    Ledger,
+    facts_of,
+    is_piece,
+    update,
+    without_secrets,
+)
+from holdfast.facts.ledger.terms import terms_of
+from holdfast.policy import Policy
+from holdfast.ports import Redact, TokenCounter
+from holdfast.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View
+
+_CLEARLY_LESS = 8
+"""A text of so many characters per token is not worth measuring: what replaces it is smaller."""
+
+
+_LINES_OF_CHARS = 240_000
+"""So much at the end of a log is read line by line for a single run; of what is older only what
+was asked, done, and went wrong. Twice as much finds a hundredth more."""
+_LINES_PER_TOKEN = 20
+"""Where a large size was asked for, so many characters for each of its tokens: the room of a
+summary that could hold more than the end of the log is not left empty."""
+_TOGETHER_CHARS = 16_000
+"""So much text is looked through for secrets at once: where there is one, it is looked through
+again, message by message."""
+_STRETCH = 500
+_TERMS_SHOWN = 200
+_NO_CALLS: dict[str, ToolCall] = {}
+
+
+class _Past:
+    """What was read of a log from its end: commands, rules, and how many requests."""
+
+    def __init__(self, ran: set[str]) -> None:
+        self.ran = ran
+        self.rules: set[str] = set()
+        self.asked = 0
+
+    def copy(self) -> _Past:
+        """Return another one that goes on from here."""
+        other = _Past(set(self.ran))
+        other.rules, other.asked = set(self.rules), self.asked
+        return other
+
+    def take(self, facts: Iterable[Fact]) -> None:
+        """Note the facts of one more message."""
+        for fact in facts:
+            if fact.kind == "command":
+                self.ran.add(fact.key)
+            elif fact.kind == "constraint":
+                self.rules.add(fact.text)
+            elif fact.kind == "ask":
+                self.asked += 1
+
+
+class Shortened(Struct, frozen=True, gc=False):
+    """A message as pruning leaves it where nothing newer makes it superfluous."""
+
+    message: Message
+    tokens: int
+    reference: str
+
+
+class Readings(Struct, frozen=True):
+    """How a log is read: the counter, the settings, what hides secrets, whether to refer back."""
+
+    counter: TokenCounter
+    policy: Policy
+    redact: Redact = str
+    references: bool = True
+
+    def facts(
+        self, message: Message, calls: Mapping[str, ToolCall], *, is_clean: bool | None = None
+    ) -> tuple[Fact, ...]:
+        """Return the facts of one message, without secrets: a ledger is kept and written.
+
+        The words are cleaned before they are read: what makes a secret one may stand beside it.
+        Of calls only those that are answered here are read. `is_clean` where that is known.
+        """
+        clean = self.is_clean(message, calls) if is_clean is None else is_clean
+        return facts_of(*((message, calls) if clean else self.cleaned(message, calls)))
+
+    def cleaned(
+        self, message: Message, calls: Mapping[str, ToolCall]
+    ) -> tuple[Message, Mapping[str, ToolCall]]:
+        """Return a message without its secrets, and the calls that it answers without theirs."""
+        answered = {
+            part.call_id: cleaned_call(calls[part.call_id], self.redact)
+            for part in message.parts
+            if type(part) is ToolResult and part.call_id in calls
+        }
+        return cleaned(message, self.redact, calls=False), answered
+
+    def is_clean(self, message: Message, calls: Mapping[str, ToolCall]) -> bool:
+        """Return whether a message, and the calls that it answers, hold no secret."""
+        return self.redact is str or self.are_clean(words_of(message, calls))
+
+    def are_clean(self, words: Iterable[str]) -> bool:
+        """Return whether texts hold no secret; they are looked through together."""
+        if self.redact is str:
+            return True
+        text = "\n\n".join(words)
+        return self.redact(text) == text
+
+    def prepared(
+        self, result: ToolResult, calls: Mapping[str, ToolCall], *, is_clean: bool = False
+    ) -> Prepared | None:
+        """Return what pruning needs of a result, without the secrets that a digest would show.
+
+        Call and output are cleaned before a line is made of them: a digest shows pieces, and a
+        piece of a secret is none that the redactor knows. `is_clean` says that they hold none.
+        """
+        found = prepare(result, calls, self.policy)
+        if found is None or self.redact is str:
+            return found
+        call = calls.get(result.call_id)
+        shown, asked = result, call
+        if not is_clean:
+            shown = cleaned_result(result, self.redact)
+            asked = call and cleaned_call(call, self.redact)
+        line = found.line if shown is result and asked is call else line_of(shown, asked)
+        return replace(found, line=self.redact(line))
+
+    def reference(self, message: Message) -> str:
+        """Return the reference of a message, "" where none may be written."""
+        return reference_of(message) if self.references else ""
+
+    def shortened(
+        self, message: Message, tokens: Callable[[], int], prepared: Mapping[str, Prepared]
+    ) -> Shortened | None:
+        """Return the short form of a message, None where pruning gains nothing.
+
+        `prepared` are its results by call id; `tokens` says what it costs as it is, and is asked
+        only where that decides.
+        """
+        made = prune_message(message, prepared, nothing_newer(), self.policy, self.reference)
+        if made is message:
+            return None
+        after = message_tokens(made, self.counter)
+        if after * _CLEARLY_LESS > text_length(message) and after >= tokens():
+            return None
+        return Shortened(made, after, self.reference(message))
+
+
+class LogIndex(Protocol):
+    """What is known of a log, for a single run or a long-lived one."""
+
+    @property
+    def costs(self) -> Costs:
+        """The tokens by position."""
+        ...
+
+    @property
+    def groups(self) -> Groups:
+        """The units that a cut may separate."""
+        ...
+
+    @property
+    def anchors(self) -> Anchors:
+        """What is never folded."""
+        ...
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category."""
+        ...
+
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch."""
+        ...
+
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order."""
+        ...
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order; without their lines and rules if those
+        have yet to be found.
+        """
+        ...
+
+    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
+        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
+        ...
+
+    def terms(self, at: int) -> Iterable[str]:
+        """Return names, paths and numbers in one message."""
+        ...
+
+    def prepared(self, at: int) -> Mapping[str, Prepared]:
+        """Return what pruning needs of the results of one message, by call id."""
+        ...
+
+    def shortened(self, at: int) -> Shortened | None:
+        """Return the short form of one message, None where pruning gains nothing."""
+        ...
+
+    def arrived(self, at: int) -> Arrived | None:
+        """Return how one message is shown for itself, None where that is as it came."""
+        ...
+
+    def arrives(self, at: int) -> bool:
+        """Return whether one message may be shown otherwise than it came."""
+        ...
+
+
+def terms_in_parts(parts: Iterable[Part]) -> list[str]:
+    """Return names, paths and numbers in what the parts of a message show."""
+    found: list[str] = []
+    for part in parts:
+        match part:
+            case Text(text=text):
+                found.extend(terms_of(text, _TERMS_SHOWN))
+            case ToolCall(arguments=text):
+                found.extend(terms_of(text, _TERMS_SHOWN))
+            case ToolResult(parts=inner):
+                for one in inner:
+                    if isinstance(one, Text):
+                        found.extend(terms_of(one.text, _TERMS_SHOWN))
+            case _:
+                pass
+    return found
+
+
+class LogReader:
+    """What a log says, read when a compaction first asks for it and kept from then on.
+
+    `answered` gives the calls that the message at a position answers, by id.
+    """
+
+    costs: Costs
+
+    def __init__(
+        self,
+        log: Sequence[Message],
+        readings: Readings,
+        answered: Callable[[int], Mapping[str, ToolCall]],
+        *,
+        lines_of: int = _LINES_OF_CHARS,
+    ) -> None:
+        self._log = log
+        self._readings = readings
+        self._answered = answered
+        self._lines_of = lines_of
+        self._prepared: dict[int, dict[str, Prepared]] = {}
+        self._facts: dict[int, tuple[Fact, ...]] = {}
+        self._clean: set[int] = set()
+        """Messages that are known to hold no secret."""
+
+    def facts(self, start: int, stop: int) -> list[Fact]:
+        """Return the facts of a stretch; of a very long one lines only at its end."""
+        stretch = range(start, stop)
+        lines_from = self._lines_from(stretch, self._lines_of)
+        newer = self._read_all(stretch[lines_from:])
+        return [*self._older(start, start + lines_from, newer), *newer] if lines_from else newer
+
+    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages of the tail, in order; lines only of the newest."""
+        newest = text_length(self._log[positions[-1]]) if positions else 0
+        most = max(self._lines_of // 2, min(newest, self._lines_of))
+        lines_from = self._lines_from(positions, most)
+        newer = self._read_all(positions[lines_from:])
+        return [*self._deeds(positions[:lines_from], rules=True), *newer] if lines_from else newer
+
+    def _read_all(self, positions: Sequence[int]) -> list[Fact]:
+        if len(positions) > 1:
+            self._look_through(positions)
+        return [fact for at in positions for fact in self._read(at)]
+
+    def _older(self, start: int, stop: int, newer: Iterable[Fact]) -> list[Fact]:
+        """Return the facts of a stretch beside its lines, and of the rules in it the newest.
+
+        It is read from its end: what a ledger lets go for newer rules and requests, and what a
+        command printed that ran again, is not looked for.
+        """
+        redact = self._readings.redact
+        past = _Past({fact.key for fact in newer if fact.kind == "command"})
+        found: list[Sequence[Fact]] = []
+        for last in range(stop, start, -_STRETCH):
+            positions = range(last - 1, max(start, last - _STRETCH) - 1, -1)
+            before = past.copy()
+            stretch, doubtful = self._deeds_of(positions, past)
+            if doubtful and not self._readings.are_clean(doubtful):
+                past = before
+                stretch, _ = self._deeds_of(positions, past, one_by_one=True)
+            together = [fact for facts in reversed(stretch) for fact in facts]
+            found.append(without_secrets(together, redact))
+        asked = past.asked
+        older = [fact for facts in reversed(found) for fact in facts]
+        return older if asked <= KEPT_ASKS else self._with_first_ask(older)
+
+    def _deeds_of(
+        self, positions: Sequence[int], past: _Past, *, one_by_one: bool = False
+    ) -> tuple[list[Sequence[Fact]], list[str]]:
+        """Return the facts of messages from the last one on, and words in which a secret may be.
+
+        Most have none, so the words are looked through together; `one_by_one` where there is one.
+        """
+        stretch: list[Sequence[Fact]] = []
+        doubtful: list[str] = []
+        for at in positions:
+            more, words = len(past.rules) < KEPT_RULES, past.asked < KEPT_ASKS
+            facts = self._deeds_at(
+                at,
+                rules=more,
+                asks=words,
+                ran_again=past.ran,
+                doubtful=None if one_by_one else doubtful,
+            )
+            if facts:
+                stretch.append(facts)
+                past.take(facts)
+        return stretch, doubtful
+
+    def _with_first_ask(self, facts: list[Fact]) -> list[Fact]:
+        """Return facts with the words of the first request, which a ledger always keeps."""
+        number = next(number for number, fact in enumerate(facts) if fact.kind == "ask")
+        asked = [fact for fact in self.deeds((facts[number].at,)) if fact.kind == "ask"]
+        return [*facts[:number], *asked, *facts[number + 1 :]]
+
+    def deeds(self, positions: Sequence[int]) -> list[Fact]:
+        """Return the facts of some messages, in order, without their lines and rules."""
+        return self._deeds(positions, rules=False)
+
+    def _deeds(self, positions: Sequence[int], *, rules: bool) -> list[Fact]:
+        found = [fact for at in positions for fact in self._deeds_at(at, rules=rules)]
+        return list(without_secrets(found, self._readings.redact))
+
+    def _deeds_at(
+        self,
+        at: int,
+        *,
+        rules: bool,
+        asks: bool = True,
+        ran_again: Set[str] | None = None,
+        doubtful: list[str] | None = None,
+    ) -> tuple[Fact, ...]:
+        """Return the facts of one message without its lines; no piece of a secret is among them.
+
+        A piece is nothing that the redactor knows, so where a fact is one, words and calls are
+        looked through as a whole. Of an output whole words are taken, or nothing. With `doubtful`
+        it is left to the caller to look through the words that are added there.
+        """
+        readings, row = self._readings, (self._log[at], self._answered(at))
+        read = partial(facts_of, lines=False, rules=rules, asks=asks, ran_again=ran_again)
+        found = read(*row)
+        if readings.redact is str or not any(map(is_piece, found)):
+            return found
+        if doubtful is not None:
+            doubtful += words_of(*row, outputs=False)
+            return found
+        clean = readings.are_clean(words_of(*row, outputs=False))
+        return found if clean else read(*readings.cleaned(*row))
+
+    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
+        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
+        return update(known, self.facts(known_to, stop))
+
+    def terms(self, at: int) -> Iterable[str]:
+        """Return names, paths and numbers in one message."""
+        return terms_in_parts(self._log[at].parts)
+
+    def _look_through(self, positions: Sequence[int]) -> None:
+        """Note which messages hold no secret, many at once."""
+        some: list[int] = []
+        words: list[str] = []
+        chars = 0
+        for at in positions:
+            some.append(at)
+            words += words_of(self._log[at], self._answered(at))
+            chars += text_length(self._log[at])
+            if chars > _TOGETHER_CHARS or at == positions[-1]:
+                if self._readings.are_clean(words):
+                    self._clean.update(some)
+                some, words, chars = [], [], 0
+
+    def _read(self, at: int) -> tuple[Fact, ...]:
+        found = self._facts.get(at)
+        if found is None:
+            message, calls = self._log[at], self._answered(at)
+            read = facts_of if at in self._clean else self._readings.facts
+            found = self._facts[at] = read(message, calls)
+        return found
+
+    def _lines_from(self, positions: Sequence[int], most: int) -> int:
+        """Return from which of the messages on every line is read: `most` characters of them."""
+        read = 0
+        for number in range(len(positions) - 1, -1, -1):
+            read += text_length(self._log[positions[number]])
+            if read > most:
+                return number + 1
+        return 0
+
+    def prepared(self, at: int) -> dict[str, Prepared]:
+        """Return what pruning needs of the results of one message, by call id."""
+        found = self._prepared.get(at)
+        if found is None:
+            message, calls = self._log[at], self._answered(at)
+            is_clean = at in self._clean
+            found = results_of(message, calls, self._readings, is_clean=is_clean)
+            self._prepared[at] = found
+        return found
+
+    def shortened(self, at: int) -> Shortened | None:
+        """Return the short form of one message, None where pruning gains nothing."""
+        message, costs = self._log[at], self.costs
+        return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
+
+
+class ScannedIndex(LogReader):
+    """The index of a log that is read for one run."""
+
+    def __init__(
+        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0,
+        lines_of: int = _LINES_OF_CHARS,
+    ) -> None:  # fmt: skip
+        most = max(lines_of, _LINES_PER_TOKEN * target_tokens)
+        super().__init__(log, readings, lambda at: self._calls.get(at, _NO_CALLS), lines_of=most)
+        self.costs = Costs(log, readings.counter)
+        self.groups = Groups(log)
+        self.anchors = Anchors(log)
+        self._view = view
+
+    @cached_property
+    def _calls(self) -> dict[int, dict[str, ToolCall]]:
+        return answered_calls(self._log)
+
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category; long stretches sampled."""
+        return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
+
+    def arrived(self, at: int) -> Arrived | None:
+        """Return None: all that a single run is given was sent already."""
+        del at
+
+    def arrives(self, at: int) -> bool:
+        """Return False, for the same reason."""
+        del at
+        return False
+
+
+def results_of(
+    message: Message, calls: Mapping[str, ToolCall], readings: Readings, *, is_clean: bool = False
+) -> dict[str, Prepared]:
+    """Return what pruning needs of the results of a message, by call id.
+
+    `is_clean` says that neither they nor the calls that they answer hold a secret.
+    """
+    found: dict[str, Prepared] = {}
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            ready = readings.prepared(part, calls, is_clean=is_clean)
+            if ready is not None:
+                found[part.call_id] = ready
+    return found

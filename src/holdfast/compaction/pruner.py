@@ -1,0 +1,150 @@
+"""Pruning from the end of a log, and cutting further where the newest messages are too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from holdfast.compaction.measure import message_tokens
+from holdfast.compaction.partition import protected_from
+from holdfast.compaction.prune import (
+    Newer,
+    Prepared,
+    depends_on_newer,
+    excerpt,
+    note_newer,
+    nothing_newer,
+    prune_message,
+)
+from holdfast.compaction.references import reference_of
+from holdfast.compaction.work import Work
+from holdfast.facts.frame import carried_summary
+from holdfast.transcript import Message, Rewritten
+
+_LEAST_SQUEEZED_TOKENS = 200
+_MARGIN_TOKENS = 24
+_SQUEEZES = 4
+"""A share of the characters is not the same share of the tokens; each round comes nearer."""
+
+
+class Pruner:
+    """Prunes from the end of the log, each message once; what a compaction already rewrote stays
+    so. What is shown otherwise since its arrival counts as what it stands for.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.pruned: dict[int, Message] = {}
+        self.references: dict[int, str] = {}
+        self._shares: dict[int, float] = {}
+        self._costs: dict[int, int] = {}
+        self._newer: Newer = nothing_newer()
+        self._from = protected_from(work.policy, len(work.log))
+        self._was = {
+            item.start: item.message
+            for item in work.view.items
+            if isinstance(item, Rewritten)
+            and item.message.origin != "arrival"
+            and carried_summary(item.message) is None
+        }
+
+    def cost(self, index: int) -> int:
+        """Return the tokens of the message at `index` after pruning."""
+        found = self._costs.get(index)
+        if found is None:
+            found = self._costs[index] = self._cost(index)
+        return found
+
+    def _cost(self, index: int) -> int:
+        work, at_hand = self.work, self.work.index
+        message, prepared = work.log[index], at_hand.prepared(index)
+        if index in self._was:
+            self.pruned[index] = self._was[index]
+            note_newer(message, prepared, self._newer)
+            return message_tokens(self._was[index], work.counter)
+        if index >= self._from or index in work.wish.pinned:
+            note_newer(message, prepared, self._newer)
+            return work.costs[index]
+        if depends_on_newer(message, prepared, self._newer):
+            return self._pruned_now(index, prepared)
+        short = at_hand.shortened(index)
+        if short is None:
+            return work.costs[index]
+        self.pruned[index] = short.message
+        self.references[index] = short.reference
+        return short.tokens
+
+    def _pruned_now(self, index: int, prepared: Mapping[str, Prepared]) -> int:
+        """Prune a message in the light of what stands further on; return its tokens."""
+        work, message = self.work, self.work.log[index]
+        made = prune_message(message, prepared, self._newer, work.policy, self._reference)
+        tokens = work.costs[index]
+        if made is not message and (after := message_tokens(made, work.counter)) < tokens:
+            self.pruned[index] = made
+            return after
+        return tokens
+
+    def standing(self, index: int) -> int:
+        """Return the tokens of a message as it is, or as an earlier compaction left it."""
+        was = self._was.get(index)
+        return self.work.costs[index] if was is None else message_tokens(was, self.work.counter)
+
+    def stand(self, positions: Iterable[int]) -> int:
+        """Have messages stay so, whatever their age; return their tokens."""
+        tokens = 0
+        for index in positions:
+            self.pruned.pop(index, None)
+            if index in self._was:
+                self.pruned[index] = self._was[index]
+            self._costs[index] = self.standing(index)
+            tokens += self._costs[index]
+        return tokens
+
+    def is_as_before(self, index: int) -> bool:
+        """Return whether a message is shown as an earlier compaction left it."""
+        return index in self._was and self.pruned.get(index) is self._was[index]
+
+    def squeeze(self, positions: Sequence[int], excess: int) -> int:
+        """Cut the largest results among `positions` until `excess` tokens are gone, if they can.
+
+        Returns what is still too much.
+        """
+        for _ in range(_SQUEEZES):
+            if excess <= 0:
+                break
+            left = self._squeezed_once(positions, excess)
+            if left == excess:
+                break
+            excess = left
+        return excess
+
+    def _squeezed_once(self, positions: Sequence[int], excess: int) -> int:
+        work = self.work
+        for index in sorted(positions, key=self.cost, reverse=True):
+            cost, original = self.cost(index), work.log[index]
+            if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
+                break
+            if index in work.wish.pinned:
+                continue
+            wanted = max(cost - excess - _MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
+            share = self._share(index) * wanted / cost
+            made = excerpt(original, share, self._reference(original))
+            self._shares[index] = share
+            tokens = message_tokens(made, work.counter)
+            if made is not original and tokens < cost:
+                self.pruned[index], self._costs[index] = made, tokens
+                excess -= cost - tokens
+        return excess
+
+    def _share(self, index: int) -> float:
+        """Return how much of a message its cost stands for."""
+        form = self.work.index.arrived(index)
+        first = 1.0 if form is None else form.tokens / form.given_tokens
+        return self._shares.get(index, first)
+
+    def _reference(self, message: Message) -> str:
+        if not self.work.wish.references:
+            return ""
+        found = self.references.get(message.position)
+        if found is None:
+            found = self.references[message.position] = reference_of(message)
+        return found

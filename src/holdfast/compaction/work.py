@@ -1,0 +1,73 @@
+"""What a compaction starts from: the log and its measures, the view, the settings, the wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast.compaction.index import LogIndex
+from holdfast.compaction.measure import Costs
+from holdfast.compaction.state import CompactionState
+from holdfast.errors import InvalidSetting
+from holdfast.policy import Budget, Policy
+from holdfast.ports import Redact, TokenCounter, WireRules
+from holdfast.transcript import Message, View
+
+_BRIEF_TOKENS = 4_000
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What the caller asks of one run beyond the policy; raises `InvalidSetting` where that is no
+    wish that can be granted.
+    """
+
+    keep_last: int | None = None
+    """Keep this many exchanges; the tail starts at a user message."""
+    above: int | None = None
+    """Fold everything before this log position."""
+    focus: str = ""
+    goal: str = ""
+    """What the session is for, in the words of whoever set it; every summary begins with it."""
+    remembered: str = ""
+    """What memory has to say to whoever writes the summary; a model is shown it, as data."""
+    pinned: frozenset[int] = frozenset()
+    keeps_head: bool = True
+    """Whether the first compaction keeps the messages after the system prompt."""
+    references: bool = True
+    """Whether originals are kept, so that references may be written."""
+
+    def __post_init__(self) -> None:
+        """Check what a wish can say."""
+        if self.keep_last is not None and self.keep_last < 1:
+            raise InvalidSetting("keep_last", self.keep_last, "at least 1")
+        if self.keep_last is not None and self.above is not None:
+            raise InvalidSetting("above", self.above, "given without keep_last")
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """What a compaction starts from."""
+
+    log: Sequence[Message]
+    index: LogIndex
+    view: View
+    state: CompactionState
+    policy: Policy
+    budget: Budget
+    rules: WireRules
+    counter: TokenCounter
+    redact: Redact
+    outside_tokens: int = 0
+    """System prompt and tools that stand outside the message list."""
+    wish: Wish = Wish()
+
+    @property
+    def costs(self) -> Costs:
+        """The tokens of the log by position."""
+        return self.index.costs
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether so little is asked for that our own words must be few."""
+        target = self.budget.target_tokens
+        return target is not None and target - self.outside_tokens < _BRIEF_TOKENS

@@ -1,0 +1,190 @@
+"""Tables of cues over all languages, and the search for them.
+
+A line without a cue costs one look into a set for each of its words, however many cues there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+
+from msgspec import Struct
+
+from holdfast.facts.dialogue.folding import folded, padded, words_of
+from holdfast.facts.dialogue.language import latin_language
+from holdfast.facts.dialogue.vocabulary import Vocabulary, phrases_in
+from holdfast.facts.dialogue.words import VOCABULARIES
+
+_WORDLESS = re.compile("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters of the languages whose cues are pieces of text."""
+_KANA = re.compile("[\u3040-\u30ff]")
+_COVERING = ("idle", "mild")
+_NOTHING: frozenset[str] = frozenset()
+_COMMON = frozenset(
+    b"add all any be but by case change do for from go good has have i i'd i'll i'm i've if it "
+    b"it's its let's make me means more my need no not now on one or our right so that's them then "
+    b"there they this time up use used using was we what when which will with would you "
+    b"your".split()
+)
+_MOST_COMMON = frozenset(
+    b"a an and are as at can in is may of please that the to la le el il de que der die das es ist "
+    b"un une o a e du da no na per con por para y".split()
+)
+"""Words that are poor keys, because many lines have one of them."""
+
+
+class Cue(Struct, frozen=True, gc=False):
+    """One phrase, with a blank at both ends, and the field of its vocabulary."""
+
+    phrase: bytes
+    field: str
+    only_in: str
+    """The language of the text in which it counts; "" where it counts everywhere."""
+
+
+class CueTable(Struct, frozen=True):
+    """The cues of some fields of all vocabularies."""
+
+    words: frozenset[bytes]
+    """A line that holds none of these holds no cue, unless it is in a language of pieces."""
+    single: Mapping[bytes, str]
+    """The field of each cue that is one word and counts everywhere."""
+    longer: Mapping[bytes, tuple[Cue, ...]]
+    """All other cues, under their rarest word."""
+    covers: Mapping[bytes, tuple[Cue, ...]]
+    """Phrases inside which a cue does not count, likewise; looked for only beside a cue."""
+    cover_words: frozenset[bytes]
+    parts: Mapping[str, Mapping[str, str]]
+    """The field of each cue of a language of pieces."""
+
+
+@cache
+def cue_table(*fields: str) -> CueTable:
+    """Return the table of these fields; of a phrase that stands in two, the first field counts.
+
+    It is made when it is first asked for.
+    """
+    single: dict[bytes, str] = {}
+    longer: dict[bytes, list[Cue]] = {}
+    covers: dict[bytes, list[Cue]] = {}
+    parts: dict[str, Mapping[str, str]] = {}
+    for vocabulary in VOCABULARIES:
+        found = _phrases(vocabulary, fields)
+        if vocabulary.by_parts:
+            parts[vocabulary.language] = found
+            continue
+        shared = frozenset(phrases_in(vocabulary.shared))
+        for phrase, field in found.items():
+            words = words_of(phrase)
+            cue = Cue(padded(words), field, vocabulary.language if phrase in shared else "")
+            if field in _COVERING:
+                covers.setdefault(_key(words), []).append(cue)
+            elif len(words) == 1 and not cue.only_in:
+                single.setdefault(words[0], field)
+            else:
+                longer.setdefault(_key(words), []).append(cue)
+    return CueTable(
+        frozenset(single) | frozenset(longer), single, _frozen(longer), _frozen(covers),
+        frozenset(covers), parts,
+    )  # fmt: skip
+
+
+def _key(words: list[bytes]) -> bytes:
+    """Return the word under which a phrase is looked for."""
+    return max(
+        words,
+        key=lambda word: (word not in _MOST_COMMON, word not in _COMMON, len(word)),
+    )
+
+
+def _frozen(cues: dict[bytes, list[Cue]]) -> Mapping[bytes, tuple[Cue, ...]]:
+    return {word: tuple(found) for word, found in cues.items()}
+
+
+def _phrases(vocabulary: Vocabulary, fields: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for field in fields:
+        for phrase in phrases_in(getattr(vocabulary, field)):
+            found.setdefault(phrase, field)
+    return found
+
+
+def lines_with_cues(
+    table: CueTable, text: str, lines: list[str]
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the index and the words of each line that may hold a cue."""
+    missing = table.words.isdisjoint
+    wordless = None if text.isascii() or not _WORDLESS.search(text) else _WORDLESS.search
+    for index, line in enumerate(folded(text).split(b"\n")):
+        words = line.split()
+        if not missing(words) or (wordless is not None and wordless(lines[index])):
+            yield index, words
+
+
+def fields_of(
+    table: CueTable, piece: str, words: list[bytes], language: Callable[[], str]
+) -> set[str] | frozenset[str]:
+    """Return the fields of the cues in a short piece.
+
+    `words` are the piece's own; `language` gives the language of the whole text and is only asked
+    where the piece does not tell its own. A cue inside a phrase that is idle or mild does not
+    count beside it.
+    """
+    keys = table.words.intersection(words)
+    found = _by_words(table, keys, words, language) if keys else _NOTHING
+    if not piece.isascii() and _WORDLESS.search(piece):
+        return found | _by_parts(table, piece)
+    return found
+
+
+def _by_words(
+    table: CueTable, keys: frozenset[bytes], words: list[bytes], language: Callable[[], str]
+) -> set[str]:
+    single, longer = table.single, table.longer
+    found = {single[key] for key in keys if key in single}
+    text = padded(words)
+    hits = [cue for key in keys if key in longer for cue in longer[key] if cue.phrase in text]
+    for cue in hits:
+        if cue.field not in found and (
+            not cue.only_in or cue.only_in in (latin_language(words), language())
+        ):
+            found.add(cue.field)
+    if not found or not table.covers:
+        return found
+    covers = [
+        cue
+        for word in table.cover_words.intersection(words)
+        for cue in table.covers[word]
+        if cue.phrase in text
+    ]
+    return _uncovered(table, keys, hits, covers, text) if covers else found
+
+
+def _uncovered(
+    table: CueTable, keys: frozenset[bytes], hits: list[Cue], covers: list[Cue], text: bytes
+) -> set[str]:
+    """Return the fields of the cues that stand outside of the covering phrases."""
+    for cue in covers:
+        text = text.replace(cue.phrase, b" . ")
+    left = frozenset(text.split())
+    found = {table.single[key] for key in keys if key in table.single and key in left}
+    found.update(cue.field for cue in hits if not cue.only_in and cue.phrase in text)
+    if any(cue.field == "mild" for cue in covers):
+        found.add("mild")
+    return found
+
+
+def _by_parts(table: CueTable, piece: str) -> set[str]:
+    languages = ("ja", "ko", "ar", "hi") if _KANA.search(piece) else ("zh", "ko", "ar", "hi")
+    found: set[str] = set()
+    for language in languages:
+        fields = table.parts[language]
+        found.update(fields[part] for part in _any_of(tuple(fields)).findall(piece))
+    found.discard("idle")
+    return found
+
+
+@cache
+def _any_of(parts: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(parts, key=len, reverse=True))))

@@ -1,0 +1,176 @@
+"""JSON results: the fields that say how it went and what it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, cast
+
+import msgspec
+
+from holdfast.facts.digests.line import clip, plural, words_of
+
+_READ_WHOLE_CHARS = 100_000
+_END_CHARS = 2_000
+_ROOM_CHARS = 200
+_VALUE_CHARS = 48
+_PART_CHARS = 20
+_MOST_FIELDS = 40
+_SHOWN_ITEMS = 3
+
+_FIRST = ("error", "errors", "error_message", "exception", "status", "state", "success", "ok",
+          "is_error", "code", "exit_code", "result", "outcome", "reason", "timed_out", "id",
+          "name", "title", "key", "number", "count", "total", "total_count", "message")  # fmt: skip
+"""Told before the other fields, in this order."""
+_RANK = {key: rank for rank, key in enumerate(_FIRST)}
+_BY_RANK = itemgetter(0)
+_IDS = ("_id", "Id", "_name", "_number", "_status", "_count", "_total")
+_NAMES = frozenset({"id", "name", "title", "key", "path", "file", "number"})
+_WRAPPERS = frozenset({"result", "data", "response", "value", "content", "item", "output"})
+_FIELD = re.compile(
+    r'"((?:error|status|state|success|ok|id|name|title|total|total_count|count|message)'
+    r'(?:_?(?:code|message|id))?)"\s{0,4}:\s{0,4}("(?:[^"\\\n]|\\.){1,80}"|-?\d{1,18}|true|false)'
+)
+
+
+def fields_of(output: str, known: Mapping[str, Any] | None = None) -> str | None:
+    """Return the telling fields of a JSON result, None where the output is not JSON.
+
+    What `known` (the arguments) already says is left out. A result that is very long or torn is
+    read at its ends alone.
+    """
+    if output[:1] not in ("{", "[") and output[:64].lstrip()[:1] not in ("{", "["):
+        return None
+    value = _read(output)
+    if isinstance(value, dict):
+        return _object(cast("dict[str, Any]", value), known or {})
+    if isinstance(value, list):
+        return _items(cast("list[Any]", value), known or {})
+    return _at_the_ends(output)
+
+
+def object_in(output: str) -> dict[str, Any] | None:
+    """Return the JSON object that an output is, None where it is none or is very long."""
+    value = _read(output)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _read(output: str) -> Any:
+    if len(output) > _READ_WHOLE_CHARS:
+        return None
+    try:
+        return msgspec.json.decode(output)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _object(value: dict[str, Any], known: Mapping[str, Any]) -> str:
+    if len(value) == 1:
+        key, only = next(iter(value.items()))
+        if isinstance(only, dict) and key in _WRAPPERS:
+            value = cast("dict[str, Any]", only)
+    if not value:
+        return "an empty object"
+    pairs = [
+        (_rank_of(key), key, field)
+        for key, field in value.items()
+        if field is not None and field != "" and not (key in known and _same(known[key], field))
+    ]
+    if not pairs:
+        return f"nothing new in {plural(len(value), 'field')}"
+    pairs.sort(key=_BY_RANK)
+    shown: list[str] = []
+    room = _ROOM_CHARS
+    for _, key, field in pairs[:_MOST_FIELDS]:
+        words = f"{key[:40]}={_value(field)}"
+        if len(words) <= room or not shown:
+            shown.append(words)
+            room -= len(words) + 2
+        if room < _PART_CHARS:
+            break
+    left = len(pairs) - len(shown)
+    return ", ".join(shown) + (f" and {plural(left, 'more field')}" if left else "")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two scalars are equal; what has parts is not compared, it may be deep."""
+    return not isinstance(one, (dict, list)) and one == other
+
+
+@lru_cache(1024)
+def _rank_of(key: str) -> int:
+    found = _RANK.get(key)
+    return len(_RANK) + (not key.endswith(_IDS)) if found is None else found
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return value if len(value) <= _VALUE_CHARS else f"{value[: _VALUE_CHARS - 1]}…"
+    if isinstance(value, dict):
+        return f"{{{_parts(cast('dict[str, Any]', value))}}}"
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        named = _named(items)
+        return f"[{len(items)}: {named}]" if named else f"[{len(items)}]"
+    return words_of(value)
+
+
+def _parts(value: dict[str, Any]) -> str:
+    """Return the first fields of an inner object, only their names where they have parts."""
+    parts: list[str] = []
+    for key, field in value.items():
+        if len(parts) == _SHOWN_ITEMS:
+            parts.append("…")
+            break
+        words = words_of(field, _PART_CHARS)
+        parts.append(f"{key[:24]}={words}" if words else key[:24])
+    return ", ".join(parts)
+
+
+def _items(items: list[Any], known: Mapping[str, Any]) -> str:
+    if not items:
+        return "an empty list"
+    count = plural(len(items), "item")
+    first = items[0]
+    if isinstance(first, dict):
+        inner = _object(cast("dict[str, Any]", first), known)
+        named = _named(items)
+        return f"{count}: {named}; first {inner}" if len(items) > 1 else f"{count}: {inner}"
+    if isinstance(first, list):
+        row = ", ".join(words_of(part, 40) for part in cast("list[Any]", first)[:8])
+        return f"{count}; first [{clip(row, 120)}]"
+    named = _named(items)
+    return f"{count}: {named}" if named else count
+
+
+def _named(items: list[Any]) -> str:
+    """Return the names of the first items: themselves where they are scalars, otherwise ids."""
+    names = [words for item in items[:_SHOWN_ITEMS] if (words := _name(item))]
+    return ", ".join(names) + (", …" if len(items) > _SHOWN_ITEMS and names else "")
+
+
+def _name(item: Any) -> str:
+    if not isinstance(item, dict):
+        return words_of(item, 24)
+    for key, field in cast("dict[str, Any]", item).items():
+        if _names_it(key):
+            words = words_of(field, 24)
+            if words:
+                return words
+    return ""
+
+
+@lru_cache(1024)
+def _names_it(key: str) -> bool:
+    return key in _NAMES or key.endswith(_IDS)
+
+
+def _at_the_ends(output: str) -> str:
+    ends = output if len(output) <= 2 * _END_CHARS else output[:_END_CHARS] + output[-_END_CHARS:]
+    found: dict[str, str] = {}
+    for match in _FIELD.finditer(ends):
+        found.setdefault(match[1], match[2].strip('"'))
+    pairs = sorted(found.items(), key=lambda pair: _rank_of(pair[0]))[:6]
+    return ", ".join(f"{key}={clip(words, _VALUE_CHARS)}" for key, words in pairs)

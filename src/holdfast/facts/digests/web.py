@@ -1,0 +1,61 @@
+"""The web: what was searched for and found; which address was fetched, its status and title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.facts.digests.failure import failure_in
+from holdfast.facts.digests.fields import fields_of
+from holdfast.facts.digests.line import clip, first_line, first_of, plural, size_of
+
+_QUERIES = ("query", "q", "search_query", "queries", "prompt", "search_term")
+_URLS = ("url", "urls", "uri", "URL", "Url", "link", "href", "website_url", "prompt")
+_HEAD_CHARS = 8_000
+_URL = re.compile(r"https?://[^\s)\]}\"'<>\\]{3,300}")
+_TITLE = re.compile(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
+_LINK = re.compile(r"\[([^\]\n]{3,200})\]\(https?://")
+_PAGE_TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,300})", re.I)
+_HEADING = re.compile(r"(?:^|\n)(?:# |Title: )([^\n]{1,300})")
+_STATUS = re.compile(r"(?:status(?:[ _]code)?\"?|HTTP/[\d.]{1,3})\W{1,4}([1-5]\d\d)\b", re.I)
+
+
+def digest_search(name: str, arguments: Mapping[str, Any], output: str) -> str:
+    """Return e.g. "WebSearch looked for 'x': 10 results; first 'Title' https://…"."""
+    wanted = clip(first_of(arguments, *_QUERIES), 100)
+    failed = failure_in(output)
+    if failed:
+        return f"{name} looked for {wanted!r}: failed: {failed}"
+    return f"{name} looked for {wanted!r}: {_results(output)}"
+
+
+def digest_fetch(name: str, arguments: Mapping[str, Any], output: str) -> str:
+    """Return e.g. "WebFetch fetched https://…: status 200, 'Title', 120 lines"."""
+    address = clip(first_of(arguments, *_URLS), 120) or "a page"
+    failed = failure_in(output)
+    if failed:
+        return f"{name} did not fetch {address}: {failed}"
+    fields = fields_of(output, arguments)
+    if fields:
+        return f"{name} fetched {address}: {fields}"
+    head = output[:_HEAD_CHARS]
+    found = _STATUS.search(head[:600])
+    status = f"status {found[1]}, " if found else ""
+    return f"{name} fetched {address}: {status}{_title(head)}{size_of(output)}"
+
+
+def _results(output: str) -> str:
+    head = output[:_HEAD_CHARS]
+    title = _TITLE.search(head) or _LINK.search(head)
+    urls = list(dict.fromkeys(_URL.findall(head)))
+    if not urls:
+        return f"{size_of(output)}; begins {first_line(output)!r}"
+    count = output.count('"url"') or output.count("\nURL: ") or len(urls)
+    named = f"{clip(title[1], 70)!r} " if title else ""
+    return f"{plural(count, 'result')}; first {named}{clip(urls[0], 90)}"
+
+
+def _title(head: str) -> str:
+    found = _PAGE_TITLE.search(head) if "<" in head[:200] else _HEADING.search(head)
+    return f"{clip(found[1].strip(), 80)!r}, " if found else ""

@@ -1,0 +1,87 @@
+"""A part of one text that is too long: fields where it is data, otherwise its ends and lines."""
+
+from __future__ import annotations
+
+from holdfast.facts.dialogue.fields import Field, fields
+from holdfast.facts.ledger.lines import lines_of, whole_words
+from holdfast.reduction.signals import error_lines
+
+_MOST_FIELDS = 400
+_AROUND_CHARS = 2
+"""What stands between two fields."""
+_LINE_CHARS = 200
+"""Data whose lines are this long on average is told by its fields."""
+_BETWEEN = 0.5
+"""How much goes to single lines between the ends; more of it loses what stands around them."""
+_MOST_LINES = 200
+_LAST_CHARS = 160
+_READ_CHARS = 12_000
+"""Of a longer text so much at each end is looked through for lines."""
+_MOST_ERRORS = 8
+
+
+def excerpted(text: str, keep_chars: int) -> str:
+    """Return about `keep_chars` of a text, cut between words, and how much was left out."""
+    shown = _worthiest(text, keep_chars)
+    left_out = f"[… {len(text) - keep_chars:,} characters left out …]"
+    if shown:
+        return f"{shown}\n{left_out}"
+    for_lines = int(keep_chars * _BETWEEN)
+    first, last = _ends(text, keep_chars - for_lines)
+    between = _telling(text[len(first) : len(text) - len(last)], for_lines)
+    room = keep_chars - sum(len(line) + 1 for line in between)
+    first, last = _ends(text, room)
+    told = [line for line in between if line not in first and line not in last]
+    return "\n".join((first, left_out, *told, *(["[…]"] if told else []), last))
+
+
+def _ends(text: str, keep_chars: int) -> tuple[str, str]:
+    """Return the first two thirds and the last third of so many characters, each whole words.
+
+    Where that is little, more of the end: how it went, and where one stands, is said last.
+    """
+    tail = max(keep_chars - keep_chars * 2 // 3, min(_LAST_CHARS, keep_chars * 2 // 3))
+    head = keep_chars - tail
+    return whole_words(text[:head], head), whole_words(f"…{text[len(text) - tail :]}", tail + 2)
+
+
+def _telling(text: str, room: int) -> list[str]:
+    """Return the lines that tell of failures, and those that name most, in their order."""
+    if len(text) > 2 * _READ_CHARS:
+        text = f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    rows = lines_of(text, _MOST_LINES)
+    wrong = set(error_lines(text, _MOST_ERRORS))
+    order = sorted(range(len(rows)), key=lambda at: (rows[at].text not in wrong, -rows[at].worth))
+    kept: list[int] = []
+    known: set[str] = set()
+    for at in order:
+        cost = len(rows[at].text) + 1
+        if cost <= room and not known.issuperset(rows[at].terms):
+            room -= cost
+            known.update(rows[at].terms)
+            kept.append(at)
+    return [rows[at].text for at in sorted(kept)]
+
+
+def _worthiest(text: str, room: int) -> str:
+    """Return the fields of a text that is data which are likely needed again, "" of another."""
+    if text.count("\n") * _LINE_CHARS > len(text):
+        return ""
+    found: dict[str, list[str]] = {}
+    for field in fields(text, _MOST_FIELDS):
+        name = _name(field)
+        known = found.get(name)
+        if known is not None and field.value in known:
+            continue
+        room -= len(field.value) + _AROUND_CHARS + (len(name) + _AROUND_CHARS if not known else 0)
+        if room < 0:
+            break
+        found.setdefault(name, []).append(field.value)
+    return "; ".join(
+        f"{name}: {', '.join(values)}" if name else ", ".join(values)
+        for name, values in found.items()
+    )
+
+
+def _name(field: Field) -> str:
+    return field.path.rpartition(".")[2].partition("[")[0]

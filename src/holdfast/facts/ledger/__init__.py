@@ -1,0 +1,21 @@
+"""Facts from the log without a model: taken from each message, kept, ranked, told."""
+
+from __future__ import annotations
+
+from holdfast.facts.ledger.fact import (
+    Fact,
+    FactKind,
+    FileState,
+    Ledger,
+    is_complex,
+    is_piece,
+    redacted,
+    without_secrets,
+)
+from holdfast.facts.ledger.summarise import Around, summarise, tokens_per_char
+from holdfast.facts.ledger.take import facts_of
+from holdfast.facts.ledger.update import KEPT_ASKS, KEPT_RULES, update
+
+__all__ = ["KEPT_ASKS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger",
+           "facts_of", "is_complex", "is_piece", "redacted", "summarise", "tokens_per_char",
+           "update", "without_secrets"]  # fmt: skip

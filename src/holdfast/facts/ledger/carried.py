@@ -1,0 +1,97 @@
+"""A summary whose originals are gone, as facts that are ranked beside those of the log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from msgspec.structs import replace
+
+from holdfast.facts.dialogue.constraints import weighed_constraints
+from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.ledger.fact import Fact, FactKind
+from holdfast.facts.ledger.result import NOT_FOUND
+from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+
+BRIEF_NOTE = "Made without a model."
+_NOTES = frozenset(
+    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
+)
+_RANKED: dict[Section, FactKind] = {
+    "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
+}  # fmt: skip
+_ASKED: tuple[Section, ...] = ("goal", "task", "pending")
+_MOST_TERMS = 24
+_RECORD = re.compile(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
+"""A line that tells fields of a result, as one is written: its head."""
+_FIELDS = re.compile(r"; (?=[\w.-]{1,60}: )")
+_MISSED = re.compile(
+    r"(?:[Nn]o such file or directory|not found|does not exist|ermission denied)\W{0,40}\Z"
+    r"|\A(?:fatal|error)\b|<tool_use_error>"
+)
+"""How a look says that it found nothing, where it says nothing else."""
+_WISH = 125.0
+"""What a carried wish weighs: less than a rule (129) and a pending ask (127)."""
+
+
+def carried_facts(summary: Summary) -> tuple[Fact, ...]:
+    """Return what a summary merely ranked, in its order, before all positions of the log.
+
+    Lines that stood under one head stand for themselves again, so that each is weighed for what
+    it adds.
+    """
+    rows = [row for section, kind in _RANKED.items() for row in _facts(summary, section, kind)]
+    return tuple(
+        [
+            Fact(
+                kind,
+                text,
+                source,
+                number - len(rows),
+                terms=terms_of(text, _MOST_TERMS),
+                head=head,
+                worth=NOT_FOUND if _MISSED.search(text) else 0.0,
+            )
+            for number, (kind, text, source, head) in enumerate(rows)
+        ]
+    )
+
+
+def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
+    """Yield the entries that stand before anything is ranked, each once; wishes behind rules."""
+    for section in SECTIONS:
+        if section in _RANKED:
+            continue
+        for entry in {entry.text: entry for entry in summary.sections.get(section, ())}.values():
+            is_wish = section == "constraints" and not _states_rule(entry.text)
+            yield section, replace(entry, weight=_WISH) if is_wish else entry
+
+
+def _states_rule(text: str) -> bool:
+    return any(rule.strength > 1 for rule in weighed_constraints(text))
+
+
+def asked_in(summary: Summary) -> str:
+    """Return the words of the user's asks in a summary."""
+    return "\n".join(row.text for name in _ASKED for row in summary.sections.get(name, ()))
+
+
+def _facts(
+    summary: Summary, section: Section, kind: FactKind
+) -> Iterator[tuple[FactKind, str, str, str]]:
+    for entry in summary.sections.get(section, ()):
+        if entry.text in _NOTES:
+            continue
+        head, mark, below = entry.text.partition(":\n")
+        record = _RECORD.match(entry.text) if section == "critical" else None
+        if section == "critical" and mark and "\n" not in head:
+            for line in below.split("\n"):
+                yield kind, line, entry.source, head
+        elif record is not None and "; " in entry.text and "\n" not in entry.text:
+            for field in _FIELDS.split(entry.text[record.end() :]):
+                yield "field", field, entry.source, record.group(1)
+        else:
+            yield kind, entry.text, entry.source, ""

@@ -1,0 +1,224 @@
+"""The values: one fact of a message, and the ledger of all that was folded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.facts.effects import Effect
+from holdfast.ports import Redact
+
+FactKind: TypeAlias = Literal[
+    "ask", "constraint", "question", "decision", "said", "reply",
+    "file", "place", "command", "error", "test", "todo", "slot", "line", "field",
+]  # fmt: skip
+"""What a fact tells.
+
+ask         what the user wrote, verbatim
+constraint  a line of the user's that states a rule or preference; `key` is its sentence alone
+question    a question of the agent's to the user
+decision    a sentence of the agent's that tells a choice or a finding
+said        what the agent wrote beside its calls
+reply       what the agent wrote without a call: it answers the latest ask
+file        what a call did to a file (`effect`)
+place       a working directory, branch, commit or process (`effect`)
+command     a command that was run, and how it ended
+error       a line that tells of a failure; `key` says of what
+test        how a test run or build ended; `key` is the command
+todo        the state of the agent's own list of tasks
+slot        a value that a later one replaces; `key` names it
+line        a line of a result, of arguments or of prose that may be needed again
+field       the same of a result that is data: one field with its name
+"""
+
+
+_TOGETHER = 200
+
+
+class Fact(Struct, frozen=True, gc=False):
+    """One thing that a message shows, in the words of the message."""
+
+    kind: FactKind
+    text: str
+    source: str
+    """The label of the message."""
+    at: int = -1
+    """Its position in the log."""
+    key: str = ""
+    failed: bool = False
+    terms: tuple[str, ...] = ()
+    """Names, paths and numbers in it that somebody may come back to."""
+    effect: Effect | None = None
+    was: str = ""
+    """The value that a slot had before, where the text says so; the id of a started process."""
+    head: str = ""
+    """Where a line stands: the call or speaker; of a file how the call names it, where that is
+    only the end of its path."""
+    worth: float = 0.0
+    """What it is worth beside its terms."""
+
+
+_TOLD = frozenset({"ask", "constraint", "question", "decision", "said", "reply", "slot", "todo"})
+
+
+def is_piece(fact: Fact) -> bool:
+    """Return whether a fact may hold a piece of what its message says: it was cut, or it is a
+    sentence of more.
+    """
+    if fact.kind in _TOLD or (fact.effect is not None and fact.effect.detail):
+        return True
+    return any("…" in text for text in _all_texts(fact))
+
+
+def redacted(fact: Fact, redact: Redact) -> Fact:
+    """Return a fact without the secrets in it; its terms are those that are left."""
+    hidden = _with_texts(fact, lambda text: redact(text) if text else "")
+    if hidden.text == fact.text:
+        return hidden
+    return replace(hidden, terms=tuple(term for term in fact.terms if term in hidden.text))
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(fact: Fact) -> Fact:
+    """Return a fact that can be written as JSON: a lone surrogate in it becomes U+FFFD."""
+    if fact.source.isascii() and "".join(_all_texts(fact)).isascii():
+        return fact
+    made = _with_texts(fact, lambda text: _LONE_SURROGATE.sub("\ufffd", text))
+    terms = tuple(_LONE_SURROGATE.sub("\ufffd", term) for term in fact.terms)
+    return replace(made, source=_LONE_SURROGATE.sub("\ufffd", fact.source), terms=terms)
+
+
+def _with_texts(fact: Fact, changed: Callable[[str], str]) -> Fact:
+    """Return a fact with every text in it changed, but not its terms and its source."""
+    effect = fact.effect
+    if effect is not None:
+        effect = replace(
+            effect, path=changed(effect.path), to=changed(effect.to), detail=changed(effect.detail)
+        )
+    return replace(
+        fact, text=changed(fact.text), key=changed(fact.key), head=changed(fact.head),
+        was=changed(fact.was), effect=effect,
+    )  # fmt: skip
+
+
+def _all_texts(fact: Fact) -> tuple[str, ...]:
+    effect = fact.effect
+    if effect is None:
+        return fact.text, fact.key, fact.head, fact.was
+    return fact.text, fact.key, fact.head, fact.was, effect.path, effect.to, effect.detail
+
+
+def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
+    """Return facts without the secrets in them; looked through together, as most have none."""
+    if redact is str or not facts:
+        return facts
+    found: list[Fact] = []
+    for start in range(0, len(facts), _TOGETHER):
+        some = facts[start : start + _TOGETHER]
+        # the key of a command is the command, the text of a file its path: each once
+        text = "\n".join(dict.fromkeys(chain.from_iterable(map(_all_texts, some))))
+        found.extend(some if redact(text) == text else (redacted(one, redact) for one in some))
+    return found
+
+
+class FileState(Struct, frozen=True, gc=False):
+    """What happened to one file, and where last."""
+
+    read: int = 0
+    changed: int = 0
+    created: bool = False
+    deleted: bool = False
+    renamed_from: str = ""
+    lines: tuple[int, int] | None = None
+    """The lines that were seen or changed last."""
+    last: str = ""
+    at: int = -1
+    written: str = ""
+    """How its calls name it, where none has the whole path: the end of the path."""
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether something was done to it, beside reading."""
+        return bool(self.changed or self.deleted or self.renamed_from)
+
+
+class Ask(Struct, frozen=True, gc=False):
+    """What the user wrote, and the reply that answered it, if one did."""
+
+    fact: Fact
+    answered_by: str = ""
+
+
+class Question(Struct, frozen=True, gc=False):
+    """What the agent asked the user, and what the user wrote next."""
+
+    fact: Fact
+    answer: str = ""
+    answered_by: str = ""
+
+
+class Slot(Struct, frozen=True, gc=False):
+    """The newest value under a name, and the one that it replaced."""
+
+    fact: Fact
+    was: str = ""
+
+
+class Ledger(Struct, frozen=True):
+    """The facts of everything that was folded so far; serialises with the state.
+
+    Law: `update(update(empty, a), b)` equals `update(empty, a + b)`. Everything is bounded: by
+    the newest, and lines by what they hold.
+    """
+
+    asks: tuple[Ask, ...] = ()
+    constraints: dict[str, Fact] = {}
+    questions: tuple[Question, ...] = ()
+    decisions: tuple[Fact, ...] = ()
+    said: tuple[Fact, ...] = ()
+    replies: tuple[Fact, ...] = ()
+    """What the agent wrote at the end of its turns."""
+    files: dict[str, FileState] = {}
+    opened: str = ""
+    """The file that was looked at last: some agents edit the one that is open."""
+    folders: tuple[str, ...] = ()
+    """Folders that were made: what is moved to one of them goes into it."""
+    commands: tuple[Fact, ...] = ()
+    command_count: int = 0
+    errors: dict[str, tuple[Fact, ...]] = {}
+    """The lines that tell of a failure, by what failed; a success takes them away."""
+    resolved: tuple[Fact, ...] = ()
+    """The first lines of failures that a later success of the same command resolved."""
+    tests: dict[str, Fact] = {}
+    todo: Fact | None = None
+    slots: dict[str, Slot] = {}
+    directory: Fact | None = None
+    branch: Fact | None = None
+    commits: tuple[Fact, ...] = ()
+    running: dict[str, Fact] = {}
+    lines: dict[str, Fact] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was recorded."""
+        return self == _EMPTY
+
+
+_EMPTY = Ledger()
+
+
+_MANY_FILES = 12
+_MANY_FAILURES = 3
+
+
+def is_complex(ledger: Ledger) -> bool:
+    """Return whether a session holds much at once: many files changed, several open failures."""
+    touched = sum(state.is_touched for state in ledger.files.values())
+    return touched >= _MANY_FILES or len(ledger.errors) >= _MANY_FAILURES

@@ -1,0 +1,169 @@
+"""The lines of a text that may be needed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from holdfast.facts.ledger.terms import runs_of, terms_in
+from holdfast.reduction.terminal import plain
+
+_MOST_READ_CHARS = 24_000
+"""Of a longer text only the two ends are read."""
+_SHOWN_CHARS = 240
+_LEAST_CHARS = 8
+_MOST_TERMS = 12
+_FEW = 24
+"""So many lines of a text stand for themselves; others must name something new."""
+_NUMBERED = re.compile(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))").match
+"""What tools put before the lines of a file."""
+_DEFINES = re.compile(
+    r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
+    r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module)\b"
+).match
+_DEFINITION_STARTS = frozenset("edpsacfitm")
+"""With what a line begins that defines something."""
+
+
+_IDLE = (
+    "Chunk ID:", "Wall time:", "Original token count:", "Process exited with", "Process running",
+    "Total output lines:", "(Open file:", "(Current directory:", "bash-$", "</content>", "<path>",
+    "<type>", "(End of file", "Shell cwd was reset", "index ", "agentId:", "<usage>",
+    "ok  \t", "ok \t", "--- PASS", "PASS", "✓", "✔", "=== RUN", "?   \t",
+)  # fmt: skip
+"""What runners print around the output, and tests that passed: counted elsewhere."""
+_IDLE_STARTS = frozenset(start[0] for start in _IDLE)
+
+
+class Line(Struct, frozen=True, gc=False):
+    """A line with its terms."""
+
+    text: str
+    terms: tuple[str, ...]
+    is_definition: bool = False
+
+    @property
+    def worth(self) -> float:
+        """What it holds by itself, for its length."""
+        return (len(self.terms) + 2 * self.is_definition) / (24 + len(self.text))
+
+
+def lines_of(text: str, most: int) -> list[Line]:
+    """Return at most `most` lines that hold most, in the order of the text, each once."""
+    found: dict[str, Line] = {}
+    for raw, runs in _pieces(text):
+        if raw[:1] in _STARTS and (number := _NUMBERED(raw)):
+            end = number.end()
+            shown, runs = raw[end:].strip(), runs[end:]
+        else:
+            shown = raw.strip()
+        if len(shown) < _LEAST_CHARS or shown in found:
+            continue
+        first = shown[0]
+        if first in _IDLE_STARTS and shown.startswith(_IDLE):
+            continue
+        if terms := terms_in(runs, _MOST_TERMS):
+            defines = first in _DEFINITION_STARTS and _DEFINES(raw) is not None
+            found[shown] = Line(shown, terms, defines)
+    lines = list(found.values())
+    if len(lines) <= min(most, _FEW):
+        return lines
+    return [lines[place] for place in sorted(_most_telling(lines, most))]
+
+
+def _most_telling(lines: list[Line], most: int) -> list[int]:
+    """Return the places of the lines that hold most: beyond a few only those with a new term."""
+    kept: list[int] = []
+    known: set[str] = set()
+    others: list[int] = []
+    # the worth of each, without the call
+    worths = [(len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines]
+    for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
+        if len(kept) >= most:
+            break
+        terms = lines[place].terms
+        if known.issuperset(terms):
+            others.append(place)
+            continue
+        known.update(terms)
+        kept.append(place)
+    return kept + others[: max(min(most, _FEW) - len(kept), 0)]
+
+
+_STARTS = frozenset(" \t0123456789")
+
+
+def _ends(text: str) -> Iterable[str]:
+    if len(text) <= _MOST_READ_CHARS:
+        return (text,)
+    half = _MOST_READ_CHARS // 2
+    return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
+
+
+def _pieces(text: str) -> Iterable[tuple[str, str]]:
+    """Return the lines, and the runs in each; a long one in pieces that end between words."""
+    if len(text) <= _MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
+        lines = text.split("\n")
+        if len(max(lines, key=len)) <= _SHOWN_CHARS:
+            return zip(lines, runs_of(text).split("\n"), strict=True)
+    return _cut_pieces(text)
+
+
+def _cut_pieces(text: str) -> Iterator[tuple[str, str]]:
+    for end in _ends(text):
+        shown = plain(end) if "\x1b" in end or "\r" in end else end
+        for line, runs in zip(shown.split("\n"), runs_of(shown).split("\n"), strict=True):
+            if len(line) <= _SHOWN_CHARS:
+                yield line, runs
+            else:
+                for part in _parts(line):
+                    yield part, runs_of(part)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the pieces of a long line; what has no end of a word in reach is left out."""
+    start = 0
+    while start < len(line):
+        stop = start + _SHOWN_CHARS
+        if stop >= len(line):
+            yield line[start:]
+            return
+        end = _end_of_word(line, start + _SHOWN_CHARS // 2, stop)
+        if end < 0:
+            gap = _GAP.search(line, stop)
+            start = gap.end() if gap else len(line)
+            continue
+        yield line[start:end]
+        start = end
+
+
+def cut(text: str, most: int) -> str:
+    """Return `text` on one line, cut to at most `most` characters at the end of a word."""
+    flat = " ".join(text.split()) if "\n" in text or "  " in text else text
+    if len(flat) <= most:
+        return flat
+    end = _end_of_word(flat, most // 2, most - 1)
+    return f"{flat[: end if end >= 0 else most - 1].rstrip()}…"
+
+
+def whole_words(text: str, most: int) -> str:
+    """Return a text that was cut to `most` characters without the pieces of words at its ends."""
+    start = 0
+    if text.startswith("…"):
+        gap = _GAP.search(text)
+        start = gap.start() if gap else 0
+    end = _end_of_word(text, most // 2, most) if len(text) >= most else len(text)
+    return text[start : end if end >= 0 else None].strip()
+
+
+_GAP = re.compile(r"[\s,;()\[\]{}|]")
+
+
+def _end_of_word(text: str, first: int, last: int) -> int:
+    """Return the latest place from `first` to `last` where a word ends, -1 where there is none."""
+    for at in range(min(last, len(text)), first, -1):
+        if _GAP.match(text, at - 1):
+            return at
+    return -1

@@ -1,0 +1,192 @@
+"""How a call ended, as far as its result tells."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from holdfast.facts.ledger.lines import cut, whole_words
+from holdfast.facts.ledger.looks import is_look, masks_failures
+from holdfast.facts.tools import Family
+from holdfast.reduction import signals
+from holdfast.reduction.signs import Signs
+
+_MOST_ERRORS = 12
+_READ_ERRORS = 5 * _MOST_ERRORS
+"""So many are read, because a warning that comes a hundred times may stand before the rest."""
+_KIND_CHARS = 12
+_MOST_OF_A_LOOK = 3
+_MOST_MENTIONED = 6
+_HEAD_CHARS = 400
+_FRAME_CHARS = 1_000
+_WHOLE_CHARS = 300
+_FAILURES = Signs((
+    "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
+    "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
+    "✕", "❌", "\n×", "\n ×",
+))  # fmt: skip
+_REJECTIONS = (
+    "doesn't want to proceed", "tool use was rejected", "rejected by user", "user chose not to",
+    "execution denied", "request interrupted by user", "user rejected", "user declined",
+    "aborted by user",
+)  # fmt: skip
+_UNDONE = (
+    "not been applied",
+    "no replacement was performed",
+    "introduced new syntax error",
+    "string to replace not found",
+)
+"""How editors say that a file is as it was."""
+_REFUSALS = (
+    *_UNDONE, "tool_use_error", "doesn't want to proceed", "verification failed", "was rejected",
+    "permission denied", "operation not permitted",
+)  # fmt: skip
+_COMPLAINTS = (
+    "ran into", "could not", "couldn't", "cannot ", "can't ", "unable to", "failed to", "failed:",
+    "invalid ", "no such ", "file not found", "fatal:", "exception", "traceback (",
+)  # fmt: skip
+"""How tools that do something begin to say that they did not; what a look shows may begin so."""
+_MISSES = ("no such file or directory", "[errno ")
+_MISSING = re.compile(
+    r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
+    r"|^(?:fatal|error)\b|does not exist|<tool_use_error>|cannot access|ambiguous argument"
+)
+"""How a look that found nothing says so; other words of failure are what it found."""
+_RUNNING = re.compile(
+    r"[Rr]unning (?:with session|in (?:the )?background(?: with)?) ID:? ?(\w[\w-]{0,63})"
+)
+_FRAMES = ("Chunk ID:", "Wall time:")
+_OUTPUT = "\nOutput:\n"
+_RUNNERS = frozenset({"shell", "process", "notebook"})
+_DOING = frozenset({"write", "edit", "other"})
+_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
+
+
+class Outcome(Struct, frozen=True):
+    """What a result tells of its call."""
+
+    code: int | None
+    failed: bool
+    rejected: str
+    """The first line where the user did not let it go ahead, otherwise ""."""
+    looked: bool
+    """It looked at something and can have done nothing else."""
+    running: str
+    """The id under which it goes on in the background, "" where it does not."""
+    errors: tuple[str, ...]
+    """The lines that tell what went wrong."""
+    mentioned: tuple[str, ...] = ()
+    """Lines that look as if something went wrong, of a call that reports success."""
+    undone: bool = False
+    """An editor says that it left the file as it was."""
+
+
+def outcome_of(
+    family: Family, command: str, output: str, *, is_error: bool, by_status: bool = False
+) -> Outcome:
+    """Return how a call ended; `command` is "" where there is none.
+
+    An exit status tells of the last part of a command line only: what stands before a pipe or a
+    semicolon may have failed all the same, and then says so itself. With `by_status` that is not
+    looked for, and no lines are found.
+    """
+    code = signals.exit_status(output)
+    first = _first_line(output)
+    start = first.lower()
+    looked = is_look(command) if command else family in _LOOKING
+    refused = is_error or _is_refusal(start)
+    if not refused and family in _DOING:
+        refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
+    mentioned: tuple[str, ...] = ()
+    if by_status:
+        errors: tuple[str, ...] = ()
+        failed = bool(code) if code is not None else refused
+    elif looked:
+        errors = _of_look(output, first, is_known=refused or code not in (None, 0))
+        failed = code != 0 if code is not None else refused or bool(errors)
+        if not failed and signals.has_diagnostics(first):
+            mentioned = (whole_words(first, signals.SHOWN_CHARS),)
+    elif family not in _RUNNERS and not (code if code is not None else refused):
+        errors, failed = (), False
+    else:
+        errors = _of_work(command, output, code, refused=refused)
+        if errors and code == 0 and not masks_failures(command):
+            errors, mentioned = (), errors[:_MOST_MENTIONED]
+        failed = bool(code or errors) if code is not None else refused or bool(errors)
+        if family not in _RUNNERS:
+            failed = code != 0 if code is not None else refused
+    if refused and not errors and not by_status:
+        errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
+    may_run = code is None and (command or family == "process")
+    found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
+    return Outcome(
+        code, failed, first if refused and _is_rejection(start) else "", looked,
+        found[1] if found else "", errors, mentioned,
+        undone=refused and any(words in start for words in _UNDONE),
+    )  # fmt: skip
+
+
+def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:
+    """Return what a look failed to find; what it did find may well be about errors."""
+    if not is_known:
+        return (whole_words(first, signals.SHOWN_CHARS),) if _MISSING.search(first) else ()
+    if not _has_sign(output):
+        return ()
+    found = (line for line in signals.error_lines(output, _MOST_ERRORS) if _MISSING.search(line))
+    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)[:_MOST_OF_A_LOOK]
+
+
+def _of_work(command: str, output: str, code: int | None, *, refused: bool) -> tuple[str, ...]:
+    """Return the lines that look as if something went wrong, whatever the status says."""
+    if code == 0 and not command:
+        return ()
+    if not (code or refused or _has_sign(output)):
+        return ()
+    found = signals.error_lines(output, _READ_ERRORS)
+    if found and code == 0:
+        counts = signals.test_counts(output)
+        if counts is not None and counts.passed and not counts.failed:
+            return ()
+    if len(found) > _MOST_ERRORS:
+        found = _of_all_kinds(found)
+    return tuple(whole_words(line, signals.SHOWN_CHARS) for line in found)
+
+
+def _of_all_kinds(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some lines, in order: the first of each kind, then the second, as far as they go."""
+    rounds: dict[str, int] = {}
+    order: list[tuple[int, int]] = []
+    for place, line in enumerate(lines):
+        # what a compiler says of a place is one kind, whichever file it is about
+        kind = "" if signals.has_diagnostics(line) else line[:_KIND_CHARS]
+        rounds[kind] = rounds.get(kind, 0) + 1
+        order.append((rounds[kind], place))
+    kept = sorted(place for _, place in sorted(order)[:_MOST_ERRORS])
+    return tuple([lines[place] for place in kept])
+
+
+def _has_sign(output: str) -> bool:
+    return _FAILURES.any_in(output) or signals.has_diagnostics(output)
+
+
+def _first_line(output: str) -> str:
+    """Return the first line of what was printed, after the lines that a runner puts before it."""
+    head = output[:_FRAME_CHARS]
+    if head.startswith(_FRAMES):
+        head = head.partition(_OUTPUT)[2] or head
+    return head.lstrip().partition("\n")[0][:_HEAD_CHARS].rstrip()
+
+
+def _is_rejection(start: str) -> bool:
+    return any(words in start for words in _REJECTIONS)
+
+
+def _is_refusal(start: str) -> bool:
+    """Return whether a result begins by saying that nothing was done."""
+    if start.startswith(("error", "<error", "aborted by user")):
+        return True
+    for words in _REFUSALS:  # noqa: SIM110 a generator costs more
+        if words in start:
+            return True
+    return False

@@ -1,0 +1,179 @@
+"""Which facts go into a summary: each adds what is not said yet, for what it costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+
+from msgspec import Struct
+
+from holdfast.facts.ledger.fact import Fact, Ledger
+
+_ENTRY_CHARS = 6
+"""What stands around a line."""
+_OVERHEAD_CHARS = 40
+"""Weighs against many short entries: each has its own mark and source."""
+_FIELD_CHARS = 16
+"""Fields of one result stand on one line."""
+_ID = 1.0
+_NUMBER = 0.3
+"""What a bare number or time is worth beside a name."""
+_REPEATED = 1.0
+_MOST_REPEATS = 4
+_BY_USER = 2.0
+_BY_AGENT = 2.5
+_LONG_NUMBER = 7
+_RECENT = 0.8
+_PATH = 0.5
+_SHOWN = 0.15
+"""What is still shown to the model needs no second place."""
+_ON_TOPIC = 6.0
+
+
+_IS_NUMBER = re.compile(r"[^A-Za-z\u0080-\U0010ffff]+\Z").match
+_HAS_DIGIT = re.compile(r"\d").search
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A fact that may stand in the summary; `base` is its worth beside that of its terms."""
+
+    fact: Fact
+    base: float = 0.0
+    cost: int = 0
+    """The characters that it takes, where that is not the length of its text."""
+
+
+class TermWeights(dict[str, float]):
+    """What each term is worth: named by the user, used by the agent, repeated, recent.
+
+    A term is weighed when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        shown: frozenset[str],
+        topic: Callable[[str], float] | None,
+        carried: Sequence[Fact] = (),
+        asked: Iterable[str] = (),
+    ) -> None:
+        super().__init__()
+        by_user = {term for ask in ledger.asks for term in ask.fact.terms}
+        by_user.update(asked)
+        by_agent = {term for fact in ledger.commands for term in fact.terms}
+        by_agent.update(term for fact in ledger.decisions for term in fact.terms)
+        seen: dict[str, int] = {}
+        last: dict[str, int] = {}
+        seen_of, last_of = seen.get, last.get
+        for fact in carried:
+            if fact.kind not in ("line", "field") or fact.head == "agent":
+                by_agent.update(fact.terms)
+            for term in fact.terms:
+                seen[term] = seen_of(term, 0) + 1
+        for fact in ledger.lines.values():
+            at, terms = fact.at, fact.terms
+            if fact.head == "agent":
+                by_agent.update(terms)
+            for term in terms:
+                if last_of(term) != at:
+                    seen[term] = seen_of(term, 0) + 1
+                    last[term] = at
+        self._by_user, self._by_agent = by_user, by_agent
+        self._seen, self._last = seen, last
+        self._span = max(last.values(), default=0) or 1
+        self._shown = shown
+        self._topic = topic
+
+    def __missing__(self, term: str) -> float:
+        self.weigh((term,))
+        return self[term]
+
+    def weigh(self, terms: Iterable[str]) -> None:
+        """Weigh terms that will be asked for, all at once."""
+        by_user, by_agent, seen, last = self._by_user, self._by_agent, self._seen, self._last
+        span, shown, topic = self._span, self._shown, self._topic
+        seen_of, last_of = seen.get, last.get
+        for term in terms:
+            repeats = seen_of(term, 1) - 1
+            weight = 1.0 + _REPEATED * (repeats if repeats < _MOST_REPEATS else _MOST_REPEATS)
+            weight += _RECENT * last_of(term, 0) / span
+            if term in by_user:
+                weight += _BY_USER
+            if term in by_agent:
+                weight += _BY_AGENT
+            if "/" in term:
+                weight += _PATH
+            elif not term.isalpha():
+                if len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
+                    weight *= _NUMBER
+                elif _HAS_DIGIT(term):
+                    weight += _ID
+            if topic is not None:
+                weight += topic(term)
+            self[term] = weight * _SHOWN if term in shown else weight
+
+
+def chosen(
+    candidates: Iterable[Candidate], weights: TermWeights, room_chars: float,
+    told: Iterable[str] = (),
+) -> list[Candidate]:  # fmt: skip
+    """Return candidates that fit, best first: most new worth for each character.
+
+    `told` are terms that stand in the summary anyway. What a candidate adds falls as others are
+    taken, so it is weighed again when its turn comes. That uses `weights` up: what is said is
+    worth nothing more.
+    """
+    rows = list(candidates)
+    facts = [row.fact for row in rows]
+    terms = [fact.terms for fact in facts]
+    weights.weigh(set[str]().union(*terms))
+    weights.update(dict.fromkeys(told, 0.0))
+    weight_of = weights.__getitem__
+    sizes = [
+        (row.cost or len(fact.text)) + (_FIELD_CHARS if fact.kind == "field" else _OVERHEAD_CHARS)
+        for row, fact in zip(rows, facts, strict=True)
+    ]
+    gains = [
+        sum(map(weight_of, held), row.base) / size
+        for held, row, size in zip(terms, rows, sizes, strict=True)
+    ]
+    costs = [row.cost or len(row.fact.text) + _ENTRY_CHARS for row in rows]
+    least = min(costs, default=0)
+    order = iter(sorted(range(len(rows)), key=gains.__getitem__, reverse=True))
+    number = next(order, -1)
+    again: list[tuple[float, int]] = []
+    taken: list[Candidate] = []
+    while room_chars >= least:
+        was = gains[number] if number >= 0 else 0.0
+        if again and again[0] < (-was, number):
+            _, one = heappop(again)
+        elif was > 0:
+            one, number = number, next(order, -1)
+        else:
+            break
+        gain = sum(map(weight_of, terms[one]), rows[one].base) / sizes[one]
+        if gain <= 0:
+            continue
+        following = gains[number] if number >= 0 else 0.0
+        if gain < following or (again and gain < -again[0][0]):
+            heappush(again, (-gain, one))
+            continue
+        if costs[one] > room_chars:
+            continue
+        room_chars -= costs[one]
+        weights.update(dict.fromkeys(terms[one], 0.0))
+        taken.append(rows[one])
+    return taken
+
+
+def on_topic(words: Sequence[str]) -> Callable[[str], float] | None:
+    """Return how much a term speaks of the topic, None where there is no topic."""
+    if not words:
+        return None
+
+    def worth(term: str) -> float:
+        text = term.casefold()
+        return _ON_TOPIC * any(word in text for word in words)
+
+    return worth

@@ -1,0 +1,371 @@
+"""The facts of one tool result and the call that it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import Any
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from holdfast.facts.cut_note import before_note
+from holdfast.facts.dialogue.fields import fields
+from holdfast.facts.digests import given_to
+from holdfast.facts.digests.line import first_of, words_of
+from holdfast.facts.effects import Effect, effects_of_call
+from holdfast.facts.effects.arguments import text_of
+from holdfast.facts.effects.paths import base_name
+from holdfast.facts.effects.tool_names import SOURCES
+from holdfast.facts.ledger.fact import Fact, FactKind
+from holdfast.facts.ledger.injected import without_blocks
+from holdfast.facts.ledger.lines import cut, lines_of
+from holdfast.facts.ledger.outcome import outcome_of
+from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.todo import task_told, todo_text
+from holdfast.facts.tools import family_of
+from holdfast.reduction import signals
+from holdfast.transcript import Message, Text, ToolCall, ToolResult
+
+HEAD_CHARS = 90
+_COMMAND_CHARS = 240
+_TARGET_CHARS = 160
+_FIRST_LINE_CHARS = 120
+_MOST_LINES = 64
+_MOST_ARGUMENT_LINES = 12
+_MOST_FIELDS = 40
+_MOST_FAILING = 12
+_LONG_ARGUMENT_CHARS = 120
+_COMMAND_KEYS = ("command", "cmd", "script", "code", "input", "chars")
+_PROCESS_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "terminal_id")
+_DEEDS = frozenset((
+    "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
+    "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
+    "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
+))  # fmt: skip
+_NAME_PARTS = re.compile(r"[^a-z]+")
+_OUTCOMES = frozenset((
+    "status", "state", "result", "error", "success", "ok", "message", "outcome", "balance",
+    "total", "refund", "conclusion",
+))  # fmt: skip
+_PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
+_OUTCOME = 2.0
+_DONE = 8.0
+_CHANGED = 4.0
+NOT_FOUND = 40.0
+"""What a look that found nothing is worth: not in the way of the work, but good to know."""
+_MENTIONED = 6.0
+"""What a line about a failure is worth where the command did its work all the same."""
+_DEED_COMMANDS = (
+    "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
+    "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
+    "docker push", "kubectl apply", "terraform apply",
+)  # fmt: skip
+_RAN = 4.0
+_LOOKED = 0.1
+_STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
+"""How results tell the name of a process that goes on in the background."""
+_STARTED_CHARS = 400
+_REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
+"""Arguments that hold what an edit takes away."""
+_TRAILER = re.compile(
+    r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z"
+)
+"""What says how much of a command's output is wanted: the command is the same without it."""
+_MOST_TRAILERS = 4
+_TRAILER_CHARS = 200
+_PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
+_ABORTED = "aborted by user"
+"""A rejection whose words are no order to the agent."""
+_NO_FILE = frozenset("*?{`")
+_OPENED = re.compile(
+    r"^\[File: (\S[^\r\n]{0,300}?) \(\d+ lines|^\(Open file: (/[^)\r\n]{1,300})\)", re.MULTILINE
+)
+"""How SWE-agent tells which file is open: after an edit that names none it is the one edited."""
+
+
+def facts_of_result(
+    message: Message,
+    result: ToolResult,
+    call: ToolCall | None,
+    *,
+    lines: bool,
+    ran_again: Set[str] | None = None,
+) -> Iterable[Fact]:
+    """Return what the call did, how it ended, and the lines that may be needed again.
+
+    `ran_again` are the keys of later commands: what an older run of one printed is out of date.
+    Where they are given, commands that only looked at something tell nothing.
+    """
+    one = _Result(message, result, call, lines=lines, ran_again=ran_again)
+    return one.facts() if ran_again is None or not one.only_looked() else ()
+
+
+class _Result:
+    """One tool result with its call, read once."""
+
+    def __init__(
+        self,
+        message: Message,
+        result: ToolResult,
+        call: ToolCall | None,
+        *,
+        lines: bool,
+        ran_again: Set[str] | None,
+    ) -> None:
+        self.reads_lines = lines
+        self.source, self.at = message.label, message.position
+        given = [part.text for part in result.parts if isinstance(part, Text)]
+        self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
+        self.call = call
+        self.name = call.name if call is not None else result.name
+        self.arguments: Mapping[str, Any] = given_to(call) if call is not None else {}
+        self.family = family_of(self.name) if self.name else "other"
+        self.process = self._process()
+        self.line = "" if self.process else self._line()
+        self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
+        self.line_key = _key_of(self.line) if self.line else ""
+        is_old = bool(ran_again) and bool(self.line) and self.line_key in ran_again
+        self.end = outcome_of(
+            self.family, self.line, self.output, is_error=result.is_error, by_status=is_old
+        )
+
+    def only_looked(self) -> bool:
+        """Return whether a command looked at something, found it, and did not go elsewhere."""
+        end = self.end
+        return bool(self.line) and end.looked and not (end.failed or "cd " in self.line)
+
+    def _process(self) -> str:
+        """Return which running process a call looks at or talks to."""
+        if self.family != "process":
+            return ""
+        return next((known for key in _PROCESS_KEYS if (known := words_of(self._given(key)))), "")
+
+    def _given(self, key: str) -> Any:
+        return self.arguments.get(key)
+
+    def _line(self) -> str:
+        if self.family not in ("shell", "process", "notebook"):
+            return ""
+        return first_of(self.arguments, *_COMMAND_KEYS)
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield what the call did, how it ended, and the lines that may be needed again."""
+        command, end = self.command, self.end
+        effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
+        if end.rejected:
+            what = cut(command or self._target(effects), HEAD_CHARS)
+            words = f": {end.rejected}" if end.rejected.startswith(_ABORTED) else ""
+            yield self._fact("decision", f"The user rejected `{what}`{words}", "")
+            return
+        key = self._key(effects)
+        for effect in effects:
+            yield from self._effect(effect, key, by_command=bool(command))
+        if command and end.running and not any(effect.action == "start" for effect in effects):
+            yield from self._effect(Effect("start", detail=command), key, by_command=True)
+        if command:
+            yield from self._ran(command, key, effects)
+        if not end.failed and not command and not end.running:
+            yield self._fact("command", self._deed(), key)
+        if end.failed and not end.looked:
+            for line in end.errors:
+                yield self._fact("error", line, key)
+        if self.process and end.code is not None:
+            yield Fact("place", self.process, self.source, self.at, "stop",
+                       effect=Effect("stop", detail=self.process))  # fmt: skip
+        if self.family in ("todo", "plan"):
+            yield from self._todo()
+        if self.reads_lines:
+            yield from self._lines(key)
+        missing = end.errors if end.looked else ()
+        if missing or end.mentioned:
+            # after the other lines: of one that stands in both the last counts
+            head, worth = cut(key, HEAD_CHARS), NOT_FOUND if missing else _MENTIONED
+            for line in missing or end.mentioned:
+                yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
+                           head=head, worth=worth)  # fmt: skip
+
+    def _todo(self) -> Iterator[Fact]:
+        if state := todo_text(self.arguments):
+            yield self._fact("todo", state, "")
+        elif not self.end.failed:
+            number, line = task_told(self.arguments, self.output)
+            if number:
+                yield self._fact("todo", line, number)
+
+    def _key(self, effects: tuple[Effect, ...]) -> str:
+        """Return what a call is known by when it comes again."""
+        if self.process:
+            return f"{self.name} {self.process}"
+        return self.line_key if self.line else self._target(effects)
+
+    def _deed(self) -> str:
+        """Return what a call of an unknown tool did, where its name says that it did something."""
+        if self.family != "other" or _DEEDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
+            return ""
+        return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
+
+    def _target(self, effects: tuple[Effect, ...]) -> str:
+        """Return what a call was about: its tool and file, or its tool and first argument."""
+        for effect in effects:
+            if effect.path:
+                return f"{self.name} {effect.path}"
+        given = self.call.arguments if self.call is not None else ""
+        return self.name if given in ("", "{}") else f"{self.name} {_told(given, _TARGET_CHARS)}"
+
+    def _effect(self, effect: Effect, key: str, *, by_command: bool) -> Iterator[Fact]:
+        kind: FactKind = "place" if effect.action in _PLACES else "file"
+        if self.family == "edit":
+            effect = self._as_told(effect)
+        if kind == "file" and effect.action != "read" and not _names_file(effect):
+            return
+        if kind == "file" and self._is_pieced(effect):
+            return
+        # which part of a command went wrong is not known: the others did what they say
+        failed = self.end.undone or (self.end.failed and not by_command)
+        is_start = effect.action == "start"
+        known = self._started() if is_start else ""
+        head = key if is_start else self._written(effect) if kind == "file" else ""
+        yield Fact(kind, effect.path or effect.detail, self.source, self.at, effect.action, failed,
+                   effect=effect, was=known, head=head)  # fmt: skip
+
+    def _as_told(self, effect: Effect) -> Effect:
+        """Return an effect on the file that the result names: the one that is open, or the one in
+        the folder that something was moved or copied to.
+        """
+        if not effect.path:
+            told = _OPENED.search(self.output)
+            return effect if told is None else replace(effect, path=told[1] or told[2])
+        if effect.action not in ("rename", "write"):
+            return effect
+        is_move = effect.action == "rename"
+        source = effect.path if is_move else text_of(self.arguments, *SOURCES)
+        target = effect.to if is_move else effect.path
+        inside = f"{target.rstrip('/')}/{base_name(source)}"
+        if not (source and target) or inside not in self.output:
+            return effect
+        return replace(effect, to=inside) if is_move else replace(effect, path=inside)
+
+    def _is_pieced(self, effect: Effect) -> bool:
+        """Return whether a name was put together from a variable or a brace.
+
+        Such a name stands nowhere, so it cannot be quoted; the command that made it can.
+        """
+        name = effect.path.rpartition("/")[2]
+        return ("$" in self.line or "{" in self.line) and name not in self.line
+
+    def _written(self, effect: Effect) -> str:
+        """Return the end of a path that stands in the call, "" where all of it does.
+
+        A folder such as the one that a tool was told to work in may stand there by itself.
+        """
+        given = self.call.arguments if self.call is not None else ""
+        name = effect.path
+        while name and name not in given:
+            name = name.partition("/")[2]
+        folder = effect.path[: -len(name) - 1] if name else ""
+        return "" if name == effect.path or ("/" in folder and folder in given) else name
+
+    def _started(self) -> str:
+        """Return the id of the process that goes on, "" where the result names none."""
+        found = _STARTED.search(self.output[:_STARTED_CHARS]) if not self.end.running else None
+        return found[1] if found else self.end.running
+
+    def _ran(self, command: str, key: str, effects: tuple[Effect, ...]) -> Iterator[Fact]:
+        end = self.end
+        worth = _weight_of(command, effects, looked=end.looked)
+        ended = f" -> exit {end.code}" if end.code else ""
+        # what goes on in the background has not succeeded yet
+        yield Fact("command", f"`{command}`{ended}", self.source, self.at,
+                   "" if end.running else key, end.failed,
+                   terms_of(command, 12) if worth > _LOOKED else (), worth=worth)  # fmt: skip
+        counts = signals.test_counts(self.output) if self.reads_lines else None
+        if counts is None:
+            return
+        failing = signals.failing_tests(self.output, _MOST_FAILING)
+        told = [f"{counts.passed} passed"]
+        if counts.failed:
+            told.insert(0, f"{counts.failed} failed")
+        names = f"; failing: {', '.join(failing)}" if failing else ""
+        text = f"`{cut(command, _FIRST_LINE_CHARS)}`: {', '.join(told)}{names}"
+        yield self._fact("test", text, key)
+
+    def _lines(self, key: str) -> Iterator[Fact]:
+        head = cut(key, HEAD_CHARS)
+        for name, value in self.arguments.items():
+            if name in _REPLACED or (name in _COMMAND_KEYS and "\n" not in str(value)):
+                continue
+            if isinstance(value, str) and len(value) > _LONG_ARGUMENT_CHARS:
+                for line in lines_of(before_note(value), _MOST_ARGUMENT_LINES):
+                    yield Fact("line", line.text, self.source, self.at, terms=line.terms,
+                               head=f"{head} ({name})")  # fmt: skip
+        if _is_json(self.output):
+            for field in fields(self.output, _MOST_FIELDS):
+                name = field.path.rpartition(".")[2].partition("[")[0]
+                text = f"{name}: {field.value}" if name else field.value
+                if name in _PRIVATE:
+                    continue
+                terms = terms_of(field.value, 8)
+                worth = _OUTCOME if name in _OUTCOMES else 0.0
+                yield Fact("field", text, self.source, self.at, terms=terms, head=head,
+                           worth=worth)  # fmt: skip
+            return
+        source, at = self.source, self.at
+        yield from [
+            Fact("line", line.text, source, at, terms=line.terms, head=head)
+            for line in lines_of(self.output, _MOST_LINES)
+        ]
+
+    def _fact(self, kind: FactKind, text: str, key: str) -> Fact:
+        terms = terms_of(text, 12) if text else ()
+        return Fact(kind, text, self.source, self.at, key, self.end.failed, terms,
+                    was=self.process if kind in ("command", "error", "test") else "")  # fmt: skip
+
+
+def _key_of(command: str) -> str:
+    """Return what a command is known by when it comes again.
+
+    A long one is cut, and a sum of the whole keeps it apart from others that begin alike.
+    """
+    line = command.strip()
+    for _ in range(_MOST_TRAILERS):
+        # only the end is looked at, so that a long line costs no more
+        start = max(len(line) - _TRAILER_CHARS, 1)
+        if line.find("|", start) < 0 and line.find(">", start) < 0:
+            break
+        found = _TRAILER.search(line, start)
+        if found is None:
+            break
+        line = line[: found.start()]
+    return _told(line, _COMMAND_CHARS)
+
+
+def _told(text: str, most: int) -> str:
+    shown = cut(text, most)
+    if not shown.endswith("…"):
+        return shown
+    return f"{shown}#{crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _names_file(effect: Effect) -> bool:
+    """Return whether an effect is on one file, and not on a folder or on whatever a mask finds."""
+    for path in (effect.path, effect.to):
+        if path in (".", "..") or path.endswith("/") or not _NO_FILE.isdisjoint(path):
+            return False
+    return True
+
+
+def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
+    """Return what a command is worth telling: one that changed something more than a look."""
+    for deed in _DEED_COMMANDS:  # a generator costs more
+        if deed in command:
+            return _DONE
+    if any(effect.action != "read" for effect in effects):
+        return _CHANGED
+    return _LOOKED if looked or effects else _RAN
+
+
+def _is_json(output: str) -> bool:
+    """Return whether a result is JSON with few line breaks: its fields are its lines."""
+    start = output[:40].lstrip()[:1]
+    return start in ("{", "[") and output.count("\n") * 200 < len(output)

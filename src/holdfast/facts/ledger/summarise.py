@@ -1,0 +1,476 @@
+"""The ledger as a summary in thirteen sections."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.facts.dialogue.constraints import weighed_constraints
+from holdfast.facts.dialogue.language import language_of
+from holdfast.facts.dialogue.phrases import Phrases, counted, phrases_for
+from holdfast.facts.ledger.carried import (
+    BRIEF_NOTE,
+    asked_in,
+    carried_entries,
+    carried_facts,
+)
+from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger
+from holdfast.facts.ledger.lines import cut, whole_words
+from holdfast.facts.ledger.open_failures import open_failures
+from holdfast.facts.ledger.rank import Candidate, TermWeights, chosen, on_topic
+from holdfast.facts.ledger.result import HEAD_CHARS
+from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.todo import parted
+from holdfast.facts.summary import Entry, Piece, Section, Summary, of_pieces
+from holdfast.ports import TokenCounter
+
+_ASKS_SHARE = 0.3
+_CONSTRAINTS_SHARE = 0.4
+_ERRORS_SHARE = 0.35
+_FILES_SHARE = 0.45
+_STATE_SHARE = 0.08
+_TODO_SHARE = 0.08
+_REPLY_SHARE = 0.08
+"""How much of the room each kind of entry may take before anything is ranked."""
+_WISHES_SHARE = 0.15
+"""So much rules have together with what may be none, where rules alone do not need more."""
+_RANKED_SHARE = 0.25
+"""What is left for ranked facts at least."""
+_LEAST_CHARS = 400
+"""Rules, open errors and changed files have so much room at least, each; where there is hardly
+any, half of it."""
+_ENTRY_CHARS = 16
+_ASK_CHARS = 1_500
+_LEAST_ASK_CHARS = 160
+_FEWEST_ASK_CHARS = 80
+_MUST = 100.0
+"""From this weight on an entry is there before anything that is ranked."""
+_RULE = _MUST + 30
+_FILE = _MUST + 29
+"""What was changed stands before what was wished: it is limited by its share."""
+_ASKED_BETWEEN = _MUST + 28
+_WISH = _MUST + 26
+"""Where little fits, the first line of every open failure and the rules stand before the asks
+between the first and the newest."""
+_SURE_RULE = 2
+"""From this strength on a rule is more than a wish."""
+_SAMPLED = 200
+_SAMPLE_CHARS = 8_000
+_LINE = 0.05
+"""Where everything is said and room is left, the newest lines fill it."""
+_DECISION = 3.0
+_COMMAND = 3.0
+"""What a tool with no command line did: only what changed something is kept."""
+_RAN_AGAIN = 2.0
+_MOST_RUNS = 4
+"""What ran several times will run again."""
+_REPLY = 4.0
+_SAID = 1.5
+_RESOLVED = 0.5
+_CARRIED = 2.0
+"""What is left of an older summary was found worth it once."""
+_FILE_READ = 1.5
+
+
+class Around(Struct, frozen=True):
+    """What a summary is made for: what stands beside it, what was asked, how much room it has."""
+
+    room_chars: float
+    live_asks: frozenset[str] = frozenset()
+    """Labels of asks that stand verbatim outside the summary."""
+    shown_terms: frozenset[str] = frozenset()
+    """Terms of the messages that the model still sees."""
+    shown_calls: frozenset[str] = frozenset()
+    """Labels of results that stand outside the summary, their calls too."""
+    focus: str = ""
+    newer_asks: bool = False
+    """Whether the user wrote again after what is told here."""
+    brief: bool = False
+    """Whether our own words must be few."""
+    carried: Summary | None = None
+    """A summary of still older messages, whose originals are gone."""
+
+
+def summarise(ledger: Ledger, around: Around) -> Summary:
+    """Return the ledger as a summary. Says of itself that no model wrote it.
+
+    What must be there comes first: asks, constraints, changed files, open errors, the agent's
+    tasks, where it stands. The rest of the room is filled by rank.
+    """
+    phrases = phrases_for(language_of("\n".join(ask.fact.text[:400] for ask in ledger.asks[-4:])))
+    made = _Made(phrases)
+    if around.carried is not None:
+        _carry(made, ledger, around.carried, around)
+    _asks(made, ledger, around)
+    _must(made, ledger, around)
+    room = max(around.room_chars - made.chars, around.room_chars * _RANKED_SHARE)
+    _ranked(made, ledger, around, room)
+    note = BRIEF_NOTE if around.brief and phrases.language == "en" else phrases.made_without_model
+    made.put("critical", note, "", 2 * _MUST)
+    older = around.carried.numbered if around.carried is not None else 0
+    return replace(made.summary(ledger, older), brief=around.brief)
+
+
+def tokens_per_char(ledger: Ledger, counter: TokenCounter) -> float:
+    """Return what a character of the ledger's facts costs, by a sample of them."""
+    facts = [*islice(ledger.lines.values(), _SAMPLED), *(ask.fact for ask in ledger.asks[:8])]
+    text = "\n".join([fact.text for fact in facts])[:_SAMPLE_CHARS]
+    return max(counter.count(text) / len(text), 0.1) if text else 0.3
+
+
+class _Made:
+    """Sections while they are filled."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        self.phrases = phrases
+        self.chars = 0
+        self.words: list[str] = []
+        self._sections: dict[Section, list[Entry]] = {}
+
+    def put(self, section: Section, text: str, source: str, weight: float) -> None:
+        """Add an entry of these words."""
+        self.add(section, Entry(text, source, weight))
+
+    def add(self, section: Section, entry: Entry) -> None:
+        """Add an entry."""
+        self._sections.setdefault(section, []).append(entry)
+        self.chars += len(entry.text) + len(entry.source) + 8
+        self.words.append(entry.text)
+
+    def sure_words(self) -> str:
+        """Return the words of what is there in any case, or before the rules."""
+        return "\n".join(
+            row.text
+            for section, rows in self._sections.items()
+            for row in rows
+            if section == "constraints" or row.weight >= _RULE
+        )
+
+    def has(self, section: Section) -> bool:
+        """Return whether a section holds something."""
+        return section in self._sections
+
+    def fill(
+        self, section: Section, rows: Sequence[Entry], room: float, ranks: Sequence[float] = ()
+    ) -> list[Entry]:
+        """Add the rows that fit, in their order: those of the highest rank first, then the newest.
+
+        The first choice is there in any case: what has no room at all is trimmed by its weight.
+        Returns the others.
+        """
+        order = list(range(len(rows) - 1, -1, -1))
+        if ranks:
+            order.sort(key=lambda index: -ranks[index])
+        kept: list[int] = []
+        for index in order:
+            cost = len(rows[index].text) + _ENTRY_CHARS
+            if cost <= room or not kept:
+                room -= cost
+                kept.append(index)
+        for index in sorted(kept):
+            self.add(section, rows[index])
+        return [rows[index] for index in order if index not in kept]
+
+    def summary(self, ledger: Ledger, older: int) -> Summary:
+        """Return the sections; `older` counts what was done before the ledger begins."""
+        sections: dict[Section, tuple[Entry, ...]] = {
+            name: tuple(rows) for name, rows in self._sections.items()
+        }
+        language = self.phrases.language
+        return Summary(sections, "ledger", older + ledger.command_count, language)
+
+
+def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> None:
+    """Put what an older summary tells in any case, of its asks those that there is room for.
+
+    What was its task is one of them where the user wrote again; of an ask that goes its rules stay.
+    A value is that of the log where the log has one.
+    """
+    known = {entry.text.partition(": ")[0] for entry in _place(ledger, made.phrases, frozenset())}
+    asks: list[Entry] = []
+    tasks: list[Entry] = []
+    for section, entry in carried_entries(carried):
+        if section == "pending":
+            asks.append(entry)
+        elif section == "task" and ledger.asks:
+            tasks.append(entry)
+        elif section != "state" or entry.text.partition(": ")[0] not in known:
+            made.add(section, entry)
+    told = made.sure_words()
+    newer = [ask.fact for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    room = max(around.room_chars * _ASKS_SHARE - sum(len(fact.text) for fact in newer), 0.0)
+    asks = [ask for ask in (*asks, *tasks) if _asked(ask) not in told]
+    fitting = [ask for ask in asks if len(ask.text) <= room]
+    ranks = [float(bool(weighed_constraints(_asked(ask)))) for ask in fitting]
+    lost = [ask for ask in asks if len(ask.text) > room]
+    for ask in (*lost, *made.fill("pending", fitting, room, ranks)):
+        for rule in weighed_constraints(_asked(ask)):
+            words = rule.core or rule.text
+            if rule.strength >= _SURE_RULE and words not in told:
+                made.put("constraints", words, ask.source, _RULE - 1)
+
+
+def _asked(entry: Entry) -> str:
+    """Return the user's words in an entry that quotes an ask."""
+    return entry.text.partition(": ")[2] or entry.text
+
+
+def _asks(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put the asks: the first as the goal, the last as the task, the others with their state.
+
+    The first is always there, and the last unless the user wrote again since; the others from the
+    newest on while there is room.
+    """
+    asks = [ask for ask in ledger.asks if ask.fact.source not in around.live_asks]
+    if not asks:
+        return
+    room = around.room_chars * _ASKS_SHARE
+    order: list[Ask] = [asks[0], *asks[:0:-1]]
+    ruling = {rule.source for rule in ledger.constraints.values() if rule.worth >= _SURE_RULE}
+    shown: list[tuple[Ask, str, float]] = []
+    least = min(_LEAST_ASK_CHARS, max(int(room), _FEWEST_ASK_CHARS))
+    for number, ask in enumerate(order):
+        # where the user wrote again since, what is newest stands after the summary
+        is_must = number == 0 or (number == 1 and not around.newer_asks)
+        text = _quoted(ask, room, least if is_must else 0)
+        room -= len(text)
+        if text:
+            weight = 2 * _MUST if is_must else _ASKED_BETWEEN
+            if ask.fact.source in ruling:
+                weight = max(weight, _RULE)
+            shown.append((ask, text, weight - number / 100))
+    phrases, first = made.phrases, None if made.has("goal") else ledger.asks[0]
+    for ask, text, weight in sorted(shown, key=lambda row: row[0].fact.at):
+        is_newest = ask is asks[-1] and not around.newer_asks
+        state = _state(ask, phrases, is_newest=is_newest)
+        if ask is first:
+            made.put("goal", f"{phrases.first_request}{state}: {text}", ask.fact.source, weight)
+        else:
+            section: Section = "task" if ask is asks[-1] else "pending"
+            made.put(section, f"{phrases.user_wrote}{state}: {text}", ask.fact.source, weight)
+
+
+def _state(ask: Ask, phrases: Phrases, *, is_newest: bool) -> str:
+    """Return whether an ask is answered; one that nobody answered before the user went on is
+    neither answered nor open.
+    """
+    if ask.answered_by:
+        return f" ({phrases.answered})"
+    return f" ({phrases.open})" if is_newest else ""
+
+
+def _quoted(ask: Ask, room: float, least: int) -> str:
+    """Return the words of an ask, cut at the end where there is no room for all of them.
+
+    So many characters at least where any are asked for, otherwise nothing but a fair part.
+    """
+    most = max(int(min(_ASK_CHARS * (2 if least else 1), max(room, 0))), least)
+    text = ask.fact.text
+    if len(text) <= most:
+        return text
+    if most < (least or _LEAST_ASK_CHARS):
+        return ""
+    return cut(text, most) if "\n" not in text else f"{whole_words(text[:most], most)} …"
+
+
+def _must(made: _Made, ledger: Ledger, around: Around) -> None:
+    """Put what must be there, newest first, each kind within its share of the room."""
+    room, phrases = around.room_chars, made.phrases
+    quoted = made.sure_words()
+    stated = [
+        fact
+        for fact in ledger.constraints.values()
+        if fact.source not in around.live_asks and fact.text not in quoted
+    ]
+    for_rules = _room_for_rules(stated, room)
+    whole = sum(len(fact.text) + _ENTRY_CHARS for fact in stated) <= for_rules
+    rules = [
+        Entry(
+            fact.text if whole else fact.key or fact.text,
+            fact.source,
+            _RULE if fact.worth > 1 else _WISH,
+        )
+        for fact in stated
+    ]
+    for_errors = max(room * _ERRORS_SHARE, min(_LEAST_CHARS, room / 2))
+    errors = open_failures(ledger, for_errors)
+    touched = [(path, state) for path, state in ledger.files.items() if state.is_touched]
+    files = [Entry(_file_line(path, state, phrases), state.last, _FILE) for path, state in touched]
+    unseen = [float(state.last not in around.shown_calls) for _, state in touched]
+    for_files = max(room * _FILES_SHARE, min(_LEAST_CHARS, room / 2))
+    strengths = [fact.worth for fact in stated]
+    made.fill("constraints", rules, for_rules, strengths)
+    made.fill("blocked", errors, for_errors)
+    made.fill("files", files, for_files, unseen)
+    made.fill("state", _place(ledger, phrases, around.live_asks), room * _STATE_SHARE)
+    commits = [Entry(f"git commit: {fact.text}", fact.source, _MUST + 4) for fact in ledger.commits]
+    made.fill("completed", commits, room * _STATE_SHARE)
+    if ledger.todo is not None:
+        _todo(made, ledger.todo, room * _TODO_SHARE)
+    if ledger.replies and not around.brief:
+        last = ledger.replies[-1]
+        text = f"{phrases.agent_wrote}: {cut(last.text, int(room * _REPLY_SHARE) + 80)}"
+        made.put("in_progress", text, last.source, _MUST + 25)
+
+
+def _room_for_rules(stated: Sequence[Fact], room: float) -> float:
+    """Return the room for rules; wishes and lines of what was pasted take less of it."""
+    least = min(_LEAST_CHARS, room / 2)
+    most = max(room * _CONSTRAINTS_SHARE, least)
+    sure = [len(fact.text) + _ENTRY_CHARS for fact in stated if fact.worth >= _SURE_RULE]
+    if len(sure) == len(stated):
+        return most
+    return min(most, max(sum(sure), room * _WISHES_SHARE, least))
+
+
+def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[Entry]:
+    """Return where things stand, what matters most last."""
+    found: list[Entry] = []
+    for slot in ledger.slots.values():
+        if slot.fact.source in live_asks and not slot.was:
+            continue
+        was = f" ({phrases.superseded} {slot.was})" if slot.was else ""
+        text = f"{slot.fact.key}: {slot.fact.text}{was}"
+        found.append(Entry(text, slot.fact.source, _MUST - 1))
+    found.extend(
+        Entry(f"{phrases.running}: {fact.text}", fact.source, _MUST)
+        for fact in ledger.running.values()
+    )
+    found.extend(Entry(fact.text, fact.source, _MUST + 5) for fact in ledger.tests.values())
+    for words, fact in (
+        (phrases.branch, ledger.branch),
+        (phrases.working_directory, ledger.directory),
+    ):
+        if fact is not None:
+            found.append(Entry(f"{words}: {fact.text}", fact.source, _MUST + 5))
+    return found
+
+
+def _todo(made: _Made, fact: Fact, room: float) -> None:
+    done, under_way, to_do = parted(fact.text)
+    made.fill("in_progress", [Entry(one, fact.source, _MUST + 6) for one in under_way], room)
+    first = _first_that_fit(to_do, room)
+    made.fill("remaining", [Entry(one, fact.source, _MUST + 5) for one in first], room)
+    made.fill("completed", [Entry(one, fact.source, _MUST - 5) for one in done], room / 2)
+
+
+def _first_that_fit(rows: list[str], room: float) -> list[str]:
+    """Return the first rows that fit into the room."""
+    for number, row in enumerate(rows):
+        room -= len(row) + _ENTRY_CHARS
+        if room < 0:
+            return rows[:number]
+    return rows
+
+
+def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
+    """Fill the room that is left by rank; lines that come from one message stand together."""
+    words = [word for word in re.findall(r"\w+", around.focus.casefold()) if len(word) > 2]
+    older, asked = tuple[Fact, ...](), tuple[str, ...]()
+    if around.carried is not None:
+        older, asked = carried_facts(around.carried), terms_of(asked_in(around.carried))
+    weights = TermWeights(ledger, around.shown_terms, on_topic(words), older, asked)
+    told = terms_of("\n".join(made.words), 4_000)
+    candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
+                  *_candidates(ledger, around.live_asks)]  # fmt: skip
+    order = chosen(candidates, weights, room, told)
+    total = len(order) + 1
+    ranked = [(_MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
+    ranked.sort(key=lambda row: row[1].at)
+    groups: dict[tuple[str, str], list[tuple[float, Fact]]] = {}
+    for weight, fact in ranked:
+        section = _SECTION_OF.get(fact.kind, "critical")
+        if section == "critical":
+            groups.setdefault((fact.source, fact.head), []).append((weight, fact))
+        else:
+            made.put(section, _worded(fact, made.phrases), fact.source, weight)
+    place = dict(zip(ledger.lines, range(len(ledger.lines)), strict=True))
+    for (source, head), rows in groups.items():
+        rows.sort(key=lambda row: place.get(row[1].text, row[1].at))
+        pieces = tuple([Piece(fact.text, weight) for weight, fact in rows])
+        made.add("critical", of_pieces(head, pieces, source, is_record=rows[0][1].kind == "field"))
+
+
+_SECTION_OF: dict[str, Section] = {
+    "command": "completed",
+    "decision": "decisions",
+    "said": "in_progress",
+    "reply": "completed",
+    "error": "resolved",
+    "question": "resolved",
+    "file": "files",
+    "place": "completed",
+}
+
+
+def _candidates(ledger: Ledger, live_asks: frozenset[str]) -> Iterator[Candidate]:
+    last = max([fact.at for fact in ledger.lines.values()], default=0) or 1
+    # of a command that is too long for a head it is not known which one ran again
+    ran = {fact.key: fact.at for fact in ledger.commands if len(fact.key) <= HEAD_CHARS}
+    ran_at = ran.get
+    yield from [
+        Candidate(fact, fact.worth + _LINE * (1 + fact.at / last))
+        for fact in ledger.lines.values()
+        # what a command printed is out of date where it ran again
+        if fact.source not in live_asks and fact.at >= ran_at(fact.head, -1)
+    ]
+    yield from _recent(ledger.decisions, _DECISION)
+    yield from _recent(ledger.replies, _REPLY)
+    yield from _recent(ledger.said[-4:], _SAID)
+    runs = Counter([fact.text for fact in ledger.commands])
+    for fact in {fact.text: fact for fact in ledger.commands}.values():
+        again = min(runs[fact.text] - 1, _MOST_RUNS)
+        yield Candidate(fact, (fact.worth or _COMMAND) + _RAN_AGAIN * again)
+    yield from _recent(ledger.resolved, _RESOLVED)
+    for question in ledger.questions:
+        if question.answered_by:
+            text = f"{question.fact.text} -> {question.answer}"
+            yield Candidate(Fact("question", text, question.fact.source, question.fact.at), 0.5)
+    for path, state in ledger.files.items():
+        if not state.is_touched:
+            fact = Fact("file", path, state.last, state.at, terms=(path,), effect=None)
+            yield Candidate(fact, _FILE_READ, len(path) + 12)
+
+
+def _recent(facts: Iterable[Fact], base: float) -> Iterator[Candidate]:
+    rows = list(facts)
+    for number, fact in enumerate(rows):
+        yield Candidate(fact, base * (0.5 + number / max(len(rows), 1)))
+
+
+def _worded(fact: Fact, phrases: Phrases) -> str:
+    match fact.kind:
+        case "said" | "reply":
+            return f"{phrases.agent_wrote}: {fact.text}"
+        case "error":
+            return f"{phrases.resolved}: {fact.text}"
+        case "file":
+            return f"{fact.text}: {phrases.read}"
+        case _:
+            return fact.text
+
+
+def _file_line(path: str, state: FileState, phrases: Phrases) -> str:
+    done: list[str] = []
+    beside = ""
+    if state.renamed_from:
+        done.append(f"{phrases.renamed_to} {path}")
+        path = state.renamed_from
+    elif state.written and state.written != path:
+        # a path that no call has is not for quoting: the name as it stood, its folder beside it
+        path, beside = state.written, f" ({path[: -len(state.written) - 1]}/)"
+    if state.created:
+        done.append(phrases.created)
+    edits = state.changed - state.created
+    if edits > 1:
+        done.append(f"{phrases.changed} {counted(phrases, phrases.times, edits)}")
+    elif edits:
+        done.append(phrases.changed)
+    if state.deleted:
+        done.append(phrases.deleted)
+    return f"{path}: {', '.join(done)}{beside}"

@@ -1,0 +1,308 @@
+"""Take more facts into a ledger."""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
+from holdfast.facts.ledger.lines import cut
+from holdfast.facts.ledger.todo import merged
+
+_KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
+         "resolved": 40, "commits": 40}  # fmt: skip
+_LINES = frozenset({"line", "field"})
+_OF_PROCESSES = frozenset({"command", "error", "test"})
+_ANSWER_CHARS = 200
+KEPT_ASKS = 400
+"""Beside the first, the newest: a summary has room for fewer."""
+_KEPT_LINES = 1_500
+_MOST_LINES = 10_000
+"""From so many on those that hold least are let go, before the end of a round."""
+_KEPT_FILES = 2_000
+_KEPT_FOLDERS = 200
+_KEPT_ERROR_LINES = 24
+"""Of one failure, the first."""
+_KEPT_BY_KEY = 400
+"""Errors, tests and slots: the newest keys."""
+KEPT_RULES = 200
+"""Of so many different newer ones, older constraints make no difference to a ledger."""
+
+Value = TypeVar("Value")
+
+
+def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
+    """Return the ledger with more facts.
+
+    Law: in two rounds as in one. The newest value of a slot wins and names the one before; a
+    success resolves the earlier errors under the same key; a reply answers the latest ask, and an
+    ask the questions before it.
+    """
+    book = _Book(ledger)
+    take, take_line, lines = book.take, book.take_line, book.lines
+    for fact in facts:
+        if fact.kind not in _LINES:
+            take(fact)
+        elif (text := fact.text) in lines or len(lines) >= _MOST_LINES:
+            take_line(fact)
+            lines = book.lines
+        else:  # most are new lines
+            lines[text] = fact
+    return book.closed()
+
+
+class _Book:
+    """The ledger while facts are taken in."""
+
+    def __init__(self, was: Ledger) -> None:
+        self.asks = list(was.asks)
+        self.constraints = dict(was.constraints)
+        self.questions = list(was.questions)
+        self.decisions = list(was.decisions)
+        self.said = list(was.said)
+        self.replies = list(was.replies)
+        self.files = dict(was.files)
+        self.opened = was.opened
+        self.folders: dict[str, None] = dict.fromkeys(was.folders)
+        self.commands = list(was.commands)
+        self.command_count = was.command_count
+        self.errors = dict(was.errors)
+        self.resolved = list(was.resolved)
+        self.tests = dict(was.tests)
+        self.todo = was.todo
+        self.slots = dict(was.slots)
+        self.directory = was.directory
+        self.branch = was.branch
+        self.commits = list(was.commits)
+        self.running = dict(was.running)
+        self.lines = dict(was.lines)
+
+    def take(self, fact: Fact) -> None:
+        """Take one fact."""
+        if fact.was and fact.kind in _OF_PROCESSES:
+            fact = self._of_process(fact)
+        match fact.kind:
+            case "line" | "field":
+                self.take_line(fact)
+            case "ask":
+                self._ask(fact)
+            case "constraint":
+                _put(self.constraints, fact.text, fact, KEPT_RULES)
+            case "question":
+                self.questions.append(Question(fact))
+            case "decision":
+                self.decisions.append(fact)
+            case "said":
+                self.said.append(fact)
+            case "reply":
+                if fact.text:
+                    self.replies.append(fact)
+                if fact.key != "asks" and self.asks and not self.asks[-1].answered_by:
+                    self.asks[-1] = replace(self.asks[-1], answered_by=fact.source)
+            case "file":
+                self._file(fact)
+            case "place":
+                self._place(fact)
+            case "command":
+                self._command(fact)
+            case "error":
+                held = self.errors.get(fact.key, ())
+                same = held and held[-1].at == fact.at
+                lines = (*held, fact)[:_KEPT_ERROR_LINES] if same else (fact,)
+                _put(self.errors, fact.key, lines)
+            case "test":
+                _put(self.tests, fact.key, fact)
+            case "todo":
+                self.todo = merged(self.todo, fact)
+            case "slot":
+                self._slot(fact)
+
+    def _of_process(self, fact: Fact) -> Fact:
+        """Return what was heard of a running process under the command that started it."""
+        for start in self.running.values():
+            if start.was == fact.was:
+                return replace(fact, key=start.head)
+        return fact
+
+    def _ask(self, fact: Fact) -> None:
+        for index in range(len(self.questions) - 1, -1, -1):
+            if self.questions[index].answered_by:
+                break
+            self.questions[index] = replace(
+                self.questions[index], answer=cut(fact.text, _ANSWER_CHARS), answered_by=fact.source
+            )
+        self.asks.append(Ask(fact))
+
+    def _slot(self, fact: Fact) -> None:
+        held = self.slots.get(fact.key)
+        older = fact.was
+        if held is not None and not older:
+            older = held.fact.text if held.fact.text != fact.text else held.was
+        _put(self.slots, fact.key, Slot(fact, older))
+
+    def take_line(self, fact: Fact) -> None:
+        """Take a line. One that comes again never loses worth: what is let go now would go later.
+
+        So rounds make no difference.
+        """
+        lines, text = self.lines, fact.text
+        held = lines.pop(text, None)
+        lines[text] = fact if held is None or _worth(held) <= _worth(fact) else held
+        if len(lines) > _MOST_LINES:
+            self.lines = _worthiest(lines)
+
+    def _command(self, fact: Fact) -> None:
+        if fact.text:
+            self.commands.append(fact)
+            self.command_count += 1
+        if not fact.failed:
+            for error in self.errors.pop(fact.key, ())[:1]:
+                self.resolved.append(error)
+
+    def _file(self, fact: Fact) -> None:
+        effect = fact.effect
+        if effect is None or fact.failed:
+            return
+        if not (effect.path or self.opened):
+            return
+        path = posixpath.normpath(effect.path) if effect.path else self.opened
+        if effect.action == "mkdir":
+            _put(self.folders, path, None, _KEPT_FOLDERS)
+            return
+        if effect.action == "write" and path in self.folders:
+            return  # copied into a folder, under a name that is not known here
+        self.opened = path
+        if len(self.files) > 2 * _KEPT_FILES:
+            self.files = _touched_last(self.files)
+        was = self.files.pop(path, FileState())
+        seen = FileState(
+            was.read, was.changed, was.created, False, was.renamed_from,
+            effect.lines or was.lines, fact.source, fact.at,
+            "" if was.last and not was.written else fact.head,
+        )  # fmt: skip
+        match effect.action:
+            case "read":
+                state = replace(seen, read=was.read + 1, deleted=was.deleted)
+                if was.changed or was.deleted:
+                    state = replace(state, last=was.last, at=was.at)
+            case "create" | "write":
+                is_new = effect.action == "create" or not (was.read or was.changed)
+                fresh = is_new and not was.changed and not was.read
+                state = replace(seen, changed=was.changed + 1, created=was.created or fresh)
+            case "change" | "append":
+                state = replace(seen, changed=was.changed + 1)
+            case "delete":
+                state = replace(seen, deleted=True)
+            case "rename":
+                self._renamed(path, was, fact)
+                return
+            case _:
+                if was.last:
+                    self.files[path] = was
+                return
+        self.files[path] = state
+
+    def _renamed(self, path: str, was: FileState, fact: Fact) -> None:
+        assert fact.effect is not None
+        if not fact.effect.to:
+            self.files[path] = replace(was, deleted=True, last=fact.source, at=fact.at)
+            return
+        to = posixpath.normpath(fact.effect.to)
+        if to in self.folders:
+            to = f"{to}/{posixpath.basename(path)}"
+        self.files.pop(to, None)
+        self.files[to] = replace(
+            was, deleted=False, renamed_from=was.renamed_from or path, last=fact.source, at=fact.at
+        )
+
+    def _place(self, fact: Fact) -> None:
+        match fact.key:
+            case "chdir":
+                self.directory = fact
+            case "branch":
+                self.branch = fact
+            case "commit":
+                self.commits.append(fact)
+            case "start":
+                _put(self.running, fact.text, fact)
+            case _:
+                self._stopped(fact.text)
+
+    def _stopped(self, name: str) -> None:
+        """Let a process go by its command, or by the id that it was given."""
+        if self.running.pop(name, None) is None and name:
+            known = next((text for text, one in self.running.items() if one.was == name), "")
+            self.running.pop(known, None)
+
+    def closed(self) -> Ledger:
+        """Return the ledger, cut to its bounds."""
+        return Ledger(
+            asks=tuple(_first_and_newest(self.asks)),
+            constraints=self.constraints,
+            questions=tuple(self.questions[-_KEPT["questions"] :]),
+            decisions=tuple(self.decisions[-_KEPT["decisions"] :]),
+            said=tuple(self.said[-_KEPT["said"] :]),
+            replies=tuple(self.replies[-_KEPT["replies"] :]),
+            files=self.files,
+            opened=self.opened,
+            folders=tuple(self.folders),
+            commands=tuple(self.commands[-_KEPT["commands"] :]),
+            command_count=self.command_count,
+            errors=self.errors,
+            resolved=tuple(self.resolved[-_KEPT["resolved"] :]),
+            tests=self.tests,
+            todo=self.todo,
+            slots=self.slots,
+            directory=self.directory,
+            branch=self.branch,
+            commits=tuple(self.commits[-_KEPT["commits"] :]),
+            running=self.running,
+            lines=_worthiest(self.lines),
+        )
+
+
+def _first_and_newest(asks: list[Ask]) -> list[Ask]:
+    """Return the asks to keep: the first is what it is all about."""
+    return asks if len(asks) <= KEPT_ASKS + 1 else [asks[0], *asks[-KEPT_ASKS:]]
+
+
+def _put(book: dict[str, Value], key: str, value: Value, most: int = _KEPT_BY_KEY) -> None:
+    """Set a key, make it the newest, and let the oldest go where there are too many.
+
+    At once and not at the end of a round, so that rounds make no difference.
+    """
+    book.pop(key, None)
+    book[key] = value
+    if len(book) > most:
+        del book[next(iter(book))]
+
+
+def _touched_last(files: dict[str, FileState]) -> dict[str, FileState]:
+    """Return the files to keep, in their own order: what was only read goes first, then the old."""
+    order = sorted(files, key=lambda path: files[path].is_touched)
+    # sorting is stable: within each half the oldest still stands first
+    gone = set(order[:-_KEPT_FILES])
+    return {path: state for path, state in files.items() if path not in gone}
+
+
+def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
+    """Return the lines that hold most for their length, in their own order."""
+    if len(lines) <= _KEPT_LINES:
+        return lines
+    worths = [(len(fact.terms) + fact.worth) / (24 + len(text)) for text, fact in lines.items()]
+    order = sorted(worths)
+    least = order[-_KEPT_LINES]
+    spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
+    rows = zip(worths, lines.items(), strict=True)
+    even = sorted([(fact.at, text) for worth, (text, fact) in rows if worth == least])
+    gone = {text for _, text in even[:-spare]}
+    rows = zip(worths, lines.items(), strict=True)
+    return {text: fact for worth, (text, fact) in rows if worth >= least and text not in gone}
+
+
+def _worth(fact: Fact) -> tuple[float, int, str]:
+    return (len(fact.terms) + fact.worth) / (24 + len(fact.text)), fact.at, fact.text

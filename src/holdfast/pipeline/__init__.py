@@ -1,1 +1,0 @@
-"""The verbs, in reading order: start with compact.py."""

@@ -1,0 +1,149 @@
+"""Messages as the lines of a record: who, which id, what; long things cut, secrets hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from holdfast.facts.cleaning import cleaned
+from holdfast.facts.ledger.injected import own_words, without_blocks
+from holdfast.ports import Redact
+from holdfast.reduction.terminal import plain
+from holdfast.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
+
+_RESULT_CHARS = (6_000, 4_000, 1_500)
+_ARGUMENTS_CHARS = (1_500, 1_200, 0)
+_WORDS_CHARS = (12_000, 8_000, 3_000)
+"""From how many characters on a text is cut, and how many stay of its head and its tail."""
+_ALL_CHARS = (120_000, 80_000, 30_000)
+"""A message of many parts."""
+_READ_CHARS = 40_000
+"""Of a text so much is read at each end: secrets are hidden in what may be shown, and around it."""
+_LABEL = re.compile(r"[\w.:-]{1,80}\Z")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_SPEAKERS = {"user": "user", "assistant": "agent", "system": "system", "developer": "system"}
+
+
+def turn(message: Message, names: Mapping[str, str], redact: Redact) -> str:
+    """Return a message as a turn of the record, "" where it shows nothing.
+
+    `names` are the tools by the ids of their calls. Generated messages have no turn, nor has
+    thinking: what is reported is what was said and done.
+    """
+    if message.is_generated:
+        return ""
+    shown = cleaned(_ends(message), redact)
+    blocks = [block for part in shown.parts if (block := _block(part, names))]
+    if not blocks:
+        return ""
+    speaker = _SPEAKERS.get(message.role, "tool")
+    if speaker == "user" and not _is_by_user(shown):
+        speaker = "program"
+    body = cut("\n".join(blocks), *_ALL_CHARS).replace("</record>", "</ record>")
+    # once more as a whole: what makes a secret one may stand in another part
+    return redact(f"[{label_of(message)}] {speaker}:\n{body}")
+
+
+def _is_by_user(message: Message) -> bool:
+    """Return whether anything in a message of the user's was not put there by a program."""
+    return any(not isinstance(part, Text) or own_words(part.text) for part in message.parts)
+
+
+def label_of(message: Message) -> str:
+    """Return the id by which a record names a message: its label, where that is one word."""
+    return message.label if _LABEL.match(message.label) else f"m{message.position}"
+
+
+def tool_names(messages: Iterable[Message]) -> dict[str, str]:
+    """Return the names of the tools by the ids of their calls."""
+    return {
+        part.id: part.name
+        for message in messages
+        for part in message.parts
+        if type(part) is ToolCall
+    }
+
+
+def cut(text: str, most: int, head: int, tail: int) -> str:
+    """Return a text of at most `most` characters: its head, what is left out, its tail."""
+    if len(text) <= most:
+        return text
+    end = text[len(text) - tail :] if tail else ""
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters …]\n{end}".rstrip("\n")
+
+
+def _ends(message: Message) -> Message:
+    """Return a message whose very long texts have only their ends: the rest is never shown."""
+    if all(_is_short(part) for part in message.parts):
+        return message
+    return message.with_parts(tuple(_short(part) for part in message.parts))
+
+
+def _is_short(part: Part) -> bool:
+    match part:
+        case Text(text=text) | ToolCall(arguments=text):
+            return len(text) <= 2 * _READ_CHARS
+        case ToolResult(parts=inner):
+            return all(map(_is_short, inner))
+        case _:
+            return True
+
+
+def _short(part: Part) -> Part:
+    match part:
+        case Text(text=text):
+            return Text(_both_ends(text))
+        case ToolCall(arguments=text):
+            return ToolCall(part.id, part.name, _both_ends(text), part.kind)
+        case ToolResult(parts=inner):
+            return ToolResult(part.call_id, tuple(map(_short, inner)), part.is_error, part.name)
+        case _:
+            return part
+
+
+def _both_ends(text: str) -> str:
+    return cut(text, 2 * _READ_CHARS, _READ_CHARS, _READ_CHARS)
+
+
+def _block(part: Part, names: Mapping[str, str]) -> str:
+    match part:
+        case Text(text=text):
+            return _readable(text, *_WORDS_CHARS)
+        case ToolCall(name=name, arguments=arguments):
+            return f"calls {_one_line(name)} {_readable(arguments, *_ARGUMENTS_CHARS)}"
+        case ToolResult():
+            return _result(part, names)
+        case Media(kind=kind):
+            return f"[{kind}]"
+        case Opaque(kind=kind):
+            return f"[{_one_line(kind)}]"
+        case _:
+            return ""
+
+
+def _result(result: ToolResult, names: Mapping[str, str]) -> str:
+    texts = "\n".join(_inner(part) for part in result.parts)
+    name = _one_line(result.name or names.get(result.call_id, "")) or "a tool"
+    failed = ", an error" if result.is_error else ""
+    return f"result of {name}{failed}:\n{_readable(texts, *_RESULT_CHARS)}"
+
+
+def _inner(part: Part) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case Media(kind=kind):
+            return f"[{kind}]"
+        case _:
+            return ""
+
+
+def _readable(text: str, most: int, head: int, tail: int) -> str:
+    words = without_blocks(text)
+    if "\x1b" in words or "\r" in words:
+        words = plain(words)
+    return cut(_UNWRITABLE.sub("\ufffd", words).strip(), most, head, tail)
+
+
+def _one_line(name: str) -> str:
+    return " ".join(_UNWRITABLE.sub("", name[:120]).split())

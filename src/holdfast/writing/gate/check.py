@@ -1,0 +1,226 @@
+"""The gate: a model's note, sentence by sentence, held against what was really said.
+
+| section                  | what must hold                        | otherwise          |
+| ------------------------ | ------------------------------------- | ------------------ |
+| task, goal, pending      | the user wrote it                     | the entry is gone  |
+| constraints              | the user wrote it                     | the entry is gone  |
+| files                    | every path in it was there            | the entry is gone  |
+| any: path, url, command  | it was there                          | the sentence goes  |
+| any: identifier          | it was there                          | it is marked       |
+| any: number              | the message that is cited has it      | it is marked       |
+|   without a source       | beside another word of its sentence   | it is marked       |
+| any: source              | it shares a word with its sentence    | the source is gone |
+| any: order to the reader | never, but in the sections above      | the sentence goes  |
+| any: "the user asked …"  | it quotes what the user wrote         | the sentence goes  |
+| other: the user's words  | never: an ask is not a fact           | the sentence goes  |
+| other: a bare word, none | never                                 | the entry is gone  |
+| any: piece of a secret   | never                                 | the sentence goes  |
+
+What somebody would open, fetch or run is taken away, and what is only read is marked. A sentence
+that names nothing can be held against nothing; it stays, and is counted apart.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from holdfast.errors import SummarizerFailed
+from holdfast.facts.dialogue.phrases import Phrases, phrases_for
+from holdfast.facts.dialogue.sentences import sentences
+from holdfast.facts.names import Name, NameKind, names_in, words_in
+from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.writing.gate.asks import Quoted, Quotes
+from holdfast.writing.gate.evidence import MARKS, Evidence, hidden_in, holds
+from holdfast.writing.gate.language import wrong_language
+from holdfast.writing.gate.phrases import CLAIMS, NOTHING, ORDERS
+from holdfast.writing.gate.places import Terms, is_about, is_counted, is_placed, terms_in
+
+_BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
+_OPEN: frozenset[Section] = frozenset({"blocked", "in_progress", "remaining", "resolved"})
+_BARE = 2
+"""So few plain words are a heading, and tell nothing."""
+_LEAST_QUOTED = 3
+"""Words from which on a sentence is somebody's."""
+_ACTED_ON: frozenset[NameKind] = frozenset({"path", "url", "command"})
+_EARLIER = "earlier "
+"""How the source of an entry begins that stands in no message of this log."""
+_ENTRY_CHARS = 2_400
+"""What is longer is no entry; the rest of it is left out."""
+
+Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
+
+
+class Checked(Struct, frozen=True):
+    """A note that says nothing that was not there, and what became of its sentences.
+
+    An entry that quotes the user counts as one sentence. `patched` is counted where the ledger's
+    entries are joined (`patched_by`).
+    """
+
+    summary: Summary
+    verified: int = 0
+    """All that they name was there."""
+    patched: int = 0
+    dropped: int = 0
+    unverified: int = 0
+    """They stand with a mark behind them."""
+    unchecked: int = 0
+    """They name nothing that could be looked up."""
+
+
+def check(prose: Summary, evidence: Evidence) -> Checked:
+    """Return the note as far as it holds; raises `SummarizerFailed` where nothing of it does, or
+    where it is in another language than the user's. Checking twice is checking once.
+    """
+    if wrong_language(prose, evidence.language, evidence.languages):
+        raise SummarizerFailed("bad answer", evidence.name, "it is in another language")
+    gate = _Gate(evidence, phrases_for(evidence.language))
+    sections: dict[Section, tuple[Entry, ...]] = {}
+    for section in SECTIONS:
+        rows = dict.fromkeys(
+            kept
+            for entry in prose.sections.get(section, ())
+            if (kept := gate.entry(section, entry)) is not None
+        )
+        if rows:
+            sections[section] = tuple(rows)
+    if not sections:
+        raise SummarizerFailed("bad answer", evidence.name, "nothing in it could be verified")
+    counts = gate.counts
+    return Checked(
+        replace(prose, sections=sections, language=evidence.language), counts["verified"], 0,
+        counts["dropped"], counts["unverified"], counts["unchecked"],
+    )  # fmt: skip
+
+
+class _Gate:
+    """What is asked of every entry, and what came of it."""
+
+    def __init__(self, evidence: Evidence, phrases: Phrases) -> None:
+        self.counts: dict[Verdict, int] = {
+            "verified": 0, "unverified": 0, "unchecked": 0, "dropped": 0,
+        }  # fmt: skip
+        self._evidence = evidence
+        self._quotes = Quotes(evidence)
+        self._phrases = phrases
+        first = next(iter(evidence.asks), "")
+        self._first = first
+
+    def entry(self, section: Section, entry: Entry) -> Entry | None:
+        """Return what is left of an entry, None where nothing is."""
+        text = _unmarked(entry.text[:_ENTRY_CHARS])
+        source = self._evidence.labels.get(entry.source, "")
+        if entry.source.startswith(_EARLIER):
+            source = entry.source
+        if section in _BY_USER or section == "constraints":
+            return self._by_user(section, replace(entry, text=text, source=source))
+        if section == "files" and not self._is_known_file(text):
+            self.counts["dropped"] += 1
+            return None
+        if _tells_nothing(section, text):
+            self.counts["dropped"] += 1
+            return None
+        lines = [line for row in text.split("\n") if (line := self._line(row, source))]
+        words = self._evidence.redact("\n".join(" ".join(one for one, _ in row) for row in lines))
+        if not source.startswith(_EARLIER) and not any(cites for row in lines for _, cites in row):
+            source = ""
+        return replace(entry, text=words, source=source) if words.strip() else None
+
+    def _by_user(self, section: Section, entry: Entry) -> Entry | None:
+        found = self._quotes.find(entry.text, entry.source)
+        if found is None or hidden_in(self._evidence, found.text):
+            self.counts["dropped"] += 1
+            return None
+        self.counts["verified"] += 1
+        if found.ask.live:
+            return None
+        words = found.text if section == "constraints" else self._as_ask(found)
+        return replace(entry, text=self._evidence.redact(words), source=found.ask.label)
+
+    def _as_ask(self, found: Quoted) -> str:
+        phrases, ask = self._phrases, found.ask
+        lead = phrases.first_request if ask.label == self._first else phrases.user_wrote
+        state = f" ({phrases.answered})" if ask.answered else ""
+        return f"{lead}{state}: {found.text}"
+
+    def _is_known_file(self, text: str) -> bool:
+        paths = [name for name in names_in(text) if name.kind == "path"]
+        if paths:
+            return all(holds(self._evidence, name) for name in paths)
+        name = words_in(text.partition(":")[0])
+        return bool(name) and self._evidence.words.issuperset(name)
+
+    def _line(self, line: str, source: str) -> list[tuple[str, bool]]:
+        """Return the sentences that may stand, each with whether the source is about it."""
+        return [kept for one in sentences(line) if (kept := self._sentence(one.strip(), source))]
+
+    def _sentence(self, text: str, source: str) -> tuple[str, bool] | None:
+        if not text:
+            return None
+        places, terms = self._evidence.places, terms_in(text.casefold())
+        label = source if source in places.by_label and is_about(places, terms, source) else ""
+        verdict = self._verdict(text, terms, label)
+        self.counts[verdict] += 1
+        if verdict == "dropped":
+            return None
+        mark = f" ({self._phrases.not_verified})" if verdict == "unverified" else ""
+        return text + mark, bool(label)
+
+    def _verdict(self, text: str, terms: Terms, label: str) -> Verdict:
+        evidence = self._evidence
+        if hidden_in(evidence, text):
+            return "dropped"
+        if is_order(text) and not self._quotes.has(text):
+            return "dropped"
+        if is_claim(text) and self._quotes.find(text, "") is None:
+            return "dropped"
+        if len(text.split()) >= _LEAST_QUOTED and self._quotes.has(text):
+            return "dropped"  # what the user asked for is told as a fact
+        names = names_in(text)
+        unknown = [name for name in names if not self._holds(name, terms, label)]
+        if any(name.kind in _ACTED_ON for name in unknown):
+            return "dropped"
+        if unknown:
+            return "unverified"
+        return "verified" if names else "unchecked"
+
+    def _holds(self, name: Name, terms: Terms, label: str) -> bool:
+        if not holds(self._evidence, name):
+            return False
+        text = name.text.casefold()
+        return not is_counted(text) or is_placed(self._evidence.places, text, terms, label)
+
+
+def _tells_nothing(section: Section, text: str) -> bool:
+    """Return whether an entry is a bare word, or only says that its section is empty."""
+    small = text.casefold().strip()
+    if section in _OPEN and small.startswith(NOTHING):
+        return True
+    words = small.split()
+    return len(words) <= _BARE and all(word.isalpha() and word.isascii() for word in words)
+
+
+def is_order(text: str) -> bool:
+    """Return whether a sentence speaks to whoever reads it."""
+    return _says(text, ORDERS)
+
+
+def is_claim(text: str) -> bool:
+    """Return whether a sentence says what the user wanted."""
+    return _says(text, CLAIMS)
+
+
+def _says(text: str, phrases: tuple[str, ...]) -> bool:
+    small = " ".join(text.casefold().split())
+    return any(words in small for words in phrases)
+
+
+def _unmarked(text: str) -> str:
+    """Return a text without the marks of an earlier check."""
+    for mark in MARKS:
+        if mark in text:
+            text = text.replace(f" {mark}", "").replace(mark, "")
+    return text

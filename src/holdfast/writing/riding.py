@@ -1,0 +1,71 @@
+"""Summaries by the main model, asked after what it has in its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holdfast.errors import InvalidSetting
+from holdfast.ports import CachedPrefix
+from holdfast.writing.writers import Writers
+
+_SYSTEM: Mapping[str, str] = {"anthropic": "system", "openai-responses": "instructions"}
+_THINKING: Mapping[str, str] = {
+    "anthropic": "thinking",
+    "openai-chat": "reasoning_effort",
+    "openai-responses": "reasoning",
+}
+_DIALECTS: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "litellm": "openai-chat",
+    "openai": "openai-chat",
+    "openai-responses": "openai-responses",
+}
+"""What the summarizers of each kind can be asked after."""
+
+
+def prefix_of(
+    dialect: str, messages: Sequence[Any], request: Mapping[str, Any], *, tools: Sequence[Any] = ()
+) -> CachedPrefix:
+    """Return the prefix that a main request left in the cache: its messages, and what of its other
+    fields stands before them or belongs to its key.
+    """
+    return CachedPrefix(
+        dialect=dialect,
+        messages=tuple(messages),
+        system=request.get(_SYSTEM.get(dialect, "")),
+        tools=tuple(request.get("tools") or tools),
+        thinking=request.get(_THINKING.get(dialect, "")),
+        tool_choice=request.get("tool_choice"),
+        prompt_cache_key=request.get("prompt_cache_key") or "",
+    )
+
+
+def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
+    """Raise `InvalidSetting` where a named summarizer is to ride a prefix that is not its own.
+
+    Only the model that has read a conversation has it in its cache.
+    """
+    if writers is None or not writers.rides_prefix:
+        return
+    kind, _, name = writers.main.name.partition(":")
+    if not model:
+        wanted = "false where the main model is not known; name it (--model M)"
+    elif _last(name) != _last(model):
+        wanted = (
+            f"false where the summarizer ({writers.main.name!r}) is not the main model "
+            f"({model!r}): only the same model has the conversation in its cache"
+        )
+    elif _DIALECTS.get(kind) != dialect:
+        wanted = (
+            f"false where the conversation is {dialect!r}: {kind!r} is asked after one that is "
+            f"{_DIALECTS.get(kind)!r}"
+        )
+    else:
+        return
+    raise InvalidSetting("summarizer.rides_prefix", True, wanted)
+
+
+def _last(model: str) -> str:
+    """Return a model without the provider that stands before it."""
+    return model.rpartition("/")[2]

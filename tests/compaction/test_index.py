@@ -1,0 +1,349 @@
+"""What a compaction asks of a log, found when it is asked for."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.prune import answered_calls
+from holdfast.facts.cleaning import cleaned, cleaned_call
+from holdfast.facts.ledger import Fact, Ledger, facts_of, update
+from holdfast.policy import Policy
+from holdfast.redaction import Redactor
+from holdfast.testing import assistant, call, logs, result, talk, user
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
+
+SECRET = "hush-4f9a2c"
+KEY = "\n".join([
+    "-----BEGIN RSA PRIVATE KEY-----",
+    *(f"MIIEow{n:02}/AKCAQEA0x7+qq1{n}Zab/cDEF9876543210abcdefGHIJ{n:02}" for n in range(12)),
+    "-----END RSA PRIVATE KEY-----",
+])  # fmt: skip
+
+
+def masked(text: str) -> str:
+    return text.replace(SECRET, "***")
+
+
+def index_of(log: tuple[Message, ...], readings: Readings | None = None) -> ScannedIndex:
+    return ScannedIndex(log, whole(len(log)), readings or Readings(Estimator(), Policy()))
+
+
+@given(log=logs())
+def test_the_facts_of_a_log_are_those_of_its_messages(log: tuple[Message, ...]) -> None:
+    """In order, whatever stretches are asked for, and the same when asked again."""
+    index, calls = index_of(log), answered_calls(log)
+    every = index.facts(0, len(log))
+    assert every == [
+        fact for at, message in enumerate(log) for fact in facts_of(message, calls.get(at, {}))
+    ]
+    for cut in range(len(log) + 1):
+        assert [*index.facts(0, cut), *index.facts(cut, len(log))] == every
+
+
+@given(log=logs())
+def test_a_short_form_is_smaller_and_none_means_none(log: tuple[Message, ...]) -> None:
+    """It is measured; where pruning gains nothing there is none."""
+    index = index_of(log)
+    for at, message in enumerate(log):
+        short = index.shortened(at)
+        if short is not None:
+            assert short.tokens == message_tokens(short.message, Estimator())
+            assert short.tokens < message_tokens(message, Estimator())
+            assert short.message != message
+
+
+def long_log() -> tuple[Message, ...]:
+    """More text than every line is read of: an old half and a new half."""
+    filler = "plain words here\n" * 5_000
+    rows: list[Message | ToolResult] = [user("Old ask: never use ftp_x.")]
+    for n in range(20):
+        made = call("bash", command=f"run_{n}")
+        output = f"line_{n} = {n}00\n{filler}\nError: boom_{n}\nexit code 1"
+        rows += [assistant(f"I'll use tool_{n} because it works.", made), result(output)]
+    return talk(*rows).messages
+
+
+def test_of_a_very_long_log_only_the_newest_lines_are_read() -> None:
+    """Asks, rules, commands and errors of all of it; lines and decisions of the newest part."""
+    found = index_of(log := long_log()).facts(0, len(long_log()))
+    lines = {fact.text for fact in found if fact.kind == "line"}
+    assert "line_19 = 1900" in lines
+    assert "line_0 = 000" not in lines
+    commands = [fact.text for fact in found if fact.kind == "command"]
+    assert commands == [f"`run_{n}` -> exit 1" for n in range(20)]
+    errors = {fact.text for fact in found if fact.kind == "error"}
+    assert {"Error: boom_0", "Error: boom_19"} <= errors
+    assert [fact.kind for fact in found[:2]] == ["ask", "constraint"]
+    assert [fact.at for fact in found] == sorted(fact.at for fact in found)
+    assert len(log) == 41
+
+
+def test_of_many_messages_of_a_tail_only_the_newest_lines_are_read() -> None:
+    """What the others did and what went wrong is told; a single long one is read."""
+    log = long_log()
+    found = index_of(log).facts_at(range(len(log)))
+    lines = {fact.text for fact in found if fact.kind == "line"}
+    assert "line_19 = 1900" in lines
+    assert "line_0 = 000" not in lines
+    assert [fact.text for fact in found if fact.kind == "command"] == [
+        f"`run_{n}` -> exit 1" for n in range(20)
+    ]
+    assert "constraint" in {fact.kind for fact in found}
+    one = talk(user("Go."), assistant(call("bash", command="x")), result("value_1 = 2\n" * 14_000))
+    assert "line" in {fact.kind for fact in index_of(one.messages).facts_at((2,))}
+
+
+def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
+    """What is asked for may have room for more than the newest part tells."""
+    log = long_log()
+    readings = Readings(Estimator(), Policy())
+    found = ScannedIndex(log, whole(len(log)), readings, 100_000).facts(0, len(log))
+    assert "line_0 = 000" in {fact.text for fact in found if fact.kind == "line"}
+
+
+def test_rules_that_newer_ones_would_push_out_make_no_difference() -> None:
+    """They are not looked for; the ledger is that of every fact of every message."""
+    asks = [user(f"Always use tool_{n % 700}.") for n in range(1_500)]
+    rows = [row for ask in asks for row in (ask, assistant("Done."))]
+    log = talk(*rows, assistant(call("bash", command="cat big")), result("a b\n" * 70_000)).messages
+    index = index_of(log)
+    found = index.facts(0, len(log))
+    every = [fact for message in log[:-2] for fact in facts_of(message, {}, lines=False)]
+    every += index.facts(len(log) - 2, len(log))
+    assert sum(fact.kind == "constraint" for fact in found) < 1_500
+    assert msgspec.json.encode(update(Ledger(), found)) == msgspec.json.encode(
+        update(Ledger(), every)
+    )
+
+
+@given(log=logs())
+def test_the_facts_of_some_messages_are_those_of_each(log: tuple[Message, ...]) -> None:
+    """For whichever messages, in order, also where secrets are looked for in all at once."""
+    calls, some = answered_calls(log), range(0, len(log), 2)
+    every = [fact for at in some for fact in facts_of(log[at], calls.get(at, {}))]
+    assert index_of(log).facts_at(some) == every
+    assert index_of(log, Readings(Estimator(), Policy(), masked)).facts_at(some) == every
+
+
+@given(log=logs())
+def test_deeds_are_the_facts_of_messages_beside_lines_and_rules(log: tuple[Message, ...]) -> None:
+    """For whichever messages, in order."""
+    index, calls = index_of(log), answered_calls(log)
+    some = range(0, len(log), 2)
+    assert index.deeds(some) == [
+        fact
+        for at in some
+        for fact in facts_of(log[at], calls.get(at, {}), lines=False, rules=False)
+    ]
+
+
+def test_facts_hold_no_secret_in_either_part_of_a_long_log() -> None:
+    """Also those that are found without reading every line: commands, paths, targets, errors."""
+    filler = result("plain words here\n" * 100_000)
+    old = (
+        user(f"Use {SECRET}."), assistant(call("bash", command=f"mv a_{SECRET} b_{SECRET}")),
+        result("Error: x"), assistant(call("bash", command="mv plain.txt " + SECRET)), result("ok"),
+        assistant(call("move_file", source="x.py", destination=f"{SECRET}.py")), result("ok"),
+        assistant(call("Bash", command="git commit -m " + SECRET)), result("ok"),
+    )  # fmt: skip
+    log = talk(*old, assistant(call("bash", command="cat big")), filler, *old).messages
+    readings = Readings(Estimator(), Policy(), masked)
+    ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
+    assert SECRET not in msgspec.json.encode(ledger).decode()
+    assert "***" in msgspec.json.encode(ledger).decode()
+
+
+def test_a_secret_in_the_target_of_a_rename_alone_is_hidden() -> None:
+    """Nothing else of such a call names it; also in the part whose lines are not read."""
+    old = (
+        user("Go."), assistant(call("move_file", source="x.py", destination=f"{SECRET}.py")),
+        result("ok"),
+    )  # fmt: skip
+    filler = result("plain words here\n" * 100_000)
+    log = talk(*old, assistant(call("bash", command="cat big")), filler, user("Next.")).messages
+    readings = Readings(Estimator(), Policy(), masked)
+    ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
+    assert next(iter(ledger.files)) == "***.py"
+
+
+@pytest.mark.parametrize("at", ["result", "argument", "words", "ask"])
+def test_a_secret_of_many_lines_is_hidden_line_by_line(at: str) -> None:
+    """What makes it one may stand lines away: a key is hidden before it is cut into lines."""
+    made = call("Write", file_path="id.pem", content=KEY if at == "argument" else "x")
+    log = talk(
+        user(f"Store this:\n{KEY}" if at == "ask" else "Go."),
+        assistant(f"Here it is:\n{KEY}" if at == "words" else "Fine.", made),
+        result(f"$ cat id.pem\n{KEY}\n" if at == "result" else "ok"),
+    ).messages
+    index = index_of(log, Readings(Estimator(), Policy(), Redactor()))
+    told = msgspec.json.encode(update(Ledger(), index.facts(0, len(log)))).decode()
+    assert not any(line in told for line in KEY.split("\n")[1:-1])
+
+
+def test_a_digest_is_made_without_secrets() -> None:
+    """What stands for an old result shows none that its first lines held."""
+    output = f"token {SECRET}\n" + "plain words\n" * 2_000
+    log = talk(
+        user("Go."), assistant(call("bash", command=f"env {SECRET}")), result(output)
+    ).messages
+    index = index_of(log, Readings(Estimator(), Policy(), masked))
+    [ready] = index.prepared(2).values()
+    assert SECRET not in ready.line
+    short = index.shortened(2)
+    assert short is not None
+    assert SECRET not in repr(short.message.parts)
+
+
+PASSWORD = "R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
+GIVEN = (f"ghp_{PASSWORD}", f"password={PASSWORD}", f"postgres://admin:{PASSWORD}@db/app",
+         f"Authorization: Bearer {PASSWORD}{PASSWORD}")  # fmt: skip
+
+
+def shows_a_piece(text: str) -> bool:
+    return any(PASSWORD[at : at + 8] in text for at in range(len(PASSWORD) - 7))
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("name", ["bash", "read_file", "web_search", "lookup"])
+def test_a_digest_shows_no_piece_of_a_secret(name: str, given: str) -> None:
+    """Wherever it is cut: secrets are hidden in what it is made from."""
+    readings = Readings(Estimator(), Policy(), Redactor())
+    plain = "plain words\n" * 2_000
+    for room in range(0, 180, 5):
+        words = f"{'wo ' * (room // 3)}{given} and more"
+        for argument, output in ((words, plain), ("x", f"{words}\n{plain}"), ("x", plain + words)):
+            made = call(name, command=argument, path=argument, query=argument)
+            log = talk(user("Go."), assistant(made), result(output)).messages
+            [ready] = index_of(log, readings).prepared(2).values()
+            assert not shows_a_piece(ready.line)
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None:
+    """There too words and calls are cleaned before they are cut."""
+    readings = Readings(Estimator(), Policy(), Redactor())
+    for room in range(0, 420, 3):
+        words = f"{' '.join(f'word{n}' for n in range(80))[:room]} {given} and then more after it"
+        log = talk(
+            user(f"Always use {words} never other.\nNever do that."),
+            assistant(call("bash", command=f"make x {words}")), result(f"x\nError: no {words}"),
+            assistant(call("bash", command=f"git commit -m '{words}'")), result("ok"),
+            assistant(f"The port is 80, not {words}."),
+        ).messages  # fmt: skip
+        index = ScannedIndex(log, whole(len(log)), readings, lines_of=1)
+        for facts in (index.facts(0, len(log)), index.deeds(range(len(log)))):
+            assert not shows_a_piece(msgspec.json.encode(facts).decode())
+
+
+def test_without_originals_no_reference_is_written() -> None:
+    """Nobody could follow it."""
+    output = "plain words\n" * 2_000
+    log = talk(user("Go."), assistant(call("bash", command="env")), result(output)).messages
+    for references in (True, False):
+        short = index_of(log, Readings(Estimator(), Policy(), references=references)).shortened(2)
+        assert short is not None
+        assert bool(short.reference) == references
+        assert ("hf-" in repr(short.message.parts)) == references
+
+
+def test_a_call_is_found_by_its_own_result_where_ids_repeat() -> None:
+    """Some agents count their ids anew in each turn."""
+    rows: list[Message] = []
+    for n in range(3):
+        rows += [
+            Message("assistant", (ToolCall("c1", "bash", f'{{"command": "run_{n}"}}'),), 2 * n),
+            Message("tool", (ToolResult("c1", (Text("exit code 0"),)),), 2 * n + 1),
+        ]
+    found = index_of(tuple(rows)).facts(0, 6)
+    assert [fact.key for fact in found if fact.kind == "command"] == ["run_0", "run_1", "run_2"]
+
+
+def test_only_the_calls_that_a_message_answers_are_cleaned() -> None:
+    """A long session holds thousands of others; each message would pay for all of them."""
+    asked: list[str] = []
+
+    def redact(text: str) -> str:
+        asked.append(text)
+        return text
+
+    calls = {f"c{n}": ToolCall(f"c{n}", "bash", f'{{"command": "run {n}"}}') for n in range(500)}
+    message = Message("tool", (ToolResult("c7", (Text("ok"),)),), 9)
+    Readings(Estimator(), Policy(), redact).facts(message, calls)
+    assert sorted("\n\n".join(asked).split("\n\n")) == ["bash", "ok", '{"command": "run 7"}']
+
+
+@given(log=logs())
+def test_what_is_looked_through_together_is_as_clean_as_one_by_one(
+    log: tuple[Message, ...],
+) -> None:
+    """Where nothing is found in many messages nothing is in each; where something is, each is
+    cleaned by itself.
+    """
+
+    def starred(text: str) -> str:
+        return text.replace("e", "*")
+
+    calls = answered_calls(log)
+    every = index_of(log, Readings(Estimator(), Policy(), starred)).facts(0, len(log))
+    one_by_one = [
+        fact
+        for at, message in enumerate(log)
+        for fact in facts_of(
+            cleaned(message, starred),
+            {name: cleaned_call(made, starred) for name, made in calls.get(at, {}).items()},
+        )
+    ]
+    assert every == one_by_one
+
+
+def test_a_secret_beside_clean_messages_is_hidden_and_they_stay_as_they_are() -> None:
+    """The messages around it are told in their own words, with the default redactor too."""
+    key = "ghp_" + "a1B2c3D4e5" * 4
+    rows: list[Message | ToolResult] = [user("Run both.")]
+    for command in (f"deploy --token {key}", "make test_all"):
+        rows += [assistant(call("bash", command=command)), result(f"ran {command}\nok_done yes")]
+    log = talk(*rows).messages
+    found = index_of(log, Readings(Estimator(), Policy(), Redactor())).facts(0, len(log))
+    told = msgspec.json.encode(found).decode()
+    assert key not in told
+    assert "make test_all" in told
+    assert "ok_done yes" in told
+
+
+def older(*rows: Message | ToolResult) -> list[Fact]:
+    """The facts of messages that stand before more text than is read line by line."""
+    big = (assistant(call("bash", command="cat big")), result("a b\n" * 70_000))
+    log = talk(*rows, *big).messages
+    return [fact for fact in index_of(log).facts(0, len(log)) if fact.at < len(log) - 2]
+
+
+def test_far_back_a_command_that_only_looked_tells_nothing() -> None:
+    """As a tool that reads does; unless it failed, or went elsewhere."""
+    rows: list[Message | ToolResult] = [user("Look.")]
+    for command, output in (
+        ("cat a.py", "x_1 = 1"), ("cat gone.py", "cat: gone.py: No such file or directory"),
+        ("cd src && ls", "b.py"), ("rm c.py", ""),
+    ):  # fmt: skip
+        rows += [assistant(call("bash", command=command)), result(output)]
+    told = [fact.text for fact in older(*rows)]
+    assert not any("a.py" in text for text in told)
+    assert "cat: gone.py: No such file or directory" in told
+    assert "src" in told
+    assert "c.py" in told
+
+
+def test_far_back_a_run_that_came_again_tells_what_it_did_and_not_what_it_printed() -> None:
+    """The last one tells whether it still fails."""
+    rows: list[Message | ToolResult] = [user("Test.")]
+    for n in range(3):
+        made = call("bash", command="pytest -q > log.txt")
+        rows += [assistant(made), result(f"Error: boom_{n}\nexit code 1")]
+    found = older(*rows)
+    assert [fact.text for fact in found if fact.kind == "error"] == ["Error: boom_2"]
+    assert sum(fact.kind == "command" and fact.failed for fact in found) == 3
+    assert sum(fact.kind == "file" for fact in found) == 3
+    assert list(update(Ledger(), found).errors) == ["pytest -q > log.txt"]

@@ -1,0 +1,164 @@
+"""Head, folded ranges, islands and tail: where a cut falls, and what is never folded."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.compaction.cuts import allowed_cuts
+from holdfast.compaction.partition import (
+    Anchors,
+    Partition,
+    head_stop,
+    islands,
+    nth_last_ask,
+    protected_from,
+    snapped_back,
+    system_stop,
+    tail_start,
+)
+from holdfast.engine.oneshot import compress
+from holdfast.policy import Policy
+from holdfast.testing import assistant, call, logs, result, system, talk, user
+from holdfast.testing.long_lists import Exchange, written
+from holdfast.transcript import Message, Opaque, groups
+
+
+@given(log=logs(max_size=20), data=st.data())
+def test_head_folds_islands_and_tail_are_the_whole(
+    log: tuple[Message, ...], data: st.DataObject
+) -> None:
+    """Each position of the log is in exactly one of them, in order; no group is split."""
+    parts = groups(log)
+    cuts = allowed_cuts(parts)
+    head = head_stop(log, cuts, first=data.draw(st.integers(0, 5)))
+    start, _ = tail_start(
+        parts, cuts, lambda _: 10, least=head, budget_tokens=data.draw(st.integers(0, 100)),
+        ceiling_tokens=data.draw(st.integers(0, 150)), min_messages=3,
+    )  # fmt: skip
+    start = max(start, head)
+    found = islands(Anchors(log).positions(frozenset(), len(log)), parts, least=head, before=start)
+    partition = Partition(head, start, found, 0)
+    ranges = sorted([(0, head), *partition.folds(), *partition.islands, (start, len(log))])
+    covered = [index for begin, end in ranges for index in range(begin, end)]
+    assert covered == list(range(len(log)))
+    edges = {0, len(log), *(group.start for group in parts)}
+    assert {edge for pair in ranges for edge in pair} <= edges
+
+
+@given(log=logs(max_size=20))
+def test_a_cut_never_parts_a_call_from_its_result(log: tuple[Message, ...]) -> None:
+    """Allowed cuts are edges of groups, 0 is always among them, and none is behind a pending
+    call."""
+    parts = groups(log)
+    cuts = allowed_cuts(parts)
+    assert cuts == sorted(set(cuts))
+    assert cuts[:1] == [0]
+    assert set(cuts) <= {0, len(log), *(group.start for group in parts)}
+    pending = next((group.start for group in parts if group.pending), len(log))
+    assert all(cut <= pending for cut in cuts)
+
+
+@given(costs=st.lists(st.integers(0, 500), min_size=1, max_size=30), data=st.data())
+def test_a_tail_is_as_long_as_its_budget_allows(costs: list[int], data: st.DataObject) -> None:
+    """Over single messages: at least the minimum; within the ceiling unless the minimum alone is
+    above it; and one more message would pass the ceiling or the budget was reached."""
+    log = tuple(Message("user", (), at) for at in range(len(costs)))
+    parts = groups(log)
+    cuts = allowed_cuts(parts)
+    budget = data.draw(st.integers(0, 2_000))
+    ceiling = data.draw(st.integers(budget, 3_000))
+    least = data.draw(st.integers(0, len(costs)))
+    start, spent = tail_start(
+        parts, cuts, costs.__getitem__, least=least, budget_tokens=budget, ceiling_tokens=ceiling,
+        min_messages=3,
+    )  # fmt: skip
+    length = len(costs) - start
+    assert spent == sum(costs[start:])
+    assert start >= least
+    assert length >= min(3, len(costs) - least)
+    assert spent <= ceiling or length <= 3
+    if start > least:
+        assert spent >= budget or spent + costs[start - 1] > ceiling
+
+
+def test_the_head_is_the_system_prompt_and_the_first_messages() -> None:
+    """It ends at an allowed cut, so a call in it takes its result along."""
+    log = talk(
+        system("Rules."), user("Ask."), assistant(call("bash")), result("ok"), assistant("Done."),
+    ).messages  # fmt: skip
+    cuts = allowed_cuts(groups(log))
+    assert system_stop(log) == 1
+    assert [head_stop(log, cuts, first=n) for n in range(5)] == [1, 2, 4, 4, 5]
+
+
+def test_a_head_that_is_large_beside_the_threshold_is_folded() -> None:
+    """The first messages stay up to 15 % of the threshold; where they are larger, keeping them
+    would keep most of what the compaction is for."""
+    policy = Policy(floor_tokens=2_000)
+    for chars, stays in ((200, True), (8_000, False)):
+        items = [
+            {"role": "user", "content": "Begin. " + "word " * (chars // 5)},
+            {"role": "assistant", "content": "Begun."},
+            *written("openai-chat", [Exchange(2, 1, 900)] * 12),
+        ]
+        made = compress(items, context_length=8_000, policy=policy)
+        assert made.report.status == "compacted"
+        assert (made.messages[:2] == items[:2]) == stays
+
+
+def test_what_is_never_folded() -> None:
+    """The latest real ask, the latest visible reply, pins, and a provider's compaction block."""
+    log = [
+        *talk(user("One."), assistant("Yes."), user("Two."), assistant(call("bash")), result("x"),
+              assistant(call("bash")), result("y")).messages,
+        Message("user", (Opaque("compaction"),), 7),
+    ]  # fmt: skip
+    assert Anchors(log).positions(frozenset({0, 99}), len(log)) == (0, 1, 2, 7)
+    parts = groups(log)
+    assert islands((0, 3), parts, least=0, before=7) == ((0, 1), (3, 5))
+    assert islands((0, 3), parts, least=1, before=3) == ()
+
+
+@given(log=logs())
+def test_anchors_of_a_whole_log_are_those_of_one_that_grew(log: tuple[Message, ...]) -> None:
+    """Looked for from the end, or kept as messages come."""
+    grown = Anchors()
+    for at, message in enumerate(log):
+        grown.take(message, at)
+    assert Anchors(log).ask == grown.ask
+    none = frozenset[int]()
+    assert Anchors(log).positions(none, len(log)) == grown.positions(none, len(log))
+
+
+def test_exchanges_are_counted_from_the_end() -> None:
+    """The n-th newest ask, -1 where there are fewer; generated messages do not count."""
+    log = list(talk(user("One."), assistant("a"), user("Two."), assistant("b")).messages)
+    log.append(Message("user", log[0].parts, 4, origin="summary"))
+    assert [nth_last_ask(log, n) for n in (1, 2, 3)] == [2, 0, -1]
+
+
+def test_a_wish_falls_back_to_the_nearest_cut() -> None:
+    """Never forward, so that nothing more is folded than was wished."""
+    assert [snapped_back([0, 2, 5], at) for at in (0, 1, 2, 4, 9)] == [0, 0, 2, 2, 5]
+    assert protected_from(Policy(protect_last=20), 50) == 30
+    assert protected_from(Policy(protect_last=20), 5) == 0
+
+
+def test_keeping_the_last_exchanges_starts_the_tail_at_a_user_message() -> None:
+    """`keep_last=2` keeps the last two asks and everything after them."""
+    items = written("openai-chat", [Exchange(2, 1, 900)] * 5, ending="reply")
+    made = compress(items, keep_last=2, policy=Policy(protect_first=0))
+    start = [at for at, item in enumerate(items) if item["role"] == "user"][-2]
+    assert made.report.boundary == (0, start)
+    assert made.messages[-(len(items) - start) :] == items[start:]
+
+
+def test_folding_above_a_message_keeps_it_and_what_follows() -> None:
+    """`above` is the first message of the tail, or the group that holds it."""
+    items = written("openai-chat", [Exchange(2, 1, 900)] * 5, ending="reply")
+    made = compress(items, above=13, policy=Policy(protect_first=0, protect_last=30))
+    assert made.report.boundary is not None
+    start = made.report.boundary[1]
+    assert start in (12, 13)
+    assert made.messages[-(len(items) - start) :] == items[start:]

@@ -1,0 +1,119 @@
+"""Rules and preferences: which sentences are taken, in which words, in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.facts.dialogue import constraints, weighed_constraints
+
+RULES = {
+    "en": (
+        "Never push to main.", "Don’t touch the lock file.", "Use tabs, not spaces.",
+        "Keep it under 40 lines.", "At most 3 retries.", "I prefer small commits.",
+        "Make sure that the tests pass.", "Avoid new dependencies.", "Answer without emojis.",
+        "It should not log secrets.", "Only change the parser.",
+        "Use pnpm instead of npm.", "No more than two files.",
+    ),
+    "zh": ("不要使用全局变量。", "必须写测试", "只能修改这个文件", "最多三次重试", "請勿刪除檔案"),
+    "ja": ("テストを削除しないでください。", "必ず型を付けて", "最大3回まで", "英語のみ使用"),
+    "ko": ("main에 푸시하지 마세요", "반드시 테스트를 작성하세요", "최대 3번까지만",
+           "npm 대신 pnpm"),
+    "es": ("Nunca uses var.", "No toques el archivo.", "Solo cambia esto", "Como máximo tres"),
+    "pt": ("Não altere o banco.", "Use apenas TypeScript.", "No máximo três tentativas"),
+    "fr": ("N'utilise jamais eval.", "Il ne faut pas changer l'API.", "Au plus trois fichiers"),
+    "de": ("Ändere niemals die API.", "Bitte nur kleine Commits.", "Höchstens drei Dateien"),
+    "ru": ("Никогда не трогай main.", "Используй только TypeScript", "Не более трёх файлов"),
+    "it": ("Non modificare il database.", "Usa soltanto TypeScript", "Al massimo tre file"),
+    "tr": ("Asla main dalına dokunma.", "Sadece TypeScript kullan", "En fazla üç dosya"),
+    "ar": ("لا تستخدم المتغيرات العامة", "يجب كتابة الاختبارات", "ثلاث محاولات على الأكثر"),
+    "hi": ("main को कभी मत बदलना", "केवल TypeScript का उपयोग करें", "अधिकतम तीन फाइलें"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", RULES)
+def test_a_rule_is_found_in_its_language(language: str) -> None:
+    """Each sentence comes back whole, alone and among others."""
+    for rule in RULES[language]:
+        assert constraints(rule) == (rule,)
+        assert rule in constraints(f"Hello!\n\n- {rule}\n\nThat is all.")
+
+
+def test_small_talk_states_nothing() -> None:
+    """Thanks, reports and plain requests are no rules, also where another language has the word."""
+    for text in (
+        "Thanks, that looks good!", "The tests pass now.", "Her flight will also come on Monday.",
+        "Fix the failing test in parser.go", "I am in the USA.", "all set ###STOP###",
+        "It is read-only and uses do_not_use.", "",
+    ):  # fmt: skip
+        assert constraints(text) == (), text
+
+
+def test_strict_rules_come_before_wishes() -> None:
+    """A prohibition, then a limit, then a wish, whatever their order in the text."""
+    text = "You can use the cache.\nKeep the old names.\nNever force-push."
+    assert [rule.strength for rule in weighed_constraints(text)] == [3, 2, 1]
+    assert constraints(text)[0] == "Never force-push."
+
+
+def test_what_the_user_lacks_is_weaker_than_what_the_user_forbids() -> None:
+    """ "I don't have it" holds the words of a prohibition and is none."""
+    [lacking] = weighed_constraints("I don't have my user id here.")
+    [forbidden] = weighed_constraints("Don't store my user id here.")
+    assert (lacking.strength, forbidden.strength) == (1, 3)
+
+
+def test_what_somebody_would_pay_is_a_limit() -> None:
+    """More than a wish; "up to date" and a test that was never made are no limits."""
+    [limit] = weighed_constraints("I'm willing to pay up to $100 for the change.")
+    assert limit.strength == 2
+    assert weighed_constraints("It is up to date, the rest is up to you.") == ()
+    [remark] = weighed_constraints("The empty repository was never tested.")
+    assert remark.strength == 1
+
+
+def test_pasted_code_and_logs_come_last_and_only_where_they_are_strict() -> None:
+    """A fenced block with a hundred cues gives a few rules after the author's own."""
+    code = "\n".join(f"value{n} = use(only={n})  # must be set" for n in range(100))
+    text = f"Please keep the names.\n```python\n{code}\n# never call this\n```\n"
+    rules = weighed_constraints(text)
+    assert rules[0].text == "Please keep the names."
+    assert all(rule.pasted and rule.strength == 3 for rule in rules[1:])
+    assert len(rules) <= 25
+
+
+def test_a_long_document_does_not_flood() -> None:
+    """Of 600 pasted lines with cues some stand, and what the user wrote after them is there."""
+    document = "\n".join(f"Line {n} must always keep its place." for n in range(600))
+    rules = weighed_constraints(f"{document}\nDon't change any of this.")
+    assert len(rules) == 40
+    assert "Don't change any of this." in [rule.text for rule in rules if not rule.pasted]
+
+
+def test_words_after_a_huge_paste_are_read() -> None:
+    """A person writes before or after what was pasted; both ends count, however long it is."""
+    paste = "it must be so and it should never change\n" * 20_000
+    rules = weighed_constraints(f"Only touch src.\n{paste}Don't touch the tests.")
+    own = [rule.text for rule in rules if not rule.pasted]
+    assert {"Only touch src.", "Don't touch the tests."} <= set(own)
+
+
+def test_a_long_line_is_cut_into_sentences() -> None:
+    """Of a long paragraph the sentence with the rule is taken, and not its neighbours."""
+    filler = "This paragraph tells a story about the weather in Rome. " * 5
+    assert constraints(f"{filler}Never use eval, e.g. in tests. {filler}") == (
+        "Never use eval, e.g. in tests.",
+    )
+
+
+def test_emphasis_and_list_marks_stay_outside() -> None:
+    """Bullets and numbers before a rule are not part of it, the words in bold are."""
+    assert constraints("1. **Never** log secrets.") == ("**Never** log secrets.",)
+    assert constraints("  * Only flag real bugs") == ("Only flag real bugs",)
+
+
+def test_a_short_line_knows_the_sentence_that_states_its_rule() -> None:
+    """Where there is no room for the line, that sentence stands for it."""
+    [rule] = weighed_constraints("I am willing to pay up to $100. Is there another option?")
+    assert rule.core == "I am willing to pay up to $100."
+    [rule] = weighed_constraints("Never push to main.")
+    assert rule.core == ""

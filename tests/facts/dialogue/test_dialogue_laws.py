@@ -1,0 +1,174 @@
+"""What holds for every function over a message's text, whatever the text is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.facts.dialogue import (
+    constraints,
+    decisions,
+    fields,
+    identifiers,
+    language_of,
+    questions,
+    weighed_constraints,
+)  # fmt: skip
+
+DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+PIECES = st.sampled_from((
+    "never", "don't use tabs", "不要", "しないで", "하지 마세요", "لا تستخدم", "मत करो", "nunca",
+    "?", "？", "؟", ".", "。", " ", "\n", "\r\n", "\t", "`", "```", "~~~", "because",
+    "root cause is",
+    "I'll use X instead of Y", "port is now 8081", "from 30 to 60", "set the", "version 1.2.3",
+    "https://a.b/c?d=1", "$1,200", "May 22, 2024", "10:30 AM", "ZFA04Y", "john_doe_1234",
+    "reservation IFOYYZ", "a@b.example", "deadbee1", "#12", "{", "}", "[", "]", "(", '"k": 1', "'",
+    '"', "\\", ",", ":", "- ", "1. ", "**", "\x00", "\x1b[31m", "\ud800", "İ", "ß", "e.g. ", "|",
+    "# ", "branch feat/x", "what is it", "can you do it", "x" * 400, "only",
+))  # fmt: skip
+TEXTS = st.one_of(
+    st.lists(PIECES, max_size=30).map("".join),
+    st.lists(PIECES, max_size=30).map(" ".join),
+    st.text(max_size=300),
+    st.text(alphabet=st.characters(), max_size=200),
+)
+
+
+@given(TEXTS)
+def test_what_is_quoted_stands_in_the_text(text: str) -> None:
+    """Rules, questions, decisions and values are pieces of the text, letter for letter."""
+    found = [*constraints(text), *questions(text), *(one.text for one in decisions(text))]
+    found.extend(one.value for one in identifiers(text, 20))
+    for piece in found:
+        assert piece in text
+        assert piece == piece.strip()
+        assert piece
+
+
+@given(TEXTS)
+def test_results_are_bounded(text: str) -> None:
+    """Counts and lengths have limits that no text can pass."""
+    assert len(constraints(text)) <= 40
+    assert len(questions(text)) <= 30
+    assert len(decisions(text)) <= 24
+    assert all(len(piece) <= 300 for piece in (*constraints(text), *questions(text)))
+    assert all(len(one.text) <= 300 for one in decisions(text))
+    for most in (0, 1, 5):
+        assert len(identifiers(text, most)) <= most
+        assert len(fields(text, most)) <= most
+    assert all(len(one.context) <= 1_600 for one in identifiers(text, 20))
+
+
+@given(TEXTS)
+def test_nothing_stands_twice(text: str) -> None:
+    """A sentence or a value is listed once."""
+    for found in (
+        constraints(text), questions(text), [one.text for one in decisions(text)],
+        [one.value for one in identifiers(text, 50)], [one.path for one in fields(text, 50)],
+    ):  # fmt: skip
+        assert len(set(found)) == len(found)
+
+
+@given(TEXTS)
+def test_the_strongest_rules_come_first(text: str) -> None:
+    """The own words of the author in falling strength, then what was pasted, likewise."""
+    rules = weighed_constraints(text)
+    order = [(rule.pasted, -rule.strength) for rule in rules]
+    assert order == sorted(order)
+    assert tuple(rule.text for rule in rules) == constraints(text)
+
+
+@given(TEXTS)
+def test_a_mention_stands_in_its_context(text: str) -> None:
+    """A value is never a bare string where words stand beside it."""
+    for one in identifiers(text, 50):
+        assert one.value in one.context
+
+
+@given(TEXTS)
+def test_line_ends_do_not_matter(text: str) -> None:
+    """A text with CRLF states the same rules as with LF."""
+    plain = text.replace("\r", "")
+    assert constraints(plain) == constraints(plain.replace("\n", "\r\n"))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "constraints": constraints,
+    "questions": questions,
+    "decisions": decisions,
+    "identifiers": lambda text: identifiers(text, 20),
+    "fields": lambda text: fields(text, 20),
+    "language": language_of,
+}
+SIZE = 400_000
+HOSTILE: dict[str, str] = {
+    "question marks": "?", "spaced question marks": "? ", "questions": "why? ", "cues": "never ",
+    "rules in one line": "never do it. ", "rules": "never do it\n", "idle": "i don't know ",
+    "full stops": ".", "spaces": " ", "empty lines": "\n", "one word": "a", "digits": "1",
+    "numbers": "1 ", "tabs": "\t1", "ticks": "`", "fences": "```\n", "schemes": "http://",
+    "addresses": "http://a.b/c?d ", "Chinese": "不要", "Arabic": "لا تستخدم ", "hex": "abcdef0123",
+    "words with marks": "a_", "verbs": "set the a b to ", "nouns": "port: ", "brackets": "[",
+    "braces": '{"a":', "rows": "('x', 1), ", "surrogates": "\ud800", "NUL": "\0",
+    "carriage returns": "\r", "quotes": '"', "apostrophes": "' ", "versions": "1.",
+    "dates": "May 1 ",    "growing letters": "İ", "codes": "reservation ABCDEF ", "escapes": "['\\",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", [4, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", READERS)
+def test_hostile_texts_take_linear_time(name: str, part: int) -> None:
+    """Each letter costs about the same, however a text is made; two seconds is ten times that."""
+    for shape, piece in HOSTILE.items():
+        text = piece * (SIZE // part // len(piece))
+        started = time.process_time()
+        READERS[name](text)
+        READERS[name](f"[{text}")
+        assert time.process_time() - started < 2 / part, shape
+
+
+def _messages(name: str, role: str) -> list[str]:
+    path = DATA / "sessions" / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"no shared data at {path}; set HOLDFAST_DATA")
+    texts: list[str] = []
+    with gzip.open(path, "rt", encoding="utf-8") as rows:
+        for row in rows:
+            messages: list[dict[str, Any]] = json.loads(row)["messages"]
+            texts += [m["content"] for m in messages if m["role"] == role and m["content"]]
+    return [text for text in texts if isinstance(text, str)]
+
+
+CUES = (
+    "never", "always", "don't", "do not", "must", "only", "instead", "at most", "at least",
+    "no more than", "prefer", "make sure", "avoid", "without", "keep", "should", "need to",
+    "have to", "ensure", "required", "use",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["tau-bench__gpt-4o-airline", "bfcl__multi-turn-base", "codex__git-sync"]
+)
+def test_users_lines_with_a_cue_are_found(name: str) -> None:
+    """Of the lines of real users that hold a common cue, at least 95 of 100 are there."""
+    with_cue = found = 0
+    for text in _messages(name, "user"):
+        if text.startswith("<") or text.count("\n") > 200 or "```" in text:
+            continue
+        rules = constraints(text)
+        for line in text.split("\n"):
+            words = f" {line.lower().replace(',', ' ').replace('.', ' ')} "
+            if any(f" {cue} " in words for cue in CUES):
+                with_cue += 1
+                found += any(rule in line for rule in rules)
+    assert with_cue > 50
+    assert found / with_cue >= 0.95

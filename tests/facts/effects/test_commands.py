@@ -1,0 +1,335 @@
+"""What single commands do: one line of the table a form that occurs."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.facts.effects import Effect, effects_of_command
+
+
+def told(command: str, cwd: str = "") -> list[str]:
+    """Return the effects in short: action, path, target, lines."""
+    return [short(effect) for effect in effects_of_command(command, cwd)]
+
+
+def short(effect: Effect) -> str:
+    """Return e.g. "rename a -> b" or "read f 1-9"."""
+    words = [effect.action, effect.path]
+    if effect.to:
+        words += ["->", effect.to]
+    if effect.lines:
+        words.append(f"{effect.lines[0]}-{effect.lines[1] or ''}")
+    if effect.detail:
+        words.append(f"({effect.detail})")
+    return " ".join(word for word in words if word)
+
+
+FILES = {
+    "rm a 'b c' -rf d": ["delete a", "delete b c", "delete d"],
+    "rm -- -rf": ["delete -rf"],
+    "unlink a; rmdir b": ["delete a"],
+    "mkdir -p -m 755 a/b c": ["mkdir a/b", "mkdir c"],
+    "mkdir -p src/{a,b}": ["mkdir src/a", "mkdir src/b"],
+    "touch -d yesterday a b": ["create a", "create b"],
+    "touch -c a": [],
+    "mv a b": ["rename a -> b"],
+    "mv a dir/": ["rename a -> dir/a"],
+    "mv x/a .": ["rename x/a -> a"],
+    "mv a b dir": ["rename a -> dir/a", "rename b -> dir/b"],
+    "mv -t dir a b": ["rename a -> dir/a", "rename b -> dir/b"],
+    "mkdir d && mv a d": ["mkdir d", "rename a -> d/a"],
+    "mv $X b": ["write b"],
+    "mv a $X": ["rename a"],
+    "mv file.{old,new}": ["rename file.old -> file.new"],
+    "cp -r a b": ["write b"],
+    "cp a.txt /tmp": ["write /tmp/a.txt"],
+    "cp $X dir/": [],
+    "install -m 644 a b": ["write b"],
+    "install -d a b": ["mkdir a", "mkdir b"],
+    "ln -sf target link": ["create link"],
+    "ln -s ../x/target": ["create target"],
+    "dd if=/dev/zero of=disk.img bs=1M": ["write disk.img"],
+    "dd if=a of=/dev/sda": [],
+    "truncate -s 0 a.log": ["change a.log"],
+    "echo x | tee a b": ["write a", "write b"],
+    "echo x | tee -a a > /dev/null": ["append a"],
+    "gzip -9 a; gunzip b.gz; gzip -c d": ["rename a -> a.gz", "rename b.gz -> b"],
+    "chmod +x a; chown me b": [],
+}
+REDIRECTIONS = {
+    "echo hi > a": ["write a"],
+    "echo hi >> a": ["append a"],
+    "echo hi >| a": ["write a"],
+    "make &> log": ["write log"],
+    "make &>> log": ["append log"],
+    "make > out 2> err": ["write out", "write err"],
+    "make >& both": ["write both"],
+    "make 2>&1 1>&2 >&- 2> /dev/null": [],
+    "echo 2 > two": ["write two"],
+    "echo a2>f": ["write f"],
+    "> empty": ["write empty"],
+    "echo x > /dev/stderr": [],
+    "echo x > /dev/shm/a": ["write /dev/shm/a"],
+    'echo "a > b"': [],
+    "echo a \\> b": [],
+    "[[ a > b ]] && [ 1 \\> 2 ]": [],
+    "echo $((1 > 2)) $(( 3 >> 1 ))": [],
+    "(( x > 3 )) && echo y": [],
+    "for ((i=0; i<3; i++)); do echo x > a; done": ["write a"],
+    "diff <(sort a) <(cat b)": ["read b"],
+    "make > >(tee log)": ["write log"],
+    "wc -l < a": ["read a"],
+    "echo x > $OUT": [],
+    'echo x > "$OUT/a"': [],
+    "jq '.a > 3' f.json": [],
+    "grep '^<<<<' f": [],
+}
+HEREDOCS = {
+    "cat > a <<EOF\nrm x\n> y\nEOF\nrm b": ["create a", "delete b"],
+    "cat <<'EOF' > a\nx\nEOF": ["create a"],
+    "cat >> a <<-EOF\n\tx\n\tEOF\nrm b": ["append a", "delete b"],
+    "cat <<A <<B > f\n1\nA\n2\nB\nrm b": ["create f", "delete b"],
+    "tee a <<EOF >/dev/null\nx\nEOF": ["create a"],
+    "cat <<EOF | tee a\nrm x\nEOF": ["write a"],
+    "cat > a <<EOF && rm b\nx\nEOF": ["create a", "delete b"],
+    "cat <<EOF\nnever closed\nrm x": [],
+    "bash <<'EOF'\nrm x\nEOF": ["delete x"],
+    "ssh host <<EOF\nrm x\nEOF": [],
+    "cat <<< 'rm x' > a": ["create a"],
+    "cat > a <<'EOF'\r\nrm x\r\nEOF\r\nrm b": ["create a", "delete b"],
+    "git commit -F - <<EOF\nIt's (done)\nEOF": ["commit (It's (done))"],
+}
+EDITS = {
+    "sed -i 's/a/b/' f g": ["change f", "change g"],
+    "sed -i '' 's/a/b/' f": ["change f"],
+    'sed -i "" -e s/a/b/ f': ["change f"],
+    "sed -i.bak 's/a/b/' f": ["change f"],
+    "sed -i .bak 's/a/b/' f": ["change f"],
+    "sed -Ei 's/a/b/' f": ["change f"],
+    "sed --in-place -e 's/a/b/' -e 's/c/d/' f": ["change f"],
+    "sed -i '5d;7,9d' f": ["change f"],
+    "perl -pi -e 's/a/b/' f g": ["change f", "change g"],
+    "perl -0pi -e 's/a/b/' f": ["change f"],
+    "perl -i.bak -pe 's/a/b/' f": ["change f"],
+    "perl -ne 'print' f": [],
+    "ruby -i -pe 'x' f": ["change f"],
+    "awk -i inplace '{print}' f": ["change f"],
+    "yq -i '.a = 1' f.yml": ["change f.yml"],
+    "patch f < x.diff": ["change f"],
+    "patch -p1 < x.diff": [],
+    "patch -p1 <<EOF\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\nEOF": ["change x 1-2"],
+    "gofmt -s -w a.go b.go": ["change a.go", "change b.go"],
+    "gofmt -l .": [],
+    "black src tests/a.py": ["change src", "change tests/a.py"],
+    "black --check src": [],
+    "python -m black -l 100 a.py": ["change a.py"],
+    "ruff check --fix a.py": ["change a.py"],
+    "ruff check a.py; ruff format b.py": ["change b.py"],
+    "npx prettier --write 'src/**/*.ts'": ["change src/**/*.ts"],
+    "prettier --check a.ts; eslint --fix b.ts": ["change b.ts"],
+    "black .": [],
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\nEOF": ["create a"],
+}
+READS = {
+    "cat a b": ["read a", "read b"],
+    "cat -n a | grep x": ["read a"],
+    "cat a | head -50": ["read a 1-50"],
+    "head -n 20 a": ["read a 1-20"],
+    "head -5 a; head a; head -c 9 a": ["read a 1-5", "read a 1-10", "read a"],
+    "tail -n +7 a": ["read a 7-"],
+    "tail -n 20 a; tail -f a": ["read a", "read a"],
+    "tail -n +7 a | head -n 3": ["read a 7-9"],
+    "sed -n '5,9p' a": ["read a 5-9"],
+    "sed -n 5p a": ["read a 5-5"],
+    "sed -n '5,$p' a": ["read a 5-"],
+    "sed -n '5,+4p' a": ["read a 5-9"],
+    "sed -n '1,3p;7,9p' a": ["read a 1-3", "read a 7-9"],
+    "sed -n -e 1,3p a": ["read a 1-3"],
+    "sed -n '/x/,/y/p' a": ["read a"],
+    "sed 's/a/b/' a": ["read a"],
+    "nl -ba a | sed -n '5,9p'": ["read a 5-9"],
+    "cat a | grep x | head -3": ["read a"],
+    "cat a; ls | head -3": ["read a"],
+    "awk 'NR>=5 && NR<=9 {print}' a": ["read a 5-9"],
+    "awk -F: '{print $1}' /etc/passwd": ["read /etc/passwd"],
+    "less +5 a; nl a; wc -l a": ["read a", "read a", "read a"],
+    "go test ./... | tail -5": [],
+    "cat - < a": ["read a"],
+    "cat /dev/null": [],
+}
+GIT = {
+    "git mv a b && git rm -r c": ["rename a -> b", "delete c"],
+    "git rm --cached a": [],
+    "git checkout -- a b": ["change a", "change b"],
+    "git checkout HEAD~1 -- a": ["change a"],
+    "git checkout main src/a.py": ["change src/a.py"],
+    "git checkout a.py; git checkout .": ["change a.py", "change ."],
+    "git checkout main": ["branch (main)"],
+    "git checkout release/1.2": ["branch (release/1.2)"],
+    "git checkout -b new origin/main": ["branch (new)"],
+    "git switch -c new; git switch old": ["branch (new)", "branch (old)"],
+    "git checkout -": [],
+    "git branch new; git branch -d old": [],
+    "git branch -m better": ["branch (better)"],
+    "git restore a; git restore --staged b": ["change a"],
+    "git restore --source=HEAD~2 a": ["change a"],
+    "git commit -am 'one' -m two": ["commit (one\n\ntwo)"],
+    "git commit --amend --no-edit": ["commit"],
+    'git commit -m "$(cat <<\'EOF\'\nIt\'s "it" (x)\n\n- y\nEOF\n)" && git push': [
+        'commit (It\'s "it" (x)\n\n- y)'
+    ],
+    "git -C sub rm a": ["delete sub/a"],
+    'git -C "$D" rm a': [],
+    "git -c user.name=x commit -m y": ["commit (y)"],
+    "git clone https://host/a/b.git": ["mkdir b"],
+    "git clone git@host:a/b.git --depth 1 c": ["mkdir c"],
+    "git init; git init d": ["mkdir d"],
+    "git reset --hard HEAD~1": ["change (git reset --hard HEAD~1)"],
+    "git reset a; git stash; git add b; git diff c": [],
+    "git worktree add ../w main": ["mkdir ../w"],
+    "git show HEAD:a > b": ["write b"],
+    "git apply <<EOF\ndiff --git a/x b/x\ndeleted file mode 100644\nEOF": ["delete x"],
+}
+OTHERS = {
+    "curl -sSLo a https://h/x": ["write a"],
+    "curl -O https://h/p/x.tgz?y=1": ["write x.tgz"],
+    "curl https://h/x": [],
+    "wget -qO- https://h/x": [],
+    "wget -q -O a https://h/x": ["write a"],
+    "wget https://h/p/x.zip": ["write x.zip"],
+    "rsync -av a/ b; scp host:x/f .": ["write b", "write f"],
+    "rsync -a a host:b; rsync -n a b": [],
+    "tar czf a.tgz dir; tar xf b.tar -C out": ["write a.tgz", "mkdir out (from b.tar)"],
+    "tar tf a.tar; tar xf a.tar": [],
+    "unzip -q a.zip -d out; zip -r b.zip dir": ["mkdir out (from a.zip)", "write b.zip"],
+    "npm init -y; npm install; pip install x": [],
+    "go mod init m; go build -o bin/x ./cmd": ["write bin/x"],
+    "go test -coverprofile=/tmp/c.out -cpuprofile cpu.out ./...": [],
+    "cargo new app; python -m venv .venv": ["mkdir app", "mkdir .venv"],
+    "gcc -o out a.c": ["write out"],
+    "docker exec c rm x; ssh host rm y": [],
+    "kill -9 12; kill -0 13; pkill -f 'npm start'": ["stop (12)", "stop (npm start)"],
+    "docker compose up -d": ["start (docker compose up -d)"],
+    "python -c \"open('a','w').write('x')\"": ["write a"],
+    "node -e \"fs.writeFileSync('a.json', x)\"": ["write a.json"],
+}
+WRAPPED = {
+    "sudo -u me rm a": ["delete a"],
+    "env A=1 B=2 rm a": ["delete a"],
+    "A=1 rm a": ["delete a"],
+    "timeout -k 5 10s rm a": ["delete a"],
+    "time nice -n 5 rm a": ["delete a"],
+    "nohup rm a": ["delete a"],
+    "/bin/rm a": ["delete a"],
+    "command rm a": ["delete a"],
+    "ls | xargs rm -f": [],
+    "ls | xargs -I{} mv {} old/": [],
+    "ls | xargs -n 1 sed -i s/a/b/": [],
+    "find . -name '*.pyc' -exec rm {} \\; -o -exec touch done +": ["create done"],
+    "bash -lc 'rm a && echo > b'": ["delete a", "write b"],
+    "sh -c \"rm 'a b'\"": ["delete a b"],
+    "eval 'rm a'": ["delete a"],
+    "bash script.sh": [],
+    "bash -c \"bash -c 'rm a'\"": ["delete a"],
+    "echo $(rm a) `rm b`": ["delete a", "delete b"],
+    'echo "$(cat a | head -2)"': ["read a 1-2"],
+    "(rm a); { rm b; }": ["delete a", "delete b"],
+    "time (rm a)": ["delete a"],
+    "if rm a; then rm b; else rm c; fi": ["delete a", "delete b", "delete c"],
+    "while read f; do rm $f; done < list": [],
+    "case $x in a) rm a;; b|c) rm b;; esac": ["delete a", "delete b"],
+    "x=$(case y in y) echo;; esac); rm a": ["delete a"],
+    "clean() { rm a; }; clean": ["delete a"],
+    "arr=(a b > c); rm d": ["delete d"],
+    "rm a # rm b": ["delete a"],
+    "rm a#b": ["delete a#b"],
+    "rm a \\\n  b": ["delete a", "delete b"],
+    "rm a || true; rm b & rm c": ["delete a", "delete b", "start (rm b)", "delete c"],
+    "npm start > log 2>&1 &": ["write log", "start (npm start > log 2>&1)"],
+    "(cd a && make) &": ["start ((cd a && make))"],
+}
+VALUES = {
+    "f=a; rm $f ${f}.b": ["delete a", "delete a.b"],
+    "f=a; f=$(x); rm $f": [],
+    "export D=/tmp/x; mkdir -p $D/y": ["mkdir /tmp/x/y"],
+    'F="a b"; rm $F': ["delete a", "delete b"],
+    'F="a b"; rm "$F"': ["delete a b"],
+    "for f in a b; do mv $f $f.bak; done": ["rename a -> a.bak", "rename b -> b.bak"],
+    "for f in *.c; do rm $f; done": ["delete *.c"],
+    "for f in $(ls); do rm $f x; done": ["delete x"],
+    "for a in 1 2; do for b in 3 4; do touch $a$b; done; done": [
+        "create 13", "create 14", "create 23", "create 24",
+    ],
+    "rm $X a ${Y:-b} $1 $@": ["delete a"],
+    "rm $'a\\tb'": ["delete a\tb"],
+}  # fmt: skip
+DIRECTORIES = {
+    "rm ./a//b": ["delete ./a//b"],
+    "cd sub && rm a": ["chdir sub", "delete sub/a"],
+    "cd /r/s; rm ../a ./b /c ~/d": [
+        "chdir /r/s", "delete /r/a", "delete /r/s/b", "delete /c", "delete ~/d",
+    ],
+    "(cd sub && rm a); rm b": ["delete sub/a", "delete b"],
+    "cd a && make & cd b && rm c": ["start (cd a && make)", "chdir b", "delete b/c"],
+    "cd a; cd -; rm b": ["chdir a", "delete b"],
+    "pushd a; rm b; popd; rm c": ["chdir a", "delete a/b", "delete c"],
+    'cd "$D" && rm a /b': ["delete /b"],
+    'cd "$D" && git commit -m x': [],
+    "cd; rm a": ["chdir ~", "delete ~/a"],
+    "cd a; mv b ../c": ["chdir a", "rename a/b -> c"],
+    "bash -c 'cd a; rm b'; rm c": ["delete a/b", "delete c"],
+    "x=$(cd a && pwd); rm c": ["delete c"],
+}  # fmt: skip
+SWE_AGENT = {
+    "create a.py": ["create a.py"],
+    "open a.py 40": ["read a.py"],
+    "open https://host": [],
+    "edit 3:9\nrm x\nend_of_edit\n": ["change 3-9"],
+    "edit\nrm x\nend_of_edit": ["change"],
+}
+POWERSHELL = {
+    "Remove-Item -Recurse -Force C:\\a\\b": ["delete C:\\a\\b"],
+    "Set-Content -Path .\\a.txt -Value 'x > y'": ["write .\\a.txt"],
+    '"x" | Out-File -FilePath a.txt -Append': ["append a.txt"],
+    "Get-Content a.txt | Add-Content b.txt": ["read a.txt", "append b.txt"],
+    "Move-Item a.txt C:\\dir\\": ["rename a.txt -> C:\\dir\\a.txt"],
+    "Rename-Item C:\\d\\a.txt b.txt": ["rename C:\\d\\a.txt -> C:\\d\\b.txt"],
+    "New-Item -ItemType Directory -Path d; New-Item f": ["mkdir d", "create f"],
+    'Copy-Item a "b c"; Remove-Item $x': ["write b c"],
+    "Set-Location C:\\r; Remove-Item a": ["chdir C:\\r", "delete C:\\r\\a"],
+    "Set-Content a @'\nRemove-Item b\n'@\nRemove-Item c": ["write a", "delete c"],
+    "pwsh -Command \"Remove-Item 'a b'\"": ["delete a b"],
+    "grep -rn Remove-Item . | head": [],
+    "cat > a.ps1 <<'EOF'\nRemove-Item b\nEOF": ["create a.ps1"],
+    "$x = Get-Content a.txt": ["read a.txt"],
+    "f=Move-Item; rm ';Move-Item' $f": ["delete ;Move-Item", "delete Move-Item"],
+}
+TABLE = [
+    pytest.param(command, expected, id=command[:60])
+    for table in (
+        FILES, REDIRECTIONS, HEREDOCS, EDITS, READS, GIT, OTHERS, WRAPPED, VALUES, DIRECTORIES,
+        SWE_AGENT, POWERSHELL,
+    )
+    for command, expected in table.items()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected"), TABLE)
+def test_a_command_does_what_the_table_says(command: str, expected: list[str]) -> None:
+    """Each form of a command has exactly these effects, in this order."""
+    assert told(command) == expected
+
+
+def test_a_known_directory_is_joined_with_relative_paths_only() -> None:
+    """`cwd` stands before every relative path, which is then normalised; others stay."""
+    assert told("rm ./a ../b /c ~/d", "/r/s") == [
+        "delete /r/s/a", "delete /r/b", "delete /c", "delete ~/d",
+    ]  # fmt: skip
+    assert told("cd x && mv a b", "/r") == ["chdir /r/x", "rename /r/x/a -> /r/x/b"]
+
+
+def test_a_commit_message_is_kept_whole() -> None:
+    """The detail of a commit is its message, however long."""
+    message = "word " * 5_000
+    (effect,) = effects_of_command(f"git commit -m '{message}'")
+    assert effect.detail == message.strip()

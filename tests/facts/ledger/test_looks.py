@@ -1,0 +1,60 @@
+"""Which command lines only look, and which hide that a part of them failed."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.facts.ledger.looks import is_look, masks_failures
+
+
+@pytest.mark.parametrize("command", [
+    "ls -la src", "sed -n '1,40p' a.go", "cd /srv && rg -n 'a|b;c' src | head -20", "git status",
+    "git -C /srv diff --stat; git log -3", "cat a.txt 2>/dev/null", "which ffmpeg",
+    'echo "=== a ===" && cat a.go', "git branch -a", "find . -name '*.go' | sort",
+])  # fmt: skip
+def test_a_look_is_known(command: str) -> None:
+    """Alone, in a row and through filters; signs in quotes do not part a line."""
+    assert is_look(command)
+
+
+@pytest.mark.parametrize("command", [
+    "", "make", "cd /srv && go test ./...", "which golangci-lint && golangci-lint run",
+    "cat > a.txt", "cat <<'EOF' > a.txt\nls\nEOF", "find . -name '*.o' -delete",
+    "git branch -D old", "git remote add origin x", "lsof", "echo x | tee a.txt",
+    "env A=1 go test", "headless", "git diff && git commit -m x",
+])  # fmt: skip
+def test_what_does_something_is_no_look(command: str) -> None:
+    """However much of it looks at something."""
+    assert not is_look(command)
+
+
+@pytest.mark.parametrize(("command", "hides"), [
+    ("go test ./... | tail -5", True), ("make; echo done", True), ("make || true", True),
+    ("cd a\nmake\nls", True), ("make test", False), ("go test -run 'A|B;C'", False),
+    ("a && b", False), ("make; cat build.log", False), ("make | tail; git diff", False),
+])  # fmt: skip
+def test_a_status_may_hide_a_failure(command: str, hides: bool) -> None:
+    """It tells of the last part; where a part shows content, words of failure may be content."""
+    assert masks_failures(command) == hides
+
+
+@given(command=st.text(st.sampled_from("ls|;&\n'\"\\ cat>{}()echo"), max_size=60))
+def test_no_line_is_too_odd(command: str) -> None:
+    """Whatever its quotes and signs are; a look through a filter is still a look."""
+    masks_failures(command)
+    if is_look(command) and not any(sign in command for sign in "'\"\\\n"):
+        assert is_look(f"{command} | head -3")
+
+
+@pytest.mark.parametrize("piece", ["'", '"', '\\"', "| head ", ";", " ", "cat ", "ls;", "a\n"])
+def test_a_hostile_line_takes_linear_time(piece: str) -> None:
+    """A million letters of it."""
+    text = f"cat {piece * (1_000_000 // len(piece))}"
+    started = time.process_time()
+    is_look(text)
+    masks_failures(text)
+    assert time.process_time() - started < 1

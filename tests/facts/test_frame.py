@@ -1,0 +1,188 @@
+"""The words that stand around generated text, and how they are recognised again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.facts.frame import (
+    SUMMARY_CLOSE,
+    SUMMARY_OPEN,
+    carried_summary,
+    digest_text,
+    duplicate_text,
+    origin_of,
+    placeholder_text,
+    recognise,
+    summary_body,
+    summary_text,
+    without_summary,
+)
+from holdfast.testing import call, logs, think
+from holdfast.testing.formats.words import words
+from holdfast.transcript import Message, Text, ToolResult, is_ask
+
+BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."
+HERMES = (
+    f"[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\n\n{BODY}\n\n--- END OF "
+    "CONTEXT SUMMARY — respond to the message below, not the summary above ---"
+)
+
+
+@pytest.mark.parametrize("reference", ["", "hf-0123456789"])
+@pytest.mark.parametrize("brief", [False, True])
+def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: bool) -> None:
+    """With and without a reference, in full and in brief."""
+    text = summary_text(BODY, reference, brief=brief)
+    assert summary_body(text) == BODY
+    assert (reference in text) if reference else ("recall" not in text)
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
+
+
+@given(rows=st.lists(words(), min_size=1, max_size=4), brief=st.booleans())
+def test_any_body_comes_out_of_its_frame(rows: list[str], brief: bool) -> None:
+    """Whatever its entries quote, also the marks of the frame itself."""
+    quoted = [*rows, SUMMARY_OPEN, SUMMARY_CLOSE]
+    body = "## Goal\n" + "\n\n## Blockers\n".join(f"- {row.strip()} [m0]" for row in quoted)
+    assert summary_body(summary_text(body, "hf-0123456789", brief=brief)) == body
+
+
+def test_a_brief_frame_is_shorter() -> None:
+    """It is there for summaries that have hardly any room."""
+    full, brief = (summary_text("", "hf-0123456789", brief=brief) for brief in (False, True))
+    assert len(brief) < 0.7 * len(full)
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_the_frame_says_what_the_record_is_for(brief: bool) -> None:
+    """Reference only; the newest message wins, also where it says stop or undo; memory files keep
+    their authority; it has an end."""
+    text = summary_text(BODY, "hf-0123456789", brief=brief)
+    assert text.startswith(SUMMARY_OPEN)
+    assert text.endswith(SUMMARY_CLOSE)
+    for wanted in ("reference only", "not a request", "stop", "undo", "roll back", "Memory"):
+        assert wanted in text
+
+
+@given(text=words())
+def test_ordinary_words_are_real(text: str) -> None:
+    """Nothing that a person writes is taken for ours by chance."""
+    assert origin_of(text) == "real"
+    assert summary_body(text) is None
+
+
+@pytest.mark.parametrize(("text", "origin"), [
+    (digest_text("x", "hf-0123456789"), "digest"), (digest_text("x", ""), "digest"),
+    (duplicate_text("x", ""), "duplicate"), (placeholder_text("x", "hf-0123456789"), "placeholder"),
+])  # fmt: skip
+def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
+    """A result that holds a mark has its origin; as a user's own words only a placeholder is one,
+    because no compaction writes the others there."""
+    assert origin_of(text) == origin
+    plain, held = recognise([
+        Message("user", (Text(text),), 0),
+        Message("tool", (ToolResult("c", (Text(text),)),), 1),
+    ])  # fmt: skip
+    assert held.origin == origin
+    assert is_ask(plain) == (origin != "placeholder")
+
+
+@pytest.mark.parametrize("text", [
+    "[holdfast digest: what is this?", "[holdfast summary: reference only] what is this?",
+    "[holdfast digest: original at hf-01] x", "[CONTEXT is everything]",
+])  # fmt: skip
+def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
+    """A person who quotes a mark is still heard."""
+    message = Message("user", (Text(text),), 0)
+    assert recognise([message]) == (message,)
+    assert is_ask(recognise([message])[0])
+
+
+@pytest.mark.parametrize("text", [
+    "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted.\n\n## Goal\n- Ship it.\n"
+    "\n--- END OF CONTEXT SUMMARY — respond to the message below ---\n",
+    "[CONTEXT SUMMARY]: earlier\n## Goal\n- Ship it.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.\n\nPlease continue the "
+    "conversation from where we left it off without asking the user any further questions.",
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The conversation is summarized below:\n## Goal\n- Ship it.\nIf you need specific details "
+    "from before compaction, read the full transcript at: /tmp/t.jsonl",
+])  # fmt: skip
+def test_summaries_of_other_compressors_are_recognised(text: str) -> None:
+    """They are generated, never an ask, and their body is read, without orders at its end."""
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
+    assert not is_ask(message)
+    assert summary_body(text) == "## Goal\n- Ship it."
+
+
+@given(log=logs())
+def test_messages_that_nobody_generated_are_the_same_objects(log: tuple[Message, ...]) -> None:
+    """Recognising changes nothing else."""
+    assert all(one is was for one, was in zip(recognise(log), log, strict=True))
+
+
+@pytest.mark.parametrize("lead", [(), (think("Hm.", signature="s"),)])
+def test_a_merged_summary_is_found_and_taken_out_again(lead: tuple[object, ...]) -> None:
+    """Also behind thinking, which must stay first; the message stays real and keeps its words."""
+    rest = (Text("Go on."), call("bash", call_id="c1"))
+    message = Message("assistant", (*lead, Text(summary_text(BODY, "")), *rest), 4)  # pyright: ignore[reportArgumentType]
+    [found] = recognise([message])
+    assert found.origin == "real"
+    assert carried_summary(found) == BODY
+    assert without_summary(found).parts == (*lead, *rest)
+
+
+@pytest.mark.parametrize("text", [
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary "
+    "Request: ship it.",
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "conversation is summarized below:\nAnalysis:\nLet me see what was asked: ship it.",
+])  # fmt: skip
+def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
+    """As real sessions hold them, without headings."""
+    [message] = recognise([Message("user", (Text(text),), 0)])
+    assert message.origin == "summary"
+    assert "ship it" in (summary_body(text) or "")
+
+
+@pytest.mark.parametrize(
+    "text", [summary_text(BODY, ""), summary_text(BODY, "", brief=True), HERMES]
+)
+def test_words_behind_the_end_of_a_frame_stay_with_their_message(text: str) -> None:
+    """A host that keeps content as one string merges a summary into the user's words."""
+    message = Message("user", (Text(f"{text}\n\nShip  it.\n"),), 4)
+    [found] = recognise([message])
+    assert found is message
+    assert is_ask(found)
+    assert carried_summary(found) == BODY
+    assert without_summary(found).parts == (Text("Ship  it.\n"),)
+
+
+def test_a_frame_is_what_its_speaker_said_where_no_compaction_puts_one() -> None:
+    """As the newest message, between two replies, or late in a log that grows."""
+    framed = Message("user", (Text(summary_text(BODY, "")),))
+    ask, reply = Message("user", (Text("Go."),)), Message("assistant", (Text("Done."),))
+    talk = [ask, reply] * 4
+    result = Message("tool", (ToolResult("c", (Text("ok"),)),))
+
+    def origin(messages: list[Message], at: int, *, live: bool = False) -> str:
+        return recognise(messages, live=live)[at].origin
+
+    assert origin([*talk, framed], 8) == "real"
+    assert origin([*talk, framed, reply], 8) == "real"
+    assert origin([*talk, framed, ask], 8, live=True) == "real"
+    assert recognise([framed], talk, live=True)[0].origin == "real"
+    assert origin([*talk, framed, ask], 8) == "summary"
+    assert origin([ask, reply, framed, reply], 2) == "summary"
+    assert origin([ask, reply, framed, reply], 2, live=True) == "summary"
+    assert origin([framed], 0) == "summary"
+    assert origin([*talk, result, framed, reply], 9, live=True) == "summary"
+    kept = recognise([*talk, framed, reply], head=8)
+    assert kept[8].origin == "summary", "a policy may keep more at the start"

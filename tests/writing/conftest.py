@@ -1,0 +1,54 @@
+"""Plans to ask about, without an engine around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from holdfast.compaction.compact import Plan, plan
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.measure import Estimator
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.work import Wish, Work
+from holdfast.policy import Policy, budget_for
+from holdfast.ports import Redact, WireRules
+from holdfast.transcript import Message, View, whole
+
+
+@pytest.fixture(scope="session")
+def planned() -> Callable[..., Plan]:
+    """Make a plan that folds all of a log but its end."""
+    return plan_of
+
+
+def plan_of(
+    log: Sequence[Message],
+    *,
+    keep_last: int = 1,
+    focus: str = "",
+    redact: Redact = str,
+    state: CompactionState | None = None,
+    view: View | None = None,
+    window: int = 64_000,
+) -> Plan:
+    counter, policy = Estimator(), Policy(protect_first=0)
+    shown = view or whole(len(log))
+    rules: Callable[[Any], Sequence[Any]] = lambda _: ()  # noqa: E731
+    made = plan(
+        Work(
+            log=log,
+            index=ScannedIndex(log, shown, Readings(counter, policy, redact)),
+            view=shown,
+            state=state or CompactionState(),
+            policy=policy,
+            budget=budget_for(policy, window),
+            rules=WireRules("any", rules),
+            counter=counter,
+            redact=redact,
+            wish=Wish(keep_last=keep_last, focus=focus),
+        )
+    )
+    assert isinstance(made, Plan)
+    return made
