@@ -22,10 +22,10 @@ from holdfast.transcript import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.adapters.contract import ContextEngine
     from holdfast.config import open_engine, open_memory, open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
-    from holdfast.engine.contract import ContextEngine
     from holdfast.engine.oneshot import compress
     from holdfast.engine.reducing import reduce
     from holdfast.policy import Policy
@@ -81,7 +81,7 @@ __all__ = [
 _LATER = {
     "Chat": "holdfast.sessions.chat",
     "Compressor": "holdfast.engine.compressor",
-    "ContextEngine": "holdfast.engine.contract",
+    "ContextEngine": "holdfast.adapters.contract",
     "Converted": "holdfast.dialects.convert",
     "Policy": "holdfast.policy",
     "Redacted": "holdfast.redaction",

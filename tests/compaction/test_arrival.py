@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from holdfast.compaction.measure import Estimator
 from holdfast.compaction.work import Wish
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.conversation import Conversation, Settings
-from holdfast.engine.run import Run, begin, end, made_of
+from holdfast.engine.run import Run, finish_run
 from holdfast.policy import Policy
 
 SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)
@@ -49,7 +48,7 @@ def test_json_loses_its_spaces_and_nothing_else() -> None:
         ":1.1,", ":1.1,"
     )
     assert engine.arrived(0)[2][0].wire is given[1]
-    (row,) = engine._here.references()  # pyright: ignore[reportPrivateUsage]
+    (row,) = engine.references
     assert engine.recall(row.ref)[0] is given[1]
 
 
@@ -104,20 +103,17 @@ def test_a_marker_stays_while_the_other_is_shown() -> None:
 def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     """A marker that was set while a summary was written points at nothing that the summary took
     away."""
-    settings = Settings(
-        context_length=4_000, policy=SMALL, counter=Estimator(), redact=str, dialect="openai-chat"
-    )
-    here = Conversation(settings)
+    here = Compressor(context_length=4_000, policy=SMALL, redact=str, dialect="openai-chat")
     here.append({"role": "user", "content": "Look."}, *step(1, LINES, "bash"))
     for number in range(2, 12):
         here.append(*step(number, f"{number} {LINES}", "bash"))
-    run = begin(here, Wish(), force=True, frozen=True)
+    run = here.begin_run(Wish(), force=True, frozen=True)
     assert isinstance(run, Run)
     here.append(*step(12, LINES, "bash"))
-    assert here.seen[-1]["content"].startswith("[holdfast duplicate")
-    reference = here.seen[-1]["content"][33:46]
-    assert end(here, run, made_of(run)).status == "compacted"
-    assert here.seen[-1]["content"] == LINES
+    assert here.messages[-1]["content"].startswith("[holdfast duplicate")
+    reference = here.messages[-1]["content"][33:46]
+    assert here.end_run(run, finish_run(run.todo)).status == "compacted"
+    assert here.messages[-1]["content"] == LINES
     assert here.recall(reference)[0]["content"] == LINES
     assert reference in {row.ref for row in here.state.references}
 

@@ -268,7 +268,7 @@ class _World:
 
     def usage(self) -> None:
         if self.items:
-            self.made.update_from_response({"prompt_tokens": self.made.decide().prompt_tokens + 9})
+            self.made.report_usage(self.made.decide().prompt_tokens + 9)
 
     def hold_laws(self) -> None:
         seen = self.made.messages

@@ -13,8 +13,8 @@ import pytest
 from openai.types import CompletionUsage
 
 from holdfast import check
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.engine.oneshot import compress
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownReference
 from holdfast.policy import Policy
@@ -25,8 +25,8 @@ SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
 
 
-def engine(**settings: Any) -> Compressor:
-    made = Compressor(**{"context_length": 8_000, "policy": SMALL, **settings})
+def engine(**settings: Any) -> HermesEngine:
+    made = HermesEngine(**{"context_length": 8_000, "policy": SMALL, **settings})
     made.append(*ITEMS)
     return made
 
@@ -45,7 +45,7 @@ def test_it_is_a_context_engine() -> None:
 
 def test_what_is_not_due_does_not_happen() -> None:
     """Below the threshold `compact` says so and `compress` gives the same messages."""
-    made = Compressor(context_length=200_000)
+    made = HermesEngine(context_length=200_000)
     made.append(*ITEMS)
     report = made.compact()
     assert (report.status, report.reason) == ("unchanged", "below threshold")
@@ -111,7 +111,7 @@ def test_usage_that_says_nothing_changes_nothing(usage: object) -> None:
 
 def test_a_smaller_model_is_a_new_budget_before_the_next_request() -> None:
     """The next check already uses the new window."""
-    made = Compressor(context_length=200_000, policy=SMALL)
+    made = HermesEngine(context_length=200_000, policy=SMALL)
     made.append(*ITEMS)
     assert not made.should_compress()
     made.update_model("small", 8_000)
@@ -120,12 +120,12 @@ def test_a_smaller_model_is_a_new_budget_before_the_next_request() -> None:
     made.update_model("large", 200_000, output_tokens=100_000)
     assert made.threshold_tokens == 50_000
     with pytest.raises(InvalidSetting):
-        Compressor(context_length=100, output_tokens=100)
+        HermesEngine(context_length=100, output_tokens=100)
 
 
 def test_ineffective_runs_are_counted_and_then_wait() -> None:
     """A no-op counts; after two automatic compaction waits and says why; a forced one does not."""
-    made = Compressor(context_length=8_000, policy=SMALL)
+    made = HermesEngine(context_length=8_000, policy=SMALL)
     made.append({"role": "user", "content": "word " * 9_000})
     made.append({"role": "assistant", "content": "Hm."})
     reasons = [made.compact().reason for _ in range(5)]
@@ -139,7 +139,7 @@ def test_ineffective_runs_are_counted_and_then_wait() -> None:
 
 def test_a_dense_session_is_called_dense_however_often_it_is_asked() -> None:
     """A run that was not begun says nothing about what stays."""
-    made = Compressor(context_length=20_000)
+    made = HermesEngine(context_length=20_000)
     made.append({"role": "system", "content": "word " * 15_000})
     for number in range(10):
         role = "assistant" if number % 2 else "user"
@@ -155,7 +155,7 @@ def test_the_state_survives_a_restart() -> None:
     made = engine(model="m")
     made.compact(force=True)
     made.update_from_response({"prompt_tokens": 5_000})
-    again = Compressor(context_length=8_000, policy=SMALL, model="m")
+    again = HermesEngine(context_length=8_000, policy=SMALL, model="m")
     again.restore(made.snapshot())
     again.append(*made.messages)
     again.append(*more(100))
@@ -184,7 +184,7 @@ def test_nothing_crosses_from_one_session_to_the_next() -> None:
 
 def test_the_contract_form_goes_on_from_its_own_result() -> None:
     """A host that keeps the list: what comes back, with new turns, is known again."""
-    made = Compressor(context_length=8_000, policy=SMALL)
+    made = HermesEngine(context_length=8_000, policy=SMALL)
     items = made.compress(ITEMS, force=True)
     assert made.compression_count == 1
     for start in (100, 200, 300):
@@ -197,13 +197,13 @@ def test_the_contract_form_goes_on_from_its_own_result() -> None:
 
 def test_the_awaited_form_gives_the_same() -> None:
     """`acompress` is `compress` for hosts that await."""
-    one, two = (Compressor(context_length=8_000, policy=SMALL) for _ in range(2))
+    one, two = (HermesEngine(context_length=8_000, policy=SMALL) for _ in range(2))
     assert asyncio.run(one.acompress(ITEMS, force=True)) == two.compress(ITEMS, force=True)
 
 
 def test_preflight_and_content_answer_without_changing_anything() -> None:
     """Questions of a host before the first request."""
-    made = Compressor(context_length=8_000, policy=SMALL)
+    made = HermesEngine(context_length=8_000, policy=SMALL)
     assert made.should_compress_preflight(ITEMS)
     assert made.has_content_to_compress(ITEMS)
     assert made.messages == ITEMS
@@ -212,7 +212,7 @@ def test_preflight_and_content_answer_without_changing_anything() -> None:
 
 def test_the_given_count_of_a_host_decides() -> None:
     """`current_tokens` above the threshold makes a compaction due, below it does not."""
-    made = Compressor(context_length=200_000, policy=SMALL)
+    made = HermesEngine(context_length=200_000, policy=SMALL)
     assert made.compress(ITEMS, current_tokens=10) == ITEMS
     assert made.compress(ITEMS, current_tokens=190_000) != ITEMS
 
@@ -246,14 +246,14 @@ def test_the_tools_answer_in_sentences() -> None:
     assert "Ask 2" in made.handle_tool_call("holdfast_search", {"text": "Ask 2"})
     assert "nothing" in made.handle_tool_call("holdfast_search", {"text": "qqqq"})
     assert "no tool" in made.handle_tool_call("other", {})
-    assert made.get_tool_schemas() == Compressor().get_tool_schemas()
+    assert made.get_tool_schemas() == HermesEngine().get_tool_schemas()
     made.get_tool_schemas()[0]["name"] = "spoiled"
     assert made.get_tool_schemas()[0]["name"] == "holdfast_recall"
 
 
 def test_an_empty_engine_answers_everything() -> None:
     """Before the first message nothing is due and nothing can be undone."""
-    made = Compressor()
+    made = HermesEngine()
     assert made.messages == []
     assert not made.should_compress()
     assert not made.undo()
@@ -277,7 +277,7 @@ def test_a_fresh_compressor_goes_on_from_a_summary_merged_into_a_message() -> No
     assert "[holdfast summary" in text
     fact = re.search(r"src/file_[0-9x]+\.py: [a-z ]+", text)
     assert fact is not None
-    engine = Compressor(
+    engine = HermesEngine(
         context_length=100_000,
         provider="anthropic",
         policy=Policy(floor_tokens=500, target_ratio=0.1, threshold=0.1),
@@ -304,7 +304,7 @@ def test_the_second_report_counts_the_messages_that_were_seen() -> None:
 def test_a_huge_newest_message_does_not_switch_compaction_off_for_ever() -> None:
     """While the newest messages alone are over the threshold nothing can help; once they are old
     it can again."""
-    made = Compressor(context_length=100_000)
+    made = HermesEngine(context_length=100_000)
     made.append(*ITEMS[:3], {"role": "user", "content": "word " * 70_000})
     assert (made.decide().due, made.decide().reason) == (False, "cannot")
     made.append(*more(60))
@@ -334,7 +334,7 @@ def calls_and_results(number: int, sizes: Sequence[int], words: str = "") -> lis
 
 def test_a_result_larger_than_the_window_is_cut_before_the_next_request() -> None:
     """An automatic run does it, and leaves room for the turns to come; the whole comes back."""
-    made = Compressor(context_length=20_000)
+    made = HermesEngine(context_length=20_000)
     made.append({"role": "user", "content": "Read the log."})
     step = calls_and_results(1, [9_000])
     made.append(*step)
@@ -348,7 +348,7 @@ def test_a_result_larger_than_the_window_is_cut_before_the_next_request() -> Non
 def test_a_session_fits_its_window_however_its_steps_are_cut() -> None:
     """Also where what was kept between two folds, or was cut before, is most of it: it is folded
     when it may be, and never comes back whole."""
-    made = Compressor(context_length=12_000)
+    made = HermesEngine(context_length=12_000)
     made.append({"role": "system", "content": "word " * 4_000}, {"role": "user", "content": "Go."})
     for number in range(12):
         words = f"Step {number}." if number % 4 == 0 else ""
@@ -362,7 +362,7 @@ def test_a_session_fits_its_window_however_its_steps_are_cut() -> None:
 
 def test_what_cannot_be_helped_is_tried_once_and_then_waits() -> None:
     """Also beyond the window: a host that asks again and again comes to an end."""
-    made = Compressor(context_length=8_000)
+    made = HermesEngine(context_length=8_000)
     made.append({"role": "user", "content": "word " * 9_000})
     runs = 0
     while made.should_compress():
@@ -382,7 +382,7 @@ def test_an_interrupted_call_does_not_switch_compaction_off() -> None:
 
 def test_runs_by_hand_that_find_nothing_do_not_switch_compaction_off() -> None:
     """Only an automatic run that was due and in vain counts."""
-    made = Compressor(context_length=8_000, policy=SMALL)
+    made = HermesEngine(context_length=8_000, policy=SMALL)
     made.append(*ITEMS[:5])
     for _ in range(3):
         assert made.compact(force=True).status == "unchanged"
@@ -459,7 +459,7 @@ def test_a_window_that_cannot_be_is_refused_and_nothing_changes() -> None:
 
 def test_an_empty_focus_forces_nothing() -> None:
     """Hosts pass an empty topic where the user named none."""
-    made = Compressor(context_length=200_000)
+    made = HermesEngine(context_length=200_000)
     made.append(*ITEMS)
     assert made.compress(ITEMS, focus_topic="") == ITEMS
 
@@ -468,7 +468,7 @@ def test_undo_gives_back_a_summary_that_was_merged_into_a_message() -> None:
     """What the host handed in is what it gets back, and what was measured."""
     items = written("anthropic", [Exchange(2, 1, 900)] * 12, ending="step")
     shown = compress(items, provider="anthropic", target_tokens=2_500).messages
-    made = Compressor(context_length=8_000, provider="anthropic", policy=SMALL)
+    made = HermesEngine(context_length=8_000, provider="anthropic", policy=SMALL)
     made.append(*shown)
     alone = compress(shown, provider="anthropic", context_length=8_000).report.tokens_before
     assert made.decide().prompt_tokens == pytest.approx(alone, rel=0.02)
@@ -483,7 +483,7 @@ def test_a_restored_ledger_is_of_an_earlier_list() -> None:
     """Its labels never mean messages of the new log, and nothing is counted twice."""
     made = engine()
     made.compact(force=True)
-    fresh = Compressor(context_length=8_000, policy=SMALL)
+    fresh = HermesEngine(context_length=8_000, policy=SMALL)
     fresh.restore(made.snapshot())
     fresh.append(*made.messages, *more(40))
     report = fresh.compact(force=True)
@@ -496,7 +496,7 @@ def test_a_restored_ledger_is_of_an_earlier_list() -> None:
 @pytest.mark.parametrize("provider", ["anthropic", "openai-responses", "gemini"])
 def test_the_dialect_is_told_by_the_first_message_that_shows_it(provider: str) -> None:
     """Plain words could be anyone's; appended one by one, a conversation is still read rightly."""
-    made = Compressor(context_length=8_000, policy=SMALL)
+    made = HermesEngine(context_length=8_000, policy=SMALL)
     made.decide()
     for item in written(provider, [Exchange(2, 1, 900)] * 10, ending="reply"):
         made.append(item)
@@ -506,7 +506,7 @@ def test_the_dialect_is_told_by_the_first_message_that_shows_it(provider: str) -
 
 def test_a_result_that_was_shortened_is_found() -> None:
     """Search reaches everything that is not shown any more, folded or not."""
-    made = Compressor(
+    made = HermesEngine(
         context_length=100_000, policy=Policy(protect_first=0, protect_last=2, target_ratio=0.8)
     )
     made.append(*ITEMS[:4])
@@ -530,7 +530,7 @@ def test_references_survive_an_undo() -> None:
 
 def test_no_messages_are_nothing_to_do() -> None:
     """Hosts ask before their first message."""
-    made = Compressor()
+    made = HermesEngine()
     made.append()
     assert made.compress([]) == []
     assert not made.should_compress_preflight([])
@@ -547,7 +547,7 @@ def test_what_was_broken_before_is_said() -> None:
 
 def test_what_is_folded_shortened_or_kept_in_the_state_is_redacted() -> None:
     """A secret in a command reaches neither the summary, nor a digest, nor a snapshot."""
-    made = Compressor(
+    made = HermesEngine(
         context_length=8_000, policy=SMALL, redact=lambda text: text.replace("SECRET", "[hidden]")
     )
     for number in range(20):

@@ -172,7 +172,7 @@ def test_during_a_pause_a_full_session_goes_on_without_a_model() -> None:
     made = engine(failure("overloaded"))
     assert made.compact().summary_source.source == "ledger"
     made.append(*written("openai-chat", [Exchange(2, 2, 900)] * 8, start=900))
-    made.update_from_response({"prompt_tokens": 31_000})
+    made.report_usage({"prompt_tokens": 31_000})
     report = made.compact()
     assert (report.status, report.summary_source.source) == ("compacted", "ledger")
     assert report.summary_source.failure == "overloaded"

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.compaction.arrival import Arriving
 from holdfast.compaction.index import Readings
 from holdfast.compaction.measure import Estimator
 from holdfast.dialects.profiles import profile_named
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.conversation import Step
+from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.live_log import LiveLog
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.policy import ArrivalLevel, Policy
@@ -162,7 +162,7 @@ def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
 def test_a_list_that_the_host_keeps_is_left_alone(data: st.DataObject) -> None:
     """The contract form is told of what was sent already: it gives back the very list, and knows
     it again when it has grown."""
-    engine = Compressor(context_length=10_000_000)
+    engine = HermesEngine(context_length=10_000_000)
     items = data.draw(long_lists("openai-chat"))
     assert engine.compress(items) == items
     more = [*items, {"role": "user", "content": "Go on."}]

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from msgspec import Struct, to_builtins
 
+from holdfast.adapters.plugins import engine_names
 from holdfast.cli.config.draw import without_password
 from holdfast.cli.extras import Extra, extras, version_of
 from holdfast.cli.inputs import json_option
@@ -24,7 +25,6 @@ from holdfast.config import (
     open_store,
 )
 from holdfast.dialects.jsontext import dump
-from holdfast.engine.plugins import engine_names
 from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.stores.values import Health

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from holdfast.engine.run import Made, Run, made_of
+from holdfast.engine.run import Finished, Run, finish_run
 from holdfast.writing.native import Broker, awrite_through, write_through
 from holdfast.writing.write import Moment
 
@@ -15,16 +15,17 @@ class InThread:
 
     def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
         self.run = run
-        self._made: Made | None = None
+        self._finished: Finished | None = None
         self._ended = threading.Event()
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._write, args=(broker, moment), name="holdfast-summary", daemon=True
         )
-        self._thread.start()
+        thread.start()
 
     def _write(self, broker: Broker, moment: Moment) -> None:
         try:
-            self._made = made_of(self.run, write_through(self.run.todo, broker, moment))
+            written = write_through(self.run.todo, broker, moment)
+            self._finished = finish_run(self.run.todo, written)
         finally:
             self._ended.set()
 
@@ -33,22 +34,22 @@ class InThread:
         """Whether the thread has ended."""
         return self._ended.is_set()
 
-    def made(self) -> Made | None:
-        """Return what came of it; None where it was cancelled, or broke, or is not done."""
-        return self._made if self._ended.is_set() else None
+    @property
+    def result(self) -> Finished | None:
+        """What came of it; None if it was canceled, or broke, or is not done."""
+        return self._finished if self._ended.is_set() else None
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until it is done; False where that took longer."""
-        return self._ended.wait(timeout)
+    def wait(self, timeout: float) -> None:
+        """Wait until it is done, at most so long."""
+        self._ended.wait(timeout)
+
+    async def await_done(self, timeout: float) -> None:
+        """Do what `wait` does, for hosts that await."""
+        await asyncio.to_thread(self._ended.wait, timeout)
 
     def cancel(self) -> None:
         """Let it go; a request that is under way ends by itself, and is not used."""
-        self._made = None
-
-
-async def _made_in_task(run: Run, broker: Broker, moment: Moment) -> Made:
-    written = await awrite_through(run.todo, broker, moment)
-    return await asyncio.to_thread(made_of, run, written)
+        self._finished = None
 
 
 class InTask:
@@ -56,22 +57,35 @@ class InTask:
 
     def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
         self.run = run
-        self.task = asyncio.get_running_loop().create_task(_made_in_task(run, broker, moment))
-        # a failure is taken up by `written`; a loop that closes first must not complain
-        self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._task = asyncio.get_running_loop().create_task(_write_in_task(run, broker, moment))
+        # a failure is taken up by `result`; a loop that closes first must not complain
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     @property
     def is_done(self) -> bool:
         """Whether the task has ended."""
-        return self.task.done()
+        return self._task.done()
 
-    def made(self) -> Made | None:
-        """Return what came of it; None where it was cancelled, or broke, or is not done."""
-        task = self.task
+    @property
+    def result(self) -> Finished | None:
+        """What came of it; None if it was canceled, or broke, or is not done."""
+        task = self._task
         if not task.done() or task.cancelled() or task.exception() is not None:
             return None
         return task.result()
 
+    def wait(self, timeout: float) -> None:
+        """Do nothing: whoever blocks the loop of a task would wait for ever."""
+
+    async def await_done(self, timeout: float) -> None:
+        """Wait until it is done, at most so long."""
+        await asyncio.wait({self._task}, timeout=timeout)
+
     def cancel(self) -> None:
         """Cancel the request."""
-        self.task.cancel()
+        self._task.cancel()
+
+
+async def _write_in_task(run: Run, broker: Broker, moment: Moment) -> Finished:
+    written = await awrite_through(run.todo, broker, moment)
+    return await asyncio.to_thread(finish_run, run.todo, written)

@@ -1,49 +1,112 @@
-"""The default engine: a long-lived compressor for one session at a time."""
+"""One conversation inside its window: its log and view, when it is compacted, and the way back."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.caching.economics import Verdict
 from holdfast.caching.prices import Prices, Ttl
-from holdfast.catalog.windows import window_of
-from holdfast.compaction.arrival import Arriving
-from holdfast.compaction.compact import Unchanged, plan
-from holdfast.compaction.measure import Estimator, counted_by, tools_tokens
+from holdfast.compaction.arrival import Arriving, arriving_by
+from holdfast.compaction.compact import Outcome, Unchanged, plan
+from holdfast.compaction.measure import counted_by, tools_tokens
 from holdfast.compaction.media import without_older_media
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.trigger import Decision
-from holdfast.compaction.work import Wish
-from holdfast.dialects.profiles import dialect_for
-from holdfast.engine.author import Author, Clock
-from holdfast.engine.contract import ContextEngine
-from holdfast.engine.conversation import (
-    Conversation,
-    Settings,
-    Step,
-)
+from holdfast.compaction.tool_names import with_safe_names
+from holdfast.compaction.trigger import Decision, Moment, decide
+from holdfast.compaction.work import Wish, Work
+from holdfast.dialects.load import load
+from holdfast.dialects.profiles import profile_for
+from holdfast.dialects.registry import detect, dialect_named
+from holdfast.dialects.repair import repair_transcript
+from holdfast.engine.background import InTask, InThread
+from holdfast.engine.economy import Clock, CostCheck, as_values
 from holdfast.engine.lighten import lighten
-from holdfast.engine.recall import TOOLS, answer_tool
-from holdfast.engine.usage import answer_tokens_of, figures_of, prompt_tokens_of
+from holdfast.engine.live_log import LiveLog, Standing
+from holdfast.engine.meter import UsageMeter, figures_of, prompt_tokens_of
+from holdfast.engine.recall import TOOLS, answer_tool, look_for, recall
+from holdfast.engine.run import (
+    Finished,
+    Run,
+    finish_run,
+    report_of,
+    settings_for,
+    with_pauses,
+    work_on,
+)
+from holdfast.engine.saved import pack_snapshot, unpack_snapshot, without_log
+from holdfast.errors import UnknownReference
 from holdfast.policy import Policy
-from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
-from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.ports import (
+    CachedPrefix,
+    MediaReducer,
+    NativeCompactor,
+    Redact,
+    Summarizer,
+    TokenCounter,
+)
 from holdfast.report import Reference, Report
-from holdfast.transcript import Message, Payload, View
+from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
 from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import Native, native_of, without_native
-from holdfast.writing.write import window_note
+from holdfast.writing.native import (
+    Broker,
+    Native,
+    awrite_through,
+    native_of,
+    without_native,
+    write_through,
+)
+from holdfast.writing.riding import prefix_of
+from holdfast.writing.write import Moment as WritingMoment
+from holdfast.writing.write import Written, moment_at, told, window_note
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
+_WORTH_ANOTHER = 0.05
+"""A share of the threshold: so much must have come before a summary is prepared again."""
 
-class Compressor(ContextEngine):
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A compaction that is about to be taken in, for whoever keeps the session."""
+
+    view: View
+    state: CompactionState
+    snapshot: bytes
+    report: Report
+
+
+class _Attempt(Struct, frozen=True):
+    """The last run that was begun, and the estimate after it."""
+
+    report: Report | None = None
+    estimate: int = 0
+
+
+class _Wait(Struct, frozen=True):
+    """Wait for what is being prepared."""
+
+    preparing: InThread | InTask
+
+
+class _Write(Struct, frozen=True):
+    """Have the summary of a run written."""
+
+    run: Run
+    moment: WritingMoment
+
+
+_Steps: TypeAlias = Generator[_Wait | _Write, Written | None, Report]
+
+
+class Compressor:
     """Keeps one conversation inside its window.
 
-    Long-lived form: `append` what arrives, ask `decide`, call `compact`; each message is decoded,
-    measured once. Contract form: `compress(messages)` takes the host's whole list.
+    `append` what arrives (or `follow` the host's list), ask `decide`, call `compact`, send
+    `messages`. Each message is decoded and measured once. Every step is whole, or leaves all as
+    it was. One thread or task at a time.
     """
 
     def __init__(
@@ -71,52 +134,193 @@ class Compressor(ContextEngine):
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens.
 
         With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
-        the pressure warning is due; `on_failure` says what follows where it cannot. Where prices
-        are given, or known for the model (the extra `prices`), a compaction that would cost more
-        than it saves is deferred as long as there is room. `native` is the leave to have the
-        provider of this conversation compact it first.
+        the pressure warning is due; `on_failure` says what follows if it cannot. If prices are
+        given, or known for the model (the extra `prices`), a compaction that would cost more
+        than it saves is deferred as long as there is room. `native` lets the provider of this
+        conversation compact it first.
         """
-        window, source = window_of(model, context_length)
-        counts = counter or Estimator()
-        settings = Settings(
-            model=model, context_length=window, window_source=source,
-            output_tokens=output_tokens,
-            policy=policy or Policy(), provider=provider,
-            dialect=dialect_for(provider, dialect),
-            counter=counts, redact=redact or Redactor(RedactionPolicy(personal=False)),
-            tools=tuple(tools), outside_tokens=tools_tokens(tools, counts),
+        settings = settings_for(
+            model=model, context_length=context_length, output_tokens=output_tokens,
+            policy=policy, provider=provider, dialect=dialect, counter=counter, redact=redact,
         )  # fmt: skip
-        self.context_length = window
-        self.threshold_tokens = settings.budget.threshold_tokens
-        self._here = Conversation(settings)
-        self._has_redactor = redact is not None
-        self._writers = writers_of(
+        self.settings = replace(
+            settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
+        )
+        self.goal = ""
+        """What the session is for; every summary of ours begins with it, letter for letter."""
+        self.remembered = ""
+        """What memory says to a model that writes the next summary; shown to it as data."""
+        self.arriving = arriving_by(self.settings.policy)
+        """How results are shown from their arrival on."""
+        writers = writers_of(
             summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
         )
-        self._author = Author(
-            self._here, self._writers,
-            native=native_of(native, tools=settings.tools, prices=prices),
-            background=background, clock=clock, prices=prices, ttl=cache_ttl,
-        )  # fmt: skip
+        self._broker = Broker(
+            native=native_of(native, tools=self.settings.tools, prices=prices), writers=writers
+        )
+        self._costs = CostCheck(prices, cache_ttl, clock)
+        self._clock = clock
+        self._in_background = background and not self._broker.asks_nobody
+        self._has_redactor = redact is not None
+        self._keep: Callable[[Step], None] | None = None
+        self._meter = UsageMeter()
+        self._preparing: InThread | InTask | None = None
+        self._prepared_at = 0
+        self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
+        self._begin()
+        if self._in_background and writers is not None:
+            for writer in (writers.main, writers.other):
+                # what an SDK needs to begin would hold up a turn later
+                getattr(writer, "warm", _do_nothing)()
 
-    @property
-    def name(self) -> str:
-        """Its name among engines."""
-        return "compressor"
+    def _begin(self) -> None:
+        self._log: LiveLog | None = None
+        self.state = CompactionState()
+        """What the next compaction starts from."""
+        self._seen: list[Any] = []
+        self.last_report: Report | None = None
+        """What the last run did."""
+        self._undone: list[tuple[Standing, CompactionState]] = []
+        self._attempt = _Attempt()
+        self._meter.reset()
 
-    # The long-lived form
+    def reset(self) -> None:
+        """Forget the conversation; the calibration belongs to the model and stays."""
+        self.cancel()
+        self._past = []
+        self.arriving = arriving_by(self.settings.policy)
+        self._begin()
+
+    # What arrives
 
     def append(self, *messages: Any) -> None:
         """Take new messages at the end of the conversation; costs the same at any length."""
-        turns = self._here.turns
-        self._here.append(*messages)
-        if self._here.turns != turns:
-            self._author.used()
-        self._author.look()
+        turns = self._turns
+        self._take(messages)
+        if self._turns != turns:
+            self._costs.note_use()
+        self.prepare_if_due()
+
+    def _take(self, messages: Sequence[Any], *, arrives: bool = True) -> None:
+        """Take new messages; what does not arrive now was sent before, and stays as it is."""
+        if not messages:
+            return
+        log = self._log
+        shown = self.settings.dialect or _dialect_shown_by(messages)
+        if log is None or (shown and shown != log.dialect and not self.state.count):
+            name = shown or load(list(messages)).dialect
+            past = [] if log is None else [message.wire for message in log.messages]
+            log = LiveLog(name, self.settings.readings, self.arriving)
+            seen = log.append([*past, *messages], arrives=arrives)
+            self._log, self._seen = log, seen
+        else:
+            self._seen.extend(log.append(messages, arrives=arrives))
+
+    def follow(self, messages: Sequence[Any]) -> None:
+        """Take the host's whole list: what is new is appended; another list starts a new log,
+        and the originals of the one before stay recallable.
+        """
+        known = len(self._seen)
+        if known and len(messages) >= known and list(messages[:known]) == self._seen:
+            self._take(messages[known:], arrives=False)
+            self._meter.catch_up(self.estimate())
+        else:
+            self._replace_log(messages)
+
+    def _replace_log(self, messages: Sequence[Any]) -> None:
+        settings = self.settings
+        found = load(list(messages), dialect=settings.dialect)
+        profile = profile_for(found.dialect, settings.provider)
+        safe = with_safe_names(found, settings.redact)
+        mended, _ = repair_transcript(safe, profile.without("call-pending"))
+        encode = dialect_named(found.dialect).encode
+        log = LiveLog(found.dialect, settings.readings, self.arriving)
+        seen = [encode(message) for message in mended.messages]
+        log.append(seen, arrives=False)
+        past, state = self._log, self.state
+        if past is not None and past.messages:
+            given_out = past.arrivals.references(state.references)
+            self._past.append(((*state.references, *given_out), past.messages))
+            state = CompactionState()
+        self._begin()
+        self._log, self.state = log, state
+        self._seen = list(messages) if mended is found else seen
+
+    def report_usage(self, usage: object, *, corrects: bool = True) -> None:
+        """Take the provider's count of the last prompt: a number, its usage report as a mapping,
+        or the object of its client. It corrects the estimates if it may.
+        """
+        prompt_tokens = usage if isinstance(usage, int) else prompt_tokens_of(figures_of(usage))
+        if prompt_tokens <= 0:
+            return
+        if corrects:
+            self._costs.note_use()
+            if self.last_report is not None and not self._meter.last.confirmed:
+                self.last_report = self.last_report.confirmed_by(prompt_tokens)
+        self._meter.report(
+            self.settings.model, prompt_tokens, corrects=corrects,
+            estimate=self.estimate(), length=self.length,
+        )  # fmt: skip
+
+    def use_model(self, model: str, context_length: int, output_tokens: int | None = None) -> None:
+        """Take another model: the next `decide` already uses its window."""
+        was = self.settings
+        settings = replace(
+            was,
+            model=model,
+            context_length=context_length,
+            window_source="given",
+            output_tokens=was.output_tokens if output_tokens is None else output_tokens,
+        )
+        _ = settings.budget  # raises for a window that cannot be used, before anything changes
+        self.settings = settings
+
+    # Whether a compaction is due
 
     def decide(self, prompt_tokens: int | None = None) -> Decision:
         """Return whether a compaction is due, and why; independent of the length of the log."""
-        return self._here.decide(prompt_tokens)
+        budget = self.settings.budget
+        tokens, source = self._prompt_tokens(prompt_tokens)
+        unconfirmed = self.estimate() - self._meter.last.at_estimate
+        moment = Moment(
+            prompt_tokens=tokens,
+            source=source,
+            ineffective=self._strikes(tokens),
+            floor_tokens=self._floor(),
+            is_dense=self._is_dense(),
+            unconfirmed=not self._meter.last.confirmed
+            and unconfirmed < 0.1 * budget.threshold_tokens,
+        )
+        return decide(moment, self.settings.policy, budget)
+
+    def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
+        if given is not None:
+            return given, "measured"
+        return self._meter.prompt_tokens(self.settings.model, self.estimate())
+
+    def estimate(self) -> int:
+        """Return our own estimate of what the model sees."""
+        return self.settings.outside_tokens + (self._log.view_tokens if self._log else 0)
+
+    def _floor(self) -> int:
+        log, least = self._log, self.settings.policy.min_tail
+        return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
+
+    def _strikes(self, prompt_tokens: int) -> int:
+        """Return how often compaction was in vain; new material is a reason to try again, and any
+        is if the prompt does not fit the window.
+        """
+        budget, grown = self.settings.budget, self.estimate() - self._attempt.estimate
+        enough = budget.tail_tokens if prompt_tokens <= budget.effective_window else 1
+        return self.state.ineffective if grown < enough else 0
+
+    def _is_dense(self) -> bool:
+        report = self._attempt.report  # the last one may be of a run that was not begun
+        if report is None or not report.tokens_before:
+            return False
+        return report.floor_tokens + report.summary_tokens > 0.7 * report.tokens_before
+
+    # Compaction
 
     def compact(
         self,
@@ -126,12 +330,23 @@ class Compressor(ContextEngine):
         keep_last: int | None = None,
         pinned: Iterable[int] = (),
     ) -> Report:
-        """Fold what is due and return what was done; without `force` only where it is due.
+        """Fold what is due and return what was done; without `force` only if it is due.
 
-        `pinned` are log positions that stay as they are.
+        What was prepared in the background is taken in. `pinned` are log positions that stay as
+        they are.
         """
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        return self._counted(self._author.compact(wish, force=force))
+        steps = self._steps(wish, force=force)
+        written: Written | None = None
+        while True:
+            try:
+                step = steps.send(written)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, _Wait):
+                step.preparing.wait(self._broker.patience)
+            else:
+                written = write_through(step.run.todo, self._broker, step.moment)
 
     async def acompact(
         self,
@@ -143,121 +358,378 @@ class Compressor(ContextEngine):
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        return self._counted(await self._author.acompact(wish, force=force))
+        steps = self._steps(wish, force=force)
+        written: Written | None = None
+        while True:
+            try:
+                step = steps.send(written)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, _Wait):
+                await step.preparing.await_done(self._broker.patience)
+            else:
+                written = await awrite_through(step.run.todo, self._broker, step.moment)
+
+    def _steps(self, wish: Wish, *, force: bool) -> _Steps:
+        """Yield what to wait for, and return the report; whoever drives it waits or awaits."""
+        preparing = self._usable(force=force)
+        if preparing is not None:
+            if not preparing.is_done and self.decide().urgency != "hard":
+                return self._report_busy()
+            yield _Wait(preparing)
+            if (finished := self._let_go(preparing)) is not None:
+                return self._with_verdict(self.end_run(preparing.run, finished), None)
+        decision = self.decide()
+        if not force and decision.urgency == "soft" and self._costs.is_put_off(self.estimate()):
+            stays = Unchanged("deferred", self._costs.reason, self.estimate())
+            return self._report_skip(self.work_with(wish), stays, decision)
+        run = self.begin_run(wish, force=force, frozen=not self._broker.asks_nobody)
+        if isinstance(run, Report):
+            return run
+        verdict = None if force else self._verdict(run)
+        if verdict is not None and verdict.answer == "wait":
+            return self._put_off(run, verdict)
+        written = yield _Write(run, self._moment(run, forced=force))
+        return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
+
+    def begin_run(self, wish: Wish, *, force: bool, frozen: bool = False) -> Run | Report:
+        """Return what to do, or the report if nothing is; a frozen run does not see what arrives
+        while its summary is written.
+        """
+        decision, work = self.decide(), self.work_with(wish, frozen=frozen)
+        if not force and not decision.due:
+            stays = Unchanged(decision.reason, decision.detail, self.estimate())
+            return self._report_skip(work, stays, decision)
+        todo = plan(work)
+        if isinstance(todo, Unchanged):
+            report = self._report_skip(work, todo, decision)
+            self._note_in_vain(report, counts=decision.due)
+            return report
+        return Run(todo, decision, self.log, self.state)
+
+    def end_run(self, run: Run, finished: Finished) -> Report:
+        """Take in what a run came to, and return the report; if the conversation did more than
+        grow since it was begun, nothing changes.
+        """
+        work, decision, written = run.todo.work, run.decision, finished.written
+        if not self._still_holds(run):
+            gone = Unchanged(
+                "aborted", "the conversation was compacted, undone or replaced in the meantime",
+                self.estimate(),
+            )  # fmt: skip
+            return self._report_skip(self.work_with(work.wish), gone, decision)
+        report = told(self.report_on(work, finished.done, decision), written)
+        if isinstance(finished.done, Outcome):
+            self.adopt(finished.done, report)
+        elif written is not None and written.stops:
+            self.state = with_pauses(self.state, written)
+        else:
+            self._note_in_vain(report, counts=decision.due)
+        self.last_report = report
+        return report
+
+    def _still_holds(self, run: Run) -> bool:
+        """Return whether the conversation only grew since a run was begun."""
+        return run.log is self._log and run.state is self.state
+
+    def work_with(self, wish: Wish, *, frozen: bool = False) -> Work:
+        """Return what a compaction starts from; a frozen one does not see what arrives later."""
+        log = self.log
+        return work_on(
+            self.settings, Transcript(log.dialect, ()), log,
+            log=tuple(log.messages) if frozen else log.messages,
+            view=log.view,
+            state=self._with_arrivals(self.state),
+            carried=log.carried,
+            wish=replace(wish, goal=self.goal, remembered=self.remembered),
+            ratio=self._meter.ratio(self.settings.model),
+        )  # fmt: skip
+
+    def adopt(self, done: Outcome, report: Report) -> None:
+        """Take what a compaction made; everything that may fail comes before the first change.
+
+        Messages that arrived since its work was frozen are after it as they are.
+        """
+        log = self.log
+        newer = range(done.view.length, len(log.messages))
+        made = log.grown(done.view)
+        seen = self._encoded(render(made.view, log.messages))
+        state = self._with_arrivals(done.state)
+        shown = {one.name: one.tokens_after for one in done.categories}
+        before = (log.standing(), self.state)
+        if self._keep is not None:
+            snapshot = pack_snapshot(state, self._meter.calibration)
+            self._keep(Step(view=done.view, state=state, snapshot=snapshot, report=report))
+        log.take_view(made, shown, newer)
+        added = sum(made.tokens.get(at, log.tokens[at]) for at in newer)
+        self._show(seen, state, done.tokens_after + added)
+        self._undone.append(before)
+        self._attempt = _Attempt(report, self.estimate())
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False if there is none."""
+        if not self._undone:
+            return False
+        log = self.log
+        was, state = self._undone[-1]
+        made = log.grown(was.view)
+        seen = self._encoded(render(made.view, log.messages))
+        self._undone.pop()
+        log.take_view(made, was.shown, range(was.view.length, len(log.messages)))
+        self._show(seen, replace(state, references=self.state.references), self.estimate())
+        return True
+
+    def _show(self, seen: list[Any], state: CompactionState, estimate: int) -> None:
+        self._seen, self.state = seen, state
+        self._meter.changed_to(estimate)
+
+    def _encoded(self, messages: Iterable[Message]) -> list[Any]:
+        encode = dialect_named(self.log.dialect).encode
+        return [encode(message) for message in messages]
+
+    def _with_arrivals(self, state: CompactionState) -> CompactionState:
+        """Return the state with the references that were given out since."""
+        new = self.log.arrivals.references(state.references)
+        return replace(state, references=(*state.references, *new)) if new else state
 
     def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
         """Show older media as placeholders, for a request whose payload is too large."""
-        return lighten(self._here, reducer)
+        work = self.work_with(Wish())
+        done = lighten(self.log, work, self.estimate(), reducer)
+        report = self.report_on(work, done, self.decide())
+        if isinstance(done, Outcome):
+            self.adopt(done, report)
+        self.last_report = report
+        return report
+
+    # Reports
+
+    def report_on(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
+        """Return the report of a run."""
+        budget = self.settings.budget
+        frame = Frame(body={"tools": list(self.settings.tools)})
+        return replace(
+            report_of(work, done, Transcript(self.log.dialect, (), frame)),
+            context_length=budget.context_length,
+            effective_window=budget.effective_window,
+            threshold_tokens=budget.threshold_tokens,
+            urgency=decision.urgency,
+            prompt_tokens=decision.prompt_tokens,
+            prompt_tokens_source=decision.source,
+            context_length_source=self.settings.window_source,
+        )
+
+    def _report_skip(self, work: Work, why: Unchanged, decision: Decision) -> Report:
+        self.last_report = self.report_on(work, why, decision)
+        return self.last_report
+
+    def _report_busy(self) -> Report:
+        detail = "a summary is being written in the background; there is room for the next turn"
+        stays = Unchanged("already running", detail, self.estimate())
+        return self._report_skip(self.work_with(Wish()), stays, self.decide())
+
+    def _note_in_vain(self, report: Report, *, counts: bool) -> None:
+        """Note a compaction that changed nothing; `counts` if it was due and could have."""
+        if counts:
+            self.state = replace(self.state, ineffective=self.state.ineffective + 1)
+        self._attempt = _Attempt(report, self.estimate())
+
+    # Whether it pays
+
+    def _verdict(self, run: Run, due_at: int | None = None) -> Verdict | None:
+        return self._costs.verdict(
+            run.todo, self.settings.model, self._broker,
+            now=run.decision.prompt_tokens,
+            cached=self._meter.cached_tokens(self.estimate()),
+            turns=self._turns, budget=self.settings.budget, due_at=due_at,
+        )  # fmt: skip
+
+    def _put_off(self, run: Run, verdict: Verdict) -> Report:
+        """Leave all as it is until the conversation has grown by something worth another look."""
+        self._costs.put_off(verdict, self.estimate() + self.settings.budget.tail_tokens // 2)
+        stays = Unchanged("deferred", verdict.sentence, run.todo.tokens_before)
+        return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
+
+    def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
+        if report.status == "compacted":
+            self._costs.begin_again()
+        if verdict is not None:
+            economics = {**as_values(verdict), **(report.economics or {})}
+            self.last_report = report = replace(report, economics=economics)
+        return report
+
+    # In the background
 
     def prepare(self) -> bool:
         """Begin to write the next summary in the background, in a thread; `compact` takes it in.
 
-        False where there is nothing to write, or a summary is under way already.
+        False if there is nothing to write, or a summary is under way already.
         """
-        return self._author.prepare()
+        return self._prepare(InThread)
 
     def aprepare(self) -> bool:
         """Do what `prepare` does, in a task of the running event loop."""
-        return self._author.aprepare()
+        return self._prepare(InTask)
 
     @property
     def is_preparing(self) -> bool:
         """Whether a summary is under way in the background, or waits for `compact`."""
-        return self._author.is_preparing
+        return self._preparing is not None
 
     @property
     def is_prepared(self) -> bool:
         """Whether a summary was written in the background and waits for `compact`."""
-        return self._author.is_prepared
+        return self._preparing is not None and self._preparing.is_done
 
     def cancel(self) -> None:
         """Let go of what is written in the background; nothing of it will be used."""
-        self._author.cancel()
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
 
-    def _counted(self, report: Report) -> Report:
-        self.compression_count = self._here.state.count
-        return report
+    def prepare_if_due(self) -> None:
+        """Begin to prepare if a summary may be written in the background and pressure says so;
+        `append` does this by itself.
+        """
+        if self._in_background and self._preparing is None and self._is_time_to_prepare():
+            self.prepare()
+
+    def _is_time_to_prepare(self) -> bool:
+        """Return whether pressure asks for a summary, and trying again is worth it."""
+        decision = self.decide()
+        if not decision.pressure or not (decision.due or decision.reason == "below threshold"):
+            return False
+        if self.state.breaker.is_open(self._clock()):
+            return False
+        grown = self.estimate() - self._prepared_at
+        return abs(grown) >= _WORTH_ANOTHER * self.settings.budget.threshold_tokens
+
+    def _prepare(self, how: type[InThread | InTask]) -> bool:
+        if self._preparing is not None:
+            return False
+        self._prepared_at = self.estimate()
+        last = self.last_report
+        run = self.begin_run(Wish(), force=True, frozen=True)
+        if isinstance(run, Report):
+            self.last_report = last  # a look is not a run
+            return False
+        verdict = self._verdict(run, due_at=self.settings.budget.pressure_tokens)
+        if self._broker.asks_nobody or (verdict is not None and verdict.answer == "wait"):
+            return False
+        self._preparing = how(run, self._broker, self._moment(run, forced=False))
+        return True
+
+    def _usable(self, *, force: bool) -> InThread | InTask | None:
+        """Return what is being prepared; a run by hand, or a changed past, lets it go."""
+        found = self._preparing
+        if found is not None and (force or not self._still_holds(found.run)):
+            self.cancel()
+            return None
+        return found
+
+    def _let_go(self, preparing: InThread | InTask) -> Finished | None:
+        """Return what came of it; a result that is late is not used."""
+        finished = preparing.result
+        if self._preparing is preparing:
+            self._preparing = None
+        if finished is None:
+            preparing.cancel()
+        return finished
+
+    def _moment(self, run: Run, *, forced: bool) -> WritingMoment:
+        return moment_at(
+            self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
+        )
+
+    def _prefix(self) -> CachedPrefix | None:
+        """Return what the main model has in its cache, if it is the one that writes."""
+        writers = self._broker.writers
+        if writers is None or not writers.rides_prefix:
+            return None
+        return prefix_of(
+            self.log.dialect, self._seen, writers.main_request, tools=self.settings.tools
+        )
+
+    # What the model sees, and the way back
 
     @property
     def messages(self) -> list[Any]:
         """What the model should see now, in the dialect that was given."""
-        return list(self._here.seen)
+        return list(self._seen)
 
     @property
     def portable_messages(self) -> list[Any]:
         """The same with our own summary in the place of what only its provider can read."""
-        here = self._here
-        return without_native(here.seen, here.state.native, here.log.dialect)
-
-    @property
-    def state(self) -> CompactionState:
-        """What the next compaction starts from."""
-        return self._here.state
-
-    @property
-    def last_report(self) -> Report | None:
-        """What the last run did."""
-        return self._here.last
+        return without_native(self._seen, self.state.native, self.log.dialect)
 
     def recall(self, reference: str) -> list[Any]:
-        """Return the originals that a reference stands for; raises `UnknownReference`."""
-        return self._here.recall(reference)
+        """Return the originals behind a reference; raises `UnknownReference`."""
+        state = self._with_arrivals(self.state)
+        for references, messages in ((state.references, self.log.messages), *self._past):
+            if any(row.ref == reference for row in references):
+                return recall(reference, references, messages)
+        raise UnknownReference(reference, len(state.references))
 
     def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
-        """Return positions and snippets of messages that hold `text` and are shown no more."""
-        return self._here.search(text, most)
+        """Return positions and snippets of messages that hold `text` and are shown no more.
 
-    def undo(self) -> bool:
-        """Take back the last compaction and keep what came since; False where there is none."""
-        undone = self._here.undo()
-        self.compression_count = self._here.state.count
-        return undone
+        Those that hold it letter for letter come first, the newest of them, then those with its
+        words.
+        """
+        return look_for(text, self._dropped(), most)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The recall and search tools for the model; constant, so that prompts stay cached."""
+        return [dict(tool) for tool in TOOLS]
+
+    def answer_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
+        return answer_tool(name, arguments, self.references, self.recall, self._dropped())
+
+    @property
+    def references(self) -> list[Reference]:
+        """Every reference that was given out."""
+        past = (row for rows, _ in self._past for row in rows)
+        return [*self._with_arrivals(self.state).references, *past]
+
+    def _dropped(self) -> list[Message]:
+        """Return what was folded or rewritten, in order, also of a list that the host replaced."""
+        log, folded_to = self.log, self.state.folded_to
+        rewritten = [
+            log.messages[item.start]
+            for item in log.view.items
+            if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
+        ]
+        past = [message for _, messages in self._past for message in messages]
+        return [*past, *log.messages[:folded_to], *rewritten]
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of the summarizer before it is asked."""
+        writers = self._broker.writers
+        return [] if writers is None else window_note(writers.main, self.settings.budget)
+
+    @property
+    def summarizer_name(self) -> str:
+        """Who writes summaries: a name, or `none`."""
+        return "none" if self._broker.writers is None else self._broker.writers.main.name
+
+    # For whoever keeps the session
 
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
-        return self._here.snapshot()
+        return pack_snapshot(self.state, self._meter.calibration)
 
     def restore(self, data: bytes) -> None:
         """Take a snapshot; the transcript itself is appended by the host.
 
-        The log begins anew then, so what the ledger knows is carried over as a summary of its own.
+        The log begins again then, so what the ledger knows is carried over as a summary of its
+        own. Raises `NotReadable` for other bytes, and changes nothing.
         """
-        self._here.restore(data)
-
-    # For whoever keeps the session
-
-    @property
-    def goal(self) -> str:
-        """What the session is for; every summary of ours begins with it, letter for letter."""
-        return self._here.goal
-
-    @goal.setter
-    def goal(self, text: str) -> None:
-        self._here.goal = text
-
-    @property
-    def remembered(self) -> str:
-        """What memory says to a model that writes the next summary; shown to it as data."""
-        return self._here.remembered
-
-    @remembered.setter
-    def remembered(self, text: str) -> None:
-        self._here.remembered = text
-
-    def hide_with(self, redact: Redact) -> None:
-        """Take the redactor of whoever keeps the conversation, before the first message is taken.
-
-        One that the compressor was made with stays.
-        """
-        if not self._has_redactor:
-            self._here.settings = replace(self._here.settings, redact=redact)
-
-    def keep_with(self, keep: Callable[[Step], None]) -> None:
-        """Have every compaction handed to `keep` before it is taken in.
-
-        Where `keep` raises, nothing changes, and what it raised comes out of `compact`.
-        """
-        self._here.keep = keep
+        found = unpack_snapshot(data)
+        state = without_log(found.state)
+        self._meter.calibration, self.state = found.calibration, state
 
     def resume(
         self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
@@ -265,167 +737,89 @@ class Compressor(ContextEngine):
     ) -> None:  # fmt: skip
         """Go on with a session that was kept: its whole log, the view on it and a snapshot.
 
-        What the model sees is the same bytes, and every reference resolves. `arriving` is how its
-        results were shown on arrival, by the policy where it is not given. `tokens` are those of
-        each message as it came, if they are kept under the same `counted_by`.
+        What the model sees is the same bytes, and every reference resolves. Messages that came
+        after the view was made are after it. `arriving` is how its results were shown on arrival,
+        by the policy if it is not given. `tokens` are those of each message as it came, if they
+        are kept under the same `counted_by`.
         """
-        self._author.cancel()
-        self._here.resume(messages, view, state, arriving, tokens)
-        self.compression_count = self._here.state.count
+        self.cancel()
+        found = unpack_snapshot(state) if state else None
+        name = self.settings.dialect or load(list(messages)).dialect
+        self.arriving = arriving or arriving_by(self.settings.policy)
+        log = LiveLog(name, self.settings.readings, self.arriving)
+        log.load(messages, view, tokens)
+        self._past = []
+        self._begin()
+        self._log = log
+        if found is not None:
+            self.state, self._meter.calibration = found.state, found.calibration
+        self._seen = self._encoded(log.render())
 
-    @property
-    def counted_by(self) -> str:
-        """Under what name the tokens of messages are kept."""
-        return counted_by(self._here.settings.counter)
+    def hide_with(self, redact: Redact) -> None:
+        """Take the redactor of whoever keeps the conversation, before the first message is taken.
 
-    @property
-    def view(self) -> View:
-        """The view on the log as it stands."""
-        return self._here.log.view
+        One that the compressor was made with stays.
+        """
+        if not self._has_redactor:
+            self.settings = replace(self.settings, redact=redact)
 
-    @property
-    def length(self) -> int:
-        """How many messages the log has."""
-        return len(self._here.log.messages)
+    def keep_with(self, keep: Callable[[Step], None]) -> None:
+        """Have every compaction handed to `keep` before it is taken in.
+
+        If `keep` raises, nothing changes, and what it raised comes out of `compact`.
+        """
+        self._keep = keep
 
     def arrived(self, start: int) -> list[tuple[Message, int]]:
         """Return the messages of the log from a position on, each with its tokens as it came."""
-        log = self._here.log
+        log = self.log
         return [(log.messages[at], log.given_tokens(at)) for at in range(start, len(log.tokens))]
 
     def given_out(self, start: int) -> Sequence[Reference]:
         """Return the references of results that are shown otherwise since their arrival, after the
         first `start` of them.
         """
-        return self._here.log.arrivals.references_from(start)
+        return self.log.arrivals.references_from(start)
 
     @property
-    def arriving(self) -> Arriving:
-        """How results are shown from their arrival on."""
-        return self._here.arriving
+    def counted_by(self) -> str:
+        """Under what name the tokens of messages are kept."""
+        return counted_by(self.settings.counter)
+
+    @property
+    def log(self) -> LiveLog:
+        """The log; an empty one if nothing has arrived yet."""
+        if self._log is None:
+            name = self.settings.dialect or "openai-chat"
+            self._log = LiveLog(name, self.settings.readings, self.arriving)
+        return self._log
+
+    @property
+    def view(self) -> View:
+        """The view on the log as it is now."""
+        return self.log.view
+
+    @property
+    def length(self) -> int:
+        """How many messages the log has."""
+        return len(self.log.messages)
 
     @property
     def dialect(self) -> str:
         """The dialect of the conversation."""
-        return self._here.log.dialect
+        return self.log.dialect
 
-    # The contract of engines
+    @property
+    def _turns(self) -> int:
+        """How often the model answered, as far as the log tells."""
+        return self._log.turns if self._log else 0
 
-    def update_from_response(self, usage: object) -> None:
-        """Take the provider's count, a mapping or the object of its client: it corrects the
-        estimates from now on.
-        """
-        figures = figures_of(usage)
-        prompt = prompt_tokens_of(figures)
-        if prompt <= 0:
-            return
-        self._here.report_usage(prompt)
-        self._author.used()
-        self.last_prompt_tokens = prompt
-        self.last_completion_tokens = answer_tokens_of(figures)
-        self.last_total_tokens = prompt + self.last_completion_tokens
 
-    def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Return whether an automatic compaction is due."""
-        return self.decide(prompt_tokens).due
+def _do_nothing() -> None:
+    """Do what a summarizer that needs no warming up does."""
 
-    def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
-        """Return whether `messages` are over the threshold by estimate."""
-        if not messages:
-            return False
-        self._here.absorb(messages)
-        self._author.look()
-        return self.decide().due
 
-    def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
-        """Return whether a run by hand would fold anything."""
-        if not messages:
-            return False
-        self._here.absorb(messages)
-        return not isinstance(plan(self._here.work(Wish())), Unchanged)
-
-    def compress(
-        self,
-        messages: Sequence[Any],
-        current_tokens: int | None = None,
-        focus_topic: str | None = None,
-        *,
-        force: bool = False,
-    ) -> list[Any]:
-        """Return the host's list made smaller; the same messages where nothing is due."""
-        if not messages:
-            return []
-        self._take(messages, current_tokens)
-        report = self.compact(focus=focus_topic or "", force=force or bool(focus_topic))
-        return list(messages) if report.status == "unchanged" else self.messages
-
-    async def acompress(
-        self,
-        messages: Sequence[Any],
-        current_tokens: int | None = None,
-        focus_topic: str | None = None,
-        *,
-        force: bool = False,
-    ) -> list[Any]:
-        """Do what `compress` does, for hosts that await."""
-        if not messages:
-            return []
-        self._take(messages, current_tokens)
-        report = await self.acompact(focus=focus_topic or "", force=force or bool(focus_topic))
-        return list(messages) if report.status == "unchanged" else self.messages
-
-    def _take(self, messages: Sequence[Any], current_tokens: int | None) -> None:
-        self._here.absorb(messages)
-        if current_tokens:
-            self._here.report_usage(current_tokens, corrects=False)
-
-    def on_session_reset(self) -> None:
-        """Forget the session; the calibration belongs to the model and stays."""
-        super().on_session_reset()
-        self._author.cancel()
-        self._here.reset()
-
-    def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """Return the recall and search tools; constant."""
-        return [dict(tool) for tool in TOOLS]
-
-    def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        here = self._here
-        return answer_tool(name, arguments, here.references(), here.recall, here.dropped())
-
-    def update_model(self, model: str, context_length: int, **details: Any) -> None:
-        """Take another model: the next `decide` already uses its window."""
-        was = self._here.settings
-        settings = replace(
-            was,
-            model=model,
-            context_length=context_length,
-            window_source="given",
-            output_tokens=int(details.get("output_tokens", was.output_tokens)),
-        )
-        threshold = settings.budget.threshold_tokens
-        self._here.settings = settings
-        self.context_length = context_length
-        self.threshold_tokens = threshold
-
-    def get_status(self) -> dict[str, Any]:
-        """Return what a status line shows."""
-        decision = self.decide()
-        return {
-            **super().get_status(),
-            "prompt_tokens": decision.prompt_tokens,
-            "prompt_tokens_source": decision.source,
-            "usage": decision.prompt_tokens / self.context_length,
-            "pressure": decision.pressure,
-            "urgency": decision.urgency,
-            "reason": decision.reason,
-            "summarizer": "none" if self._writers is None else self._writers.main.name,
-            "notes": self._notes(),
-        }
-
-    def _notes(self) -> list[str]:
-        """Return what there is to say of the summariser before it is asked."""
-        if self._writers is None:
-            return []
-        return window_note(self._writers.main, self._here.settings.budget)
+def _dialect_shown_by(messages: Sequence[Any]) -> str | None:
+    """Return the dialect that messages show by marks of their own, None if they could be any."""
+    found = detect(messages)
+    return found.name if found.likeness(messages, {}) > 1 else None

@@ -2,57 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 
 from holdfast.caching.economics import Situation, Verdict, weigh
-from holdfast.caching.prices import TTL_SECONDS
-from holdfast.catalog.prices import Economy
+from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
+from holdfast.catalog.prices import Economy, economy_of
+from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import system_stop
-from holdfast.engine.conversation import Conversation
-from holdfast.engine.run import Run
-from holdfast.writing.writers import Writers
+from holdfast.policy import Budget
+from holdfast.writing.native import Broker
+
+Clock: TypeAlias = Callable[[], float]
 
 
-def weighed(
-    here: Conversation, run: Run, economy: Economy, writers: Writers | None, idle_seconds: float,
-    *, due_at: int | None = None, is_native: bool = False,
-) -> Verdict:  # fmt: skip
-    """Return whether to go on with a run, before anything was paid for it.
+class CostCheck:
+    """The prices of the models of one conversation, and what was last decided by them."""
 
-    What it leaves is reckoned from the plan: head, islands, tail, and the room of the summary.
-    `due_at` is the size from which it may act, the threshold where it is not given. Where the
-    provider itself compacts (`is_native`), it reads what it has in its cache.
-    """
-    work, budget, prices = run.todo.work, here.settings.budget, economy.prices
-    now = run.decision.prompt_tokens
-    is_cold = idle_seconds >= TTL_SECONDS[economy.ttl]
-    cached = 0 if is_cold else min(here.cached_tokens(), now)
-    turns = here.log.turns
-    by_model = is_native or writers is not None
-    rides = is_native or (writers is not None and writers.rides_prefix)
-    situation = Situation(
-        tokens_now=now,
-        tokens_after=min(expected_after(run), now),
-        cached_tokens=cached,
-        kept_prefix_tokens=_kept_prefix(run, at_marks=prices.at_marks),
-        turns_so_far=turns,
-        tokens_per_turn=work.costs.span(0, len(work.log)) / turns if turns else 0.0,
-        threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
-        hard_tokens=budget.hard_tokens,
-        summary_input_tokens=now if by_model else 0,
-        summary_cached_tokens=cached if rides else 0,
-        summary_output_tokens=run.todo.choice.summary_tokens if by_model else 0,
-        prices=prices,
-        ttl=economy.ttl,
-    )
-    return weigh(situation, economy.rule)
+    def __init__(self, prices: Prices | None, ttl: Ttl, clock: Clock) -> None:
+        self._prices, self._clock = prices, clock
+        self._ttl: Ttl = ttl
+        self._known: dict[str, Economy | None] = {}
+        self._used_at = clock()
+        self._retry_from = 0
+        self.reason = ""
+        """Why the last compaction was put off."""
+
+    def note_use(self) -> None:
+        """Note that the provider has just read the conversation: its cache is warm."""
+        self._used_at = self._clock()
+
+    def verdict(
+        self,
+        todo: Plan,
+        model: str,
+        broker: Broker,
+        *,
+        now: int,
+        cached: int,
+        turns: int,
+        budget: Budget,
+        due_at: int | None = None,
+    ) -> Verdict | None:
+        """Return whether to go on, before anything is paid for; None if no prices are known.
+
+        What it leaves is reckoned from the plan: head, kept groups, tail, and the room of the
+        summary. `now` are the tokens of the prompt, `due_at` is the size from which it may act,
+        the threshold if it is not given. A provider that compacts by itself reads what it has in
+        its cache.
+        """
+        if model not in self._known:
+            self._known[model] = economy_of(model, self._prices, self._ttl)
+        economy = self._known[model]
+        if economy is None:
+            return None
+        work, prices = todo.work, economy.prices
+        is_cold = self._clock() - self._used_at >= TTL_SECONDS[economy.ttl]
+        warm = 0 if is_cold else min(cached, now)
+        is_native, writers = broker.native is not None, broker.writers
+        by_model = not broker.asks_nobody
+        rides = is_native or (writers is not None and writers.rides_prefix)
+        situation = Situation(
+            tokens_now=now,
+            tokens_after=min(expected_after(todo), now),
+            cached_tokens=warm,
+            kept_prefix_tokens=_kept_prefix(todo, at_marks=prices.at_marks),
+            turns_so_far=turns,
+            tokens_per_turn=work.costs.span(0, len(work.log)) / turns if turns else 0.0,
+            threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
+            hard_tokens=budget.hard_tokens,
+            summary_input_tokens=now if by_model else 0,
+            summary_cached_tokens=warm if rides else 0,
+            summary_output_tokens=todo.choice.summary_tokens if by_model else 0,
+            prices=prices,
+            ttl=economy.ttl,
+        )
+        return weigh(situation, economy.rule)
+
+    def put_off(self, verdict: Verdict, until: int) -> None:
+        """Leave all as it is until the conversation has grown to this estimate."""
+        self._retry_from, self.reason = until, verdict.sentence
+
+    def begin_again(self) -> None:
+        """Forget what was put off: a compaction changed the sum."""
+        self._retry_from = 0
+
+    def is_put_off(self, estimate: int) -> bool:
+        """Return whether it was put off, and nothing has come since that could change the sum."""
+        is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
+        return is_warm and estimate < self._retry_from
 
 
-def expected_after(run: Run) -> int:
+def expected_after(todo: Plan) -> int:
     """Return the tokens that a plan would leave."""
-    choice, work = run.todo.choice, run.todo.work
+    choice, work = todo.choice, todo.work
     partition = choice.partition
     assert partition is not None
     kept = work.outside_tokens + work.costs.span(0, partition.head_stop) + partition.tail_tokens
@@ -60,19 +105,19 @@ def expected_after(run: Run) -> int:
     return kept + (choice.summary_tokens if partition.folds() else 0)
 
 
-def _kept_prefix(run: Run, *, at_marks: bool) -> int:
+def _kept_prefix(todo: Plan, *, at_marks: bool) -> int:
     """Return the tokens before the first message that changes.
 
-    Where only marked prefixes are cached, no more than tools and system prompt: the other marks
-    stand on the newest messages.
+    If only marked prefixes are cached, these are tools and system prompt: the other marks are on
+    the newest messages.
     """
-    choice, work = run.todo.choice, run.todo.work
+    choice, work = todo.choice, todo.work
     assert choice.partition is not None
     stop = system_stop(work.log) if at_marks else choice.partition.head_stop
     return work.outside_tokens + work.costs.span(0, stop)
 
 
-def as_told(verdict: Verdict) -> dict[str, Any]:
+def as_values(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as plain values, for the report."""
     found: dict[str, Any] = msgspec.to_builtins(verdict)
     return found

@@ -11,22 +11,21 @@ from holdfast.compaction.compact import Outcome, Unchanged
 from holdfast.compaction.measure import message_tokens
 from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of
-from holdfast.compaction.work import Wish, Work
-from holdfast.engine.conversation import Conversation
+from holdfast.compaction.work import Work
 from holdfast.engine.live_log import LiveLog
 from holdfast.facts.frame import carried_summary
 from holdfast.ports import MediaReducer
-from holdfast.report import Reference, Report
+from holdfast.report import Reference
 from holdfast.transcript import Message, render, rewrite
 
 
-def lighten(here: Conversation, reducer: MediaReducer) -> Report:
-    """Show what the reducer makes of what the model sees, as a step that an undo takes back.
+def lighten(log: LiveLog, work: Work, before: int, reducer: MediaReducer) -> Outcome | Unchanged:
+    """Return the view with what the reducer makes of what the model sees, or why it stays.
 
     Only messages that no step has changed are taken from it, and each keeps its reference. Nothing
-    changes where nothing becomes lighter, or where a rule of the provider would break.
+    changes if nothing becomes lighter, or if a rule of the provider would break. `before` is what
+    the model sees now, in tokens.
     """
-    log, work, decision = here.log, here.work(Wish()), here.decide()
     shown = log.render()
     bases = [_base(log, message) for message in shown]
     seen = [was if base is None else base for was, base in zip(shown, bases, strict=True)]
@@ -37,12 +36,7 @@ def lighten(here: Conversation, reducer: MediaReducer) -> Report:
     }
     if lighter and work.rules.strips_thinking:
         lighter.update(_unbound(log.messages, shown, lighter))
-    done = _lightened(here, work, lighter)
-    report = here.report_on(work, done, decision)
-    if isinstance(done, Outcome):
-        here.adopt(done, report)
-    here.last = report
-    return report
+    return _lightened(log, work, before, lighter)
 
 
 def _base(log: LiveLog, message: Message) -> Message | None:
@@ -75,9 +69,8 @@ def _unbound(
 
 
 def _lightened(
-    here: Conversation, work: Work, lighter: Mapping[int, Message]
+    log: LiveLog, work: Work, before: int, lighter: Mapping[int, Message]
 ) -> Outcome | Unchanged:
-    log, before = here.log, here.estimate()
     if not lighter:
         return Unchanged("nothing to compact", "no older media are shown", before)
     references = tuple(
@@ -102,7 +95,7 @@ def _lightened(
     tokens_after = before - sum(shown.values()) + sum(after.values())
     if tokens_after >= before:
         return Unchanged("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)
-    state = replace(here.state, references=(*here.state.references, *references))
+    state = replace(work.state, references=(*work.state.references, *references))
     return Outcome(
         view=view, state=state, messages=messages, tokens_before=before,
         tokens_after=tokens_after, summary_tokens=0, new_references=references,

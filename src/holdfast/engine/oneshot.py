@@ -9,29 +9,33 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.catalog.windows import window_of
-from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish, plan
-from holdfast.compaction.index import Readings, ScannedIndex
-from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
-from holdfast.compaction.state import CompactionState, carried_in, rehydrated
+from holdfast.compaction.compact import Outcome, Plan, Unchanged, plan
+from holdfast.compaction.index import ScannedIndex
+from holdfast.compaction.measure import message_tokens, tools_tokens
+from holdfast.compaction.state import carried_in
 from holdfast.compaction.tool_names import with_safe_names
 from holdfast.compaction.work import Wish, Work
 from holdfast.dialects.load import dump, load, with_messages
-from holdfast.dialects.profiles import dialect_for, profile_for
+from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.repair import repair_transcript
-from holdfast.dialects.wire_rules import wire_rules
-from holdfast.engine.reporting import report_of
+from holdfast.engine.run import (
+    EngineSettings,
+    Finished,
+    finish_run,
+    report_of,
+    settings_for,
+    work_on,
+)
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.facts.frame import merged_summaries, recognise, without_summary
-from holdfast.policy import Policy, budget_for
+from holdfast.policy import Policy
 from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
-from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
 from holdfast.writing.failures import OnFailure
 from holdfast.writing.native import Broker, Native, native_of, write_through
 from holdfast.writing.riding import prefix_of
-from holdfast.writing.write import Moment, Written, moment_at, patched, told
+from holdfast.writing.write import Moment, moment_at, told
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 
@@ -95,55 +99,50 @@ def compress(
     writers = writers_of(
         summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
     )
-    given = load(messages, dialect=dialect_for(provider, dialect))
-    profile = profile_for(given.dialect, provider)
-    hide = redact or Redactor(RedactionPolicy(personal=False))
-    transcript, actions = repair_transcript(
-        with_safe_names(given, hide), profile.without("call-pending")
-    )
-    window, source = window_of(model, context_length)
-    settings = policy or Policy()
-    known = recognise(transcript.messages, head=settings.protect_first)
-    merged = merged_summaries(known, head=settings.protect_first)
-    log = _log(known, merged)
-    pins = frozenset(pinned)
-    _check_places(above, pins, len(log))
-    view = _view(transcript.messages, log)
-    counts = counter or Estimator()
-    readings = Readings(counts, settings, hide, references)
-    work = Work(
-        log=log,
-        index=ScannedIndex(log, view, readings, target_tokens or 0),
-        view=view,
-        state=rehydrated(CompactionState(), [hide(body) for body in carried_in(known, merged)]),
-        policy=settings,
-        budget=budget_for(
-            settings, window, output_tokens=output_tokens, target_tokens=target_tokens
-        ),
-        rules=wire_rules(transcript, profile, model),
-        counter=counts,
-        redact=hide,
-        outside_tokens=_outside(transcript, counts),
-        wish=Wish(
-            keep_last=keep_last, above=above, focus=focus, references=references,
-            pinned=pins,
-        ),
+    settings = settings_for(
+        model=model, context_length=context_length, output_tokens=output_tokens,
+        target_tokens=target_tokens, policy=policy, provider=provider, dialect=dialect,
+        counter=counter, redact=redact,
     )  # fmt: skip
+    given = load(messages, dialect=settings.dialect)
+    profile = profile_for(given.dialect, provider)
+    transcript, actions = repair_transcript(
+        with_safe_names(given, settings.redact), profile.without("call-pending")
+    )
+    wish = Wish(
+        keep_last=keep_last, above=above, focus=focus, references=references,
+        pinned=frozenset(pinned),
+    )  # fmt: skip
+    work = _work(settings, transcript, wish)
     todo = plan(work)
-    written = None
     if isinstance(todo, Unchanged):
-        done = todo
+        finished = Finished(None, todo)
     else:
         broker = Broker(native=_leave(native, given), writers=writers)
         prefix = _prefix(given) if writers is not None and writers.rides_prefix else None
-        written = write_through(todo, broker, _moment(todo, force, prefix))
-        done = _done(todo, written)
+        finished = finish_run(todo, write_through(todo, broker, _moment(todo, force, prefix)))
     report = replace(
-        told(report_of(work, done, transcript), patched(written, done)),
-        context_length_source=source,
+        told(report_of(work, finished.done, transcript), finished.written),
+        context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
-    return _compressed(messages, given, transcript, done, report)
+    return _compressed(messages, given, transcript, finished.done, report)
+
+
+def _work(settings: EngineSettings, transcript: Transcript, wish: Wish) -> Work:
+    """Return what a compaction of one list starts from."""
+    head = settings.policy.protect_first
+    known = recognise(transcript.messages, head=head)
+    merged = merged_summaries(known, head=head)
+    log = _log(known, merged)
+    _check_places(wish.above, wish.pinned, len(log))
+    view = _view(transcript.messages, log)
+    readings = replace(settings.readings, references=wish.references)
+    return work_on(
+        replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
+        ScannedIndex(log, view, readings, settings.target_tokens or 0),
+        log=log, view=view, carried=carried_in(known, merged), wish=wish,
+    )  # fmt: skip
 
 
 def _check_places(above: int | None, pinned: frozenset[int], length: int) -> None:
@@ -172,14 +171,6 @@ def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> Moment:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
     return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
-
-
-def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:
-    if written is not None and written.stops:
-        return Unchanged(written.stops, written.detail, todo.tokens_before)
-    if written is not None and written.done is not None:
-        return written.done
-    return finish(todo, None if written is None else written.prose)
 
 
 def _compressed(

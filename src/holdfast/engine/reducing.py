@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 from holdfast.compaction.measure import Estimator
+from holdfast.errors import UnknownName
 from holdfast.ports import TokenCounter
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.reduced import Kind, Reduced, TextReducer
+
+REDUCERS_GROUP = "holdfast.reducers"
+"""The entry-point group under which other packages register text reducers."""
 
 
 def reduce(
@@ -28,10 +34,16 @@ def reduce(
     another package registered one, goes first. Raises `InvalidSetting` and `UnknownName`.
     """
     if isinstance(reducer, str):
-        from holdfast.engine.plugins import reducer_named
-
         reducer = reducer_named(reducer)
     counts = counter or Estimator()
     return reduce_text(
         text, kind, budget_tokens, reference, counter=counts, hint=hint, reducer=reducer
     )
+
+
+def reducer_named(name: str) -> TextReducer:
+    """Return a text reducer that another package brings, or raise `UnknownName`."""
+    found = {entry.name: entry for entry in entry_points(group=REDUCERS_GROUP)}
+    if name not in found:
+        raise UnknownName("reducer", name, tuple(sorted(found)))
+    return found[name].load()

@@ -1,18 +1,129 @@
-"""One compaction of a conversation, in two halves: before and after the summary is written."""
+"""One compaction, whoever runs it: what it starts from, how it ends, what is reported of it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish, plan
-from holdfast.compaction.state import CompactionState
+from holdfast.catalog.windows import window_of
+from holdfast.compaction.breakdown import fixed_categories, with_sections
+from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish
+from holdfast.compaction.index import LogIndex, Readings
+from holdfast.compaction.measure import Estimator
+from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
-from holdfast.compaction.work import Wish
-from holdfast.engine.conversation import Conversation
-from holdfast.engine.live_log import LiveLog
-from holdfast.report import Report
-from holdfast.writing.write import Written, patched, told
+from holdfast.compaction.work import Wish, Work
+from holdfast.dialects.profiles import dialect_for, profile_for
+from holdfast.dialects.wire_rules import wire_rules
+from holdfast.policy import Budget, Policy, budget_for, scaled
+from holdfast.ports import Redact, TokenCounter
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.report import Report, SummaryNote
+from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
+from holdfast.writing.write import Written, patched
+
+_NO_STATE = CompactionState()
+
+
+class EngineSettings(Struct, frozen=True, kw_only=True):
+    """What a conversation is kept by; replaced as a whole when the model changes."""
+
+    model: str = ""
+    context_length: int
+    window_source: Literal["given", "model", "assumed"] = "given"
+    output_tokens: int = 0
+    target_tokens: int | None = None
+    policy: Policy
+    provider: str | None = None
+    dialect: str | None = None
+    counter: TokenCounter
+    redact: Redact
+    tools: tuple[Payload, ...] = ()
+    outside_tokens: int = 0
+    """What is outside the message list: tool definitions, and the system prompt of a request."""
+
+    @property
+    def budget(self) -> Budget:
+        """The budgets of the policy for this window."""
+        return budget_for(
+            self.policy,
+            self.context_length,
+            output_tokens=self.output_tokens,
+            target_tokens=self.target_tokens,
+        )
+
+    @property
+    def readings(self) -> Readings:
+        """How messages are read."""
+        return Readings(self.counter, self.policy, self.redact)
+
+
+def settings_for(
+    *,
+    model: str = "",
+    context_length: int | None = None,
+    output_tokens: int = 0,
+    target_tokens: int | None = None,
+    policy: Policy | None = None,
+    provider: str | None = None,
+    dialect: str | None = None,
+    counter: TokenCounter | None = None,
+    redact: Redact | None = None,
+) -> EngineSettings:
+    """Return the settings for a window, a model whose window is known, or 200,000 tokens.
+
+    Without a redactor secrets are hidden and personal data stays: the agent goes on with it.
+    """
+    window, source = window_of(model, context_length)
+    return EngineSettings(
+        model=model,
+        context_length=window,
+        window_source=source,
+        output_tokens=output_tokens,
+        target_tokens=target_tokens,
+        policy=policy or Policy(),
+        provider=provider,
+        dialect=dialect_for(provider, dialect),
+        counter=counter or Estimator(),
+        redact=redact or Redactor(RedactionPolicy(personal=False)),
+    )
+
+
+def work_on(
+    settings: EngineSettings,
+    transcript: Transcript,
+    index: LogIndex,
+    *,
+    log: Sequence[Message],
+    view: View,
+    state: CompactionState = _NO_STATE,
+    carried: Iterable[str] = (),
+    wish: Wish,
+    ratio: float = 1.0,
+) -> Work:
+    """Return what a compaction starts from.
+
+    `transcript` is the frame that the rules of the provider need; `carried` are summaries found in
+    the log; `ratio` is how many tokens the provider counts for each that we estimate.
+    """
+    return Work(
+        log=log,
+        index=index,
+        view=view,
+        state=rehydrated(state, [settings.redact(body) for body in carried]),
+        policy=settings.policy,
+        budget=scaled(settings.budget, ratio),
+        rules=wire_rules(
+            transcript, profile_for(transcript.dialect, settings.provider), settings.model
+        ),
+        counter=settings.counter,
+        redact=settings.redact,
+        outside_tokens=settings.outside_tokens,
+        wish=wish,
+    )
 
 
 class Run(Struct, frozen=True):
@@ -20,51 +131,30 @@ class Run(Struct, frozen=True):
 
     todo: Plan
     decision: Decision
-    log: LiveLog
+    log: LogIndex
     state: CompactionState
 
-    def still_holds(self, here: Conversation) -> bool:
-        """Return whether the conversation only grew since."""
-        return here.log is self.log and here.state is self.state
 
-
-def begin(here: Conversation, wish: Wish, *, force: bool, frozen: bool = False) -> Run | Report:
-    """Return what to do, or the report where nothing is; a frozen one does not see what arrives
-    while its summary is written.
-    """
-    decision = here.decide()
-    work = here.work(wish, frozen=frozen)
-    if not force and not decision.due:
-        stays = Unchanged(decision.reason, decision.detail, here.estimate())
-        return here.reported(work, stays, decision)
-    todo = plan(work)
-    if isinstance(todo, Unchanged):
-        report = here.reported(work, todo, decision)
-        here.was_in_vain(report, counts=decision.due)
-        return report
-    return Run(todo, decision, here.log, here.state)
-
-
-class Made(Struct, frozen=True):
-    """What came of a run: what was written, and the next view where there is one."""
+class Finished(Struct, frozen=True):
+    """How a run ended: what was written, and the next view or why there is none."""
 
     written: Written | None
     done: Outcome | Unchanged
 
 
-def made_of(run: Run, written: Written | None = None) -> Made:
-    """Return what a run comes to; nothing changes yet, so this may happen beside the agent."""
+def finish_run(todo: Plan, written: Written | None = None) -> Finished:
+    """Return how a plan ends; nothing changes yet, so this may happen beside the agent."""
     if written is not None and written.stops:
-        stays = Unchanged(written.stops, written.detail, run.todo.tokens_before)
-        return Made(written, stays)
+        return Finished(written, Unchanged(written.stops, written.detail, todo.tokens_before))
     made = None if written is None else written.done
-    done = made or finish(run.todo, None if written is None else written.prose)
+    done = made or finish(todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Outcome):
-        done = replace(done, state=_paused(done.state, written))
-    return Made(patched(written, done), done)
+        done = replace(done, state=with_pauses(done.state, written))
+    return Finished(patched(written, done), done)
 
 
-def _paused(state: CompactionState, written: Written) -> CompactionState:
+def with_pauses(state: CompactionState, written: Written) -> CompactionState:
+    """Return the state with the pauses that follow the failures of whoever was asked."""
     native = written.native_breaker
     return replace(
         state,
@@ -73,23 +163,88 @@ def _paused(state: CompactionState, written: Written) -> CompactionState:
     )
 
 
-def end(here: Conversation, run: Run, made: Made) -> Report:
-    """Take in what a run came to, and return the report; where the conversation did more than
-    grow since it was begun, nothing changes.
-    """
-    work, decision, written = run.todo.work, run.decision, made.written
-    if not run.still_holds(here):
-        gone = Unchanged(
-            "aborted", "the conversation was compacted, undone or replaced in the meantime",
-            here.estimate(),
-        )  # fmt: skip
-        return here.reported(here.work(work.wish), gone, decision)
-    report = told(here.report_on(work, made.done, decision), written)
-    if isinstance(made.done, Outcome):
-        here.adopt(made.done, report)
-    elif written is not None and written.stops:
-        here.state = _paused(here.state, written)
-    else:
-        here.was_in_vain(report, counts=decision.due)
-    here.last = report
-    return report
+# The report
+
+
+def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> Report:
+    """Return the report of one run; `transcript` gives the frame for the breakdown."""
+    budget, before = work.budget, done.tokens_before
+    shown = _messages_in(work.view)
+    stays = Report(
+        status="unchanged",
+        tokens_before=before,
+        tokens_after=before,
+        prompt_tokens=before,
+        counter=work.counter.name,
+        context_length=budget.context_length,
+        effective_window=budget.effective_window,
+        threshold_tokens=budget.threshold_tokens,
+        target_tokens=budget.target_tokens,
+        floor_tokens=done.floor_tokens,
+        fits_window=before <= budget.effective_window,
+        messages_before=shown,
+        messages_after=shown,
+        kept=len(work.log),
+        rewritten=0,
+        folded=0,
+        compaction_count=work.state.count,
+    )
+    if isinstance(done, Unchanged):
+        return replace(stays, reason=done.reason, detail=done.detail)
+    kept, rewritten, folded = _counts(done.view)
+    notes: list[str] = []
+    if budget.target_tokens is not None and done.tokens_after > budget.target_tokens:
+        notes.append(
+            f"{budget.target_tokens:,} tokens were asked for and {done.tokens_after:,} are left: "
+            f"the newest messages, anchors and the summary's frame need them"
+        )
+    if done.known_faults:
+        notes.append(
+            f"what was given breaks {', '.join(done.known_faults)} already, and so does the "
+            f"result: repair the list before it is sent"
+        )
+    if done.tokens_after > budget.effective_window:
+        notes.append(
+            f"the result still exceeds the window of {budget.effective_window:,} tokens; "
+            f"{done.floor_tokens:,} cannot be folded"
+        )
+    return replace(
+        stays,
+        status="compacted",
+        tokens_after=done.tokens_after,
+        fits_window=done.tokens_after <= budget.effective_window,
+        messages_after=len(done.messages),
+        boundary=done.boundary,
+        kept=kept,
+        rewritten=rewritten,
+        folded=folded,
+        compaction_count=done.state.count,
+        recoverable=work.wish.references,
+        references=done.new_references,
+        summary_source=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
+        summary_tokens=done.summary_tokens,
+        notes=tuple(notes),
+        categories=with_sections(
+            (*fixed_categories(transcript, work.counter), *done.categories), work.log, work.counter
+        ),
+    )
+
+
+def _messages_in(view: View) -> int:
+    """Return how many messages a view shows."""
+    kept, rewritten, _ = _counts(view)
+    folded = (item for item in view.items if isinstance(item, Folded))
+    return kept + rewritten + sum(len(item.messages) for item in folded)
+
+
+def _counts(view: View) -> tuple[int, int, int]:
+    kept = rewritten = folded = 0
+    for item in view.items:
+        match item:
+            case Kept(start=start, stop=stop):
+                kept += stop - start
+            case Rewritten():
+                rewritten += 1
+            case Folded(start=start, stop=stop):
+                folded += stop - start
+    return kept, rewritten, folded

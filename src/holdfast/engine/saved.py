@@ -1,15 +1,21 @@
-"""A view as bytes and back: ranges of the log, and the messages that stand in its place."""
+"""What survives a restart, as bytes and back: views as ranges of the log, and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.compaction.state import CompactionState
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import InvalidView, NotReadable
+from holdfast.facts.ledger import Around, Ledger, summarise
+from holdfast.facts.summary import carried_over, merged
+from holdfast.tokens.calibrate import Calibration
 from holdfast.transcript import (
     Folded,
     Item,
@@ -21,6 +27,9 @@ from holdfast.transcript import (
     ToolResult,
     View,
 )
+
+_CARRIED_CHARS = 40_000.0
+"""How much of a ledger is carried over a restart: the largest summary, 10,000 tokens."""
 
 Packed = list[Any]
 """Start and stop; for what was generated also its messages and the reference."""
@@ -95,3 +104,45 @@ def _named(part: Part, ids: Iterator[str]) -> Part:
     if isinstance(part, ToolResult):
         return replace(part, call_id=next(ids))
     return part
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """What survives a restart beside the transcript."""
+
+    state: CompactionState
+    calibration: Calibration
+
+
+def pack_snapshot(state: CompactionState, calibration: Calibration) -> bytes:
+    """Return a snapshot as bytes."""
+    return msgspec.json.encode(Snapshot(state=state, calibration=calibration))
+
+
+def unpack_snapshot(data: bytes) -> Snapshot:
+    """Return the snapshot that was packed; raises `NotReadable` for any other bytes."""
+    try:
+        return msgspec.json.decode(data, type=Snapshot)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        remedy = "give the bytes that snapshot() returned"
+        raise NotReadable(f"is not a snapshot ({error})", remedy=remedy) from None
+
+
+def without_log(state: CompactionState) -> CompactionState:
+    """Return a state for a log that begins again: what the ledger knows becomes a summary whose
+    originals are gone.
+    """
+    carried = state.carried
+    if not state.ledger.is_empty:
+        known = carried_over(summarise(state.ledger, Around(_CARRIED_CHARS)))
+        carried = known if carried is None else merged(carried, known)
+    prose = None if state.prose is None else carried_over(state.prose)
+    return replace(
+        state,
+        ledger=Ledger(),
+        carried=carried,
+        folded_to=0,
+        ledgered=0,
+        prose=prose,
+        prose_to=0,
+        references=(),
+    )

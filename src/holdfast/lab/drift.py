@@ -61,7 +61,7 @@ def long_lived(parts: Sequence[Sequence[Message]], budget: float) -> Shown:
         seen.extend(part)
         tokens = max(int(estimate_text(render_all(spoken(seen))) * budget), 1)
         engine.append(*part)
-        engine.update_model("", tokens * _WINDOW)
+        engine.use_model("", tokens * _WINDOW)
         engine.compact(force=True)
     return shown_view(engine.messages, _outside(seen))
 

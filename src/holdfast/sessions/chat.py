@@ -136,13 +136,13 @@ class Chat:
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools of memory and of the engine, for the model."""
-        return [*self.memory.tools(), *self.session.engine.get_tool_schemas()]
+        return [*self.memory.tools(), *self.session.engine.tools]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer a call of one of `tools`."""
         if any(tool["name"] == name for tool in self.memory.tools()):
             return self.memory.call(name, arguments)
-        return self.session.engine.handle_tool_call(name, arguments)
+        return self.session.engine.answer_tool(name, arguments)
 
     def close(self) -> None:
         """End the session's part of the work; what was handed to memory is finished first."""

@@ -76,6 +76,6 @@ def recovered(session: Asking, error: BaseException) -> bool:
     lighter = False
     if refusal.means == "payload":
         lighter = session.lighten().status == "compacted"
-    elif refusal.limit and refusal.limit < session.engine.context_length:
-        session.engine.update_model(session.info.model, refusal.limit)
+    elif refusal.limit and refusal.limit < session.engine.settings.context_length:
+        session.engine.use_model(session.info.model, refusal.limit)
     return session.compact(force=True).status == "compacted" or lighter

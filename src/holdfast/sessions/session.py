@@ -13,10 +13,9 @@ from holdfast.compaction.arrival import Arriving
 from holdfast.compaction.media import without_older_media
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.conversation import Step
+from holdfast.engine.compressor import Compressor, Step
+from holdfast.engine.meter import figures_of
 from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.engine.usage import figures_of
 from holdfast.errors import Conflict, LeaseLost
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference, Report
@@ -213,7 +212,7 @@ class Session:
         """
         self._fresh()
         figures = figures_of(usage)
-        self._engine.update_from_response(figures)
+        self._engine.report_usage(figures)
         row = turn_usage(
             figures, position=self._engine.length, model=self._info.model, cost=cost,
             view=self._info.view,

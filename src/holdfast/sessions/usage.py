@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from holdfast.dialects.jsontext import parse
-from holdfast.engine.usage import answer_tokens_of, first_int, prompt_tokens_of
+from holdfast.engine.meter import answer_tokens_of, first_int, prompt_tokens_of
 from holdfast.stores.values import StoredMessage, TurnUsage
 
 

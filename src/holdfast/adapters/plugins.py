@@ -5,13 +5,11 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.errors import HoldfastError, InvalidSetting, UnknownName
-from holdfast.reduction import TextReducer
 
 GROUP = "holdfast.engines"
-REDUCERS_GROUP = "holdfast.reducers"
 
 
 def engine_named(name: str, **settings: Any) -> ContextEngine:
@@ -21,7 +19,7 @@ def engine_named(name: str, **settings: Any) -> ContextEngine:
     makes something else.
     """
     if name == "compressor":
-        return Compressor(**settings)
+        return HermesEngine(**settings)
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:
         raise UnknownName("engine", name, engine_names())
@@ -44,11 +42,3 @@ def engine_named(name: str, **settings: Any) -> ContextEngine:
 def engine_names() -> tuple[str, ...]:
     """Return the names of the engines there are, ours first; none is loaded."""
     return ("compressor", *sorted(entry.name for entry in entry_points(group=GROUP)))
-
-
-def reducer_named(name: str) -> TextReducer:
-    """Return a text reducer that another package brings, or raise `UnknownName`."""
-    found = {entry.name: entry for entry in entry_points(group=REDUCERS_GROUP)}
-    if name not in found:
-        raise UnknownName("reducer", name, tuple(sorted(found)))
-    return found[name].load()

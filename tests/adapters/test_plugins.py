@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from holdfast import open_engine, reduce
+from holdfast.adapters.plugins import GROUP, engine_named
 from holdfast.cli import run
 from holdfast.config import read_settings
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.plugins import GROUP, REDUCERS_GROUP, engine_named, reducer_named
+from holdfast.engine.reducing import REDUCERS_GROUP, reducer_named
 from holdfast.errors import InvalidSetting, UnknownName
 from holdfast.policy import Policy
 
 ENGINE = """
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
 
 class Quiet(ContextEngine):
     def __init__(self, **settings):

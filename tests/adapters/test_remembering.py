@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.remembering import RememberingEngine
+from holdfast.adapters.hermes import HermesEngine
+from holdfast.adapters.remembering import RememberingEngine
 from holdfast.memory.manager import MemoryManager
 from holdfast.memory.provider import MemoryProvider, Switch
 
@@ -43,11 +43,11 @@ def test_memory_hears_of_compactions_and_sessions_and_the_rest_is_the_engines() 
         for at in range(20)
         for role in ("user", "assistant")
     ]
-    alone = Compressor(context_length=16_000)
+    alone = HermesEngine(context_length=16_000)
     plain = alone.compress(list(rows), force=True)
     listening = Listening()
     memory = MemoryManager(listening)
-    engine = RememberingEngine(Compressor(context_length=16_000), memory)
+    engine = RememberingEngine(HermesEngine(context_length=16_000), memory)
     engine.on_session_start("s1")
     assert engine.should_compress_preflight(rows) == alone.should_compress_preflight(rows)
     assert engine.compress(list(rows), force=True) == plain

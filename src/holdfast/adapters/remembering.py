@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.engine.compressor import Compressor
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.memory.manager import MemoryManager
 from holdfast.memory.provider import Switch
 
@@ -61,7 +61,7 @@ class RememberingEngine(ContextEngine):
     ) -> list[Any]:
         """Let memory take what matters, then compress; a writing model is shown what it says."""
         said = self.memory.before_compaction(messages)
-        if isinstance(self.engine, Compressor):
+        if isinstance(self.engine, HermesEngine):
             self.engine.remembered = said
         return self.engine.compress(messages, current_tokens, focus_topic, force=force)
 

@@ -1,0 +1,1 @@
+"""Engines behind the contract of a host: ours, memory beside it, and other packages'."""
