@@ -219,7 +219,7 @@ def test_a_request_that_was_too_long_is_compacted_and_sent_once_more(store: Stor
 
     assert session.send(model) == "fine"
     assert calls[1] < calls[0]
-    assert session.engine.context_length == 6_000
+    assert session.engine.settings.context_length == 6_000
 
     def broken(messages: list[Any]) -> str:
         raise ValueError("something else")
