@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Compressor, load
-from holdfast.compaction.breakdown import fixed_categories
-from holdfast.compaction.measure import Estimator
+from holdfast.compaction.measure import Estimator, fixed_categories
 from holdfast.engine.inspection import shares_of
 from holdfast.engine.oneshot import compress
 from holdfast.policy import Policy

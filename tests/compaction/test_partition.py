@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.cuts import allowed_cuts
 from holdfast.compaction.partition import (
     Anchors,
     Partition,
+    allowed_cuts,
     head_stop,
     islands,
     nth_last_ask,

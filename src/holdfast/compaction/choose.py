@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from holdfast.compaction.cuts import allowed_cuts
+from holdfast.compaction.arrival import Copy, as_shown, note_whole
 from holdfast.compaction.partition import (
     Partition,
+    allowed_cuts,
     head_stop,
     islands,
     nth_last_ask,
@@ -17,7 +18,6 @@ from holdfast.compaction.partition import (
     tail_start,
 )
 from holdfast.compaction.pruner import Pruner
-from holdfast.compaction.still_shown import shown_again
 from holdfast.compaction.work import Work
 from holdfast.facts.digests.line import plural
 from holdfast.facts.frame import summary_text
@@ -123,7 +123,7 @@ def choose(work: Work) -> Choice:
         reason, detail = _why_nothing(work, ground.before, floor)
         return Choice(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
     costs = {index: pruner.cost(index) for index in rewritten}
-    for index, (message, tokens) in shown_again(work, partition.kept(len(work.log)), rewritten):
+    for index, (message, tokens) in _shown_again(work, partition.kept(len(work.log)), rewritten):
         rewritten[index], costs[index] = message, tokens
     return Choice(
         partition, rewritten, costs, pruner.references, summary_tokens, ground.before, floor,
@@ -316,3 +316,28 @@ def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
         f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
         f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
     )
+
+
+def _shown_again(
+    work: Work, ranges: Sequence[tuple[int, int]], pruned: Mapping[int, Message]
+) -> Iterator[tuple[int, tuple[Message, int]]]:
+    """Yield what is kept and was shown otherwise from its arrival on, with its tokens.
+
+    A marker is set only where the result that it points at is shown whole above it: what pointed
+    at something that is folded or pruned now is shown itself again. `pruned` is left alone.
+    """
+    log, index = work.log, work.index
+    whole: dict[Copy, str] = {}
+    if not any(index.arrives(at) for start, stop in ranges for at in range(start, stop)):
+        return
+    for start, stop in ranges:
+        for at in range(start, stop):
+            if at in pruned:
+                continue
+            if not index.arrives(at):
+                note_whole(log[at], log[at], None, whole)
+                continue
+            form = index.arrived(at)
+            made, tokens = as_shown(log[at], form, work.costs[at], whole, work.counter)
+            if made is not log[at]:
+                yield at, (made, tokens)

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.assemble import Assembled, assemble
-from holdfast.compaction.breakdown import by_category, compared
+from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
 from holdfast.compaction.choose import Choice, choose
 from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
-from holdfast.compaction.measure import Costs
+from holdfast.compaction.measure import Costs, by_category, compared
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.verify import Problem, verify
 from holdfast.compaction.work import Work
 from holdfast.facts.ledger import (
     Around,

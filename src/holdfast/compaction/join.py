@@ -7,11 +7,19 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from holdfast.compaction.weights import PROSE_WEIGHTS
 from holdfast.facts.dialogue.language import Language
 from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.same import Known, likeness
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+
+PROSE_WEIGHTS: dict[Section, float] = {
+    "task": 95.0, "goal": 90.0, "constraints": 85.0, "pending": 80.0, "decisions": 75.0,
+    "blocked": 70.0, "in_progress": 65.0, "state": 60.0, "critical": 55.0, "remaining": 50.0,
+    "resolved": 40.0, "completed": 35.0, "files": 30.0,
+}  # fmt: skip
+"""What a ledger cannot write comes first: why something was decided, what was under way. All are
+under 100, from where on the ledger's entries are needed."""
+
 
 PROSE_SHARE = 0.2
 """Of the room for a summary, what a model's note may take at most. A note that names nothing costs

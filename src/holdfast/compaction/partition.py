@@ -163,3 +163,14 @@ def snapped_back(cuts: Sequence[int], position: int) -> int:
 def protected_from(policy: Policy, length: int) -> int:
     """Return the position from which pruning leaves everything alone."""
     return max(length - policy.protect_last, 0)
+
+
+def allowed_cuts(parts: Groups) -> list[int]:
+    """Return the positions where a cut parts no call from its result and no reasoning from what it
+    led to, in order; 0 is always among them. A call that waits for its result stays after the cut.
+    """
+    if not parts:
+        return [0]
+    last = parts[-1]
+    stop = last.start if last.pending else parts.total
+    return [cut for cut in (*parts.starts, parts.total) if cut <= stop]

@@ -8,8 +8,14 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from holdfast.compaction.breakdown import by_category, compared, fixed_categories, with_sections
-from holdfast.compaction.measure import Costs, message_tokens
+from holdfast.compaction.measure import (
+    Costs,
+    by_category,
+    compared,
+    fixed_categories,
+    message_tokens,
+    with_sections,
+)
 from holdfast.compaction.prune import answered_calls
 from holdfast.compaction.trigger import Moment, decide
 from holdfast.facts.frame import recognise

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from holdfast.compaction.breakdown import category, compared
 from holdfast.compaction.compact import Outcome, Unchanged
-from holdfast.compaction.measure import message_tokens
+from holdfast.compaction.measure import category, compared, message_tokens
 from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of
 from holdfast.compaction.work import Work

@@ -9,10 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.catalog.windows import window_of
-from holdfast.compaction.breakdown import fixed_categories, with_sections
 from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish
 from holdfast.compaction.index import LogIndex, Readings
-from holdfast.compaction.measure import Estimator
+from holdfast.compaction.measure import Estimator, fixed_categories, with_sections
 from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
 from holdfast.compaction.work import Wish, Work
