@@ -1,29 +1,176 @@
-"""Which files a shell command touches, by a parse of its own."""
+"""Which files a shell command touches, by the grammar of tree-sitter-bash."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from holdfast.lab.scoring.shell_words import simple_commands
+from holdfast.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r"\\([$`\"\\\n])")
+_UNKNOWN = "$("
+"""What stands in a word for text that only a run would show; `Touched.add` refuses it."""
+_OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", "\n", ";;"})
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>"})
+_CLOSED = frozenset({"command_substitution", "string", "concatenation", "heredoc_body",
+                     "test_command"})  # fmt: skip
+"""Nodes whose inner commands are not looked at: their output is text of another command."""
+_COMPOUND = frozenset((
+    "for_statement", "c_style_for_statement", "while_statement", "if_statement",
+    "case_statement", "compound_statement", "subshell", "function_definition", "test_command",
+))  # fmt: skip
 _FORMATTERS = ("gofmt", "goimports", "gofumpt", "prettier", "black", "ruff", "eslint", "rustfmt",
                "isort")  # fmt: skip
 _SHELLS = ("sh", "bash", "zsh", "dash")
 _RUNS = re.compile(r"-[a-z]*c")
-_PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice", "then", "do",
-             "else", "if", "while")  # fmt: skip
+_PREFIXES = ("sudo", "env", "time", "nohup", "command", "exec", "builtin", "nice")
 _WRITES = re.compile(r"open\(\s*['\"]([^'\"\n]{1,200})['\"]\s*,\s*['\"][wax]")
 _WRITES_TEXT = re.compile(r"Path\(\s*['\"]([^'\"\n]{1,200})['\"]\s*\)\.write_(?:text|bytes)")
 _SCRIPTED = re.compile(r"['\"]([\w./~-]{1,200}\.\w{1,8})['\"]")
 _PATCHED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]{1,300})", re.MULTILINE)
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,300})$", re.MULTILINE)
 _PATCH_MOVE = re.compile(r"^\*\*\* Move to: (.{1,300})$", re.MULTILINE)
+
+
+@dataclass
+class ShellCommand:
+    """One simple command of a line: its words, where its output goes, its here-document."""
+
+    words: list[str] = field(default_factory=list[str])
+    targets: list[str] = field(default_factory=list[str])
+    document: str = ""
+    is_sure: bool = True
+    """Whether it runs if the line succeeds; what follows `||` may not."""
+
+
+@lru_cache(maxsize=1)
+def shell_parser() -> Parser:
+    """Return the parser; raises `MissingExtra` if tree-sitter-bash is not installed."""
+    try:
+        import tree_sitter_bash
+        from tree_sitter import Language, Parser
+    except ModuleNotFoundError as error:
+        raise MissingExtra("lab", "scoring a run of the lab") from error
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def shell_commands(line: str) -> list[ShellCommand]:
+    """Return the simple commands of a line in order.
+
+    Commands in a substitution are left out. An explicit stack: a line may nest without bounds.
+    """
+    found: list[ShellCommand] = []
+    waiting: list[tuple[Node | None, bool]] = [
+        (shell_parser().parse(line.encode(errors="replace")).root_node, True)
+    ]
+    while waiting:
+        node, is_sure = waiting.pop()
+        if node is None:
+            found.append(ShellCommand(is_sure=is_sure))
+            continue
+        inner: list[tuple[Node | None, bool]] = []
+        if node.type in ("command", "declaration_command", "variable_assignment"):
+            found.append(ShellCommand(list(_words(node)), is_sure=is_sure))
+            inner = [row for row in _inner(node, is_sure) if row[0].type in _INSIDE]
+        elif node.type == "file_redirect":
+            _redirect(node, found)
+        elif node.type not in _CLOSED:
+            inner.extend(_inner(node, is_sure))
+            body = node.child_by_field_name("body")
+            if node.type == "heredoc_redirect" and found:
+                found[-1].document = _document(node)
+            elif node.type == "redirected_statement" and (body is None or body.type in _COMPOUND):
+                inner.insert(0 if body is None else 1, (None, is_sure))
+        waiting.extend(reversed(inner))
+    return [row for row in found if row.words or row.targets]
+
+
+_INSIDE = frozenset({"file_redirect", "heredoc_redirect", "process_substitution"})
+"""What is not a word although it is among the words of a command."""
+
+
+def _inner(node: Node, is_sure: bool) -> Iterator[tuple[Node, bool]]:
+    """Yield the named children, and of each whether it runs for sure."""
+    after_or = False
+    for child in node.children:
+        if child.type in _OPERATORS:
+            after_or = child.type == "||"
+        elif child.is_named:
+            yield child, is_sure and not after_or
+
+
+def _words(node: Node) -> Iterator[str]:
+    if node.type == "variable_assignment":
+        yield _value(node)
+        return
+    for child in node.children:
+        if child.type not in _INSIDE and child.type != "herestring_redirect":
+            yield _value(child)
+
+
+def _redirect(node: Node, found: list[ShellCommand]) -> None:
+    """Note where the output of the last command goes."""
+    target = node.child_by_field_name("destination")
+    if target is None or not any(child.type in _WRITING for child in node.children):
+        return
+    if not found:
+        found.append(ShellCommand())
+    found[-1].targets.append(_value(target))
+
+
+def _document(node: Node) -> str:
+    return next((_text(child) for child in node.children if child.type == "heredoc_body"), "")
+
+
+def _value(node: Node, *, in_quotes: bool = False) -> str:
+    """Return a word without its quotes; what a run would fill in becomes `_UNKNOWN`."""
+    match node.type:
+        case "raw_string":
+            return _text(node)[1:-1]
+        case "ansi_c_string":
+            return _text(node)[2:-1]
+        case "command_substitution" | "process_substitution" | "array":
+            return _UNKNOWN
+        case "simple_expansion" | "expansion" | "arithmetic_expansion":
+            return _text(node)
+        case _ if not node.children:
+            pattern = _ESCAPED_IN_QUOTES if in_quotes else _ESCAPED
+            return pattern.sub(_unescaped, _text(node))
+        case _:
+            return _joined_value(node)
+
+
+def _joined_value(node: Node) -> str:
+    """Return the values of all children, with the text between them, which has no nodes."""
+    in_quotes = node.type == "string"
+    source, start = node.text or b"", node.start_byte
+    parts: list[str] = []
+    at = start
+    for child in node.children:
+        parts.append(source[at - start : child.start_byte - start].decode(errors="replace"))
+        if child.type != '"':
+            parts.append(_value(child, in_quotes=in_quotes))
+        at = child.end_byte
+    return "".join(parts)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "" if found[1] == "\n" else found[1]
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
 
 
 @dataclass
@@ -50,7 +197,7 @@ def touched_by(command: str, folder: str = "") -> Touched:
     """Return the files that a command line writes, moves or deletes, if it succeeds."""
     found = Touched()
     variables: dict[str, str] = {}
-    for simple in simple_commands(command):
+    for simple in shell_commands(command):
         words = _assigned(simple.words, variables)
         words = [_resolved(word, variables) for word in words]
         if words[:1] == ["cd"] and len(words) > 1:
@@ -60,7 +207,7 @@ def touched_by(command: str, folder: str = "") -> Touched:
         for target in simple.targets:
             here.add(_resolved(target, variables))
         _by_name(words, simple.document, here)
-        found.join(_placed(here, folder), is_sure=simple.after != "||")
+        found.join(_placed(here, folder), is_sure=simple.is_sure)
     return found
 
 
