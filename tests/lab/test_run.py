@@ -15,36 +15,36 @@ from holdfast.cli import run as holdfast
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.lab.output import read_summary
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.rows import Row
-from holdfast.lab.run import PROGRESS, ROWS, Manifest, digest_of, read_run, run
-from holdfast.lab.scoring.session import Session
-from holdfast.lab.session_rows import Terms
-from holdfast.lab.ways.registry import PLAIN, chosen
+from holdfast.lab.results import RunManifest, ScoreRow
+from holdfast.lab.run import PROGRESS, ROWS, digest_of, read_run, run
+from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.session_rows import TrialTerms
+from holdfast.lab.strategies import PLAIN, choose_strategies
 
 FROZEN = Path(__file__).parent / "frozen"
 NAMES = ("holdfast", "head+tail", "keep-tail")
 
 
-def terms() -> Terms:
+def terms() -> TrialTerms:
     """Return few strategies at one budget."""
-    return Terms(ways=chosen(NAMES, PLAIN), budgets=(0.2,), peer_budgets=())
+    return TrialTerms(strategies=choose_strategies(NAMES, PLAIN), budgets=(0.2,), peer_budgets=())
 
 
-def manifest(sessions: list[Session]) -> Manifest:
+def manifest(sessions: list[LabSession]) -> RunManifest:
     """Return what is asked of these sessions."""
-    return Manifest(
+    return RunManifest(
         version="1", strategies=NAMES, budgets=(0.2,), peer_budgets=(), main=0.2, drifting=(),
         asked={}, sessions=tuple(one.id for one in sessions), digest=digest_of(sessions),
     )  # fmt: skip
 
 
-def without_times(rows: list[Row]) -> list[Any]:
+def without_times(rows: list[ScoreRow]) -> list[Any]:
     """Return rows as values, but for how long they took."""
     return [msgspec.to_builtins(msgspec.structs.replace(row, cpu_ms=0.0)) for row in rows]
 
 
 @pytest.fixture
-def sessions(make_session: Callable[..., Session]) -> list[Session]:
+def sessions(make_session: Callable[..., LabSession]) -> list[LabSession]:
     """Return three sessions of two projects."""
     return [make_session(f"s/{n}", 20 + n, project=f"p{n % 2}") for n in range(3)]
 
@@ -53,7 +53,7 @@ def quiet(done: int, total: int) -> None:
     """Hear nothing."""
 
 
-def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session]) -> None:
+def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[LabSession]) -> None:
     """One process or two, in whatever order they end: times aside, all rows are equal."""
     asked = manifest(sessions)
     one = run(tmp_path / "one", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -62,7 +62,7 @@ def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session])
     assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[Session]) -> None:
+def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Finished sessions are not made again, a torn line is, and the end is the same."""
     asked = manifest(sessions)
     whole = run(tmp_path / "whole", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -100,7 +100,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[S
     assert read_run(tmp_path / "half") == (asked, rows)
 
 
-def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) -> None:
+def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Another question in the same folder is refused, and what is there stays."""
     asked = manifest(sessions)
     rows = run(tmp_path, sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -111,7 +111,7 @@ def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) ->
 
 
 def test_a_wrong_file_is_reported_and_skipped(
-    tmp_path: Path, make_session: Callable[..., Session], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, make_session: Callable[..., LabSession], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What cannot be read is named with its line; the rest is measured."""
     folder = tmp_path / "in"
@@ -167,7 +167,7 @@ def test_sessions_of_agents_are_read_through_the_importers(tmp_path: Path) -> No
     path = tmp_path / "s1.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (found,) = read_sessions([tmp_path])
-    assert isinstance(found, Session)
+    assert isinstance(found, LabSession)
     assert (found.family, found.project, found.id) == ("claude-code", "/work/x", "claude-code/s1")
     assert [row["role"] for row in found.messages] == ["user", "assistant"]
 
@@ -195,7 +195,7 @@ def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_given_summariser_is_a_strategy_of_its_own(
-    tmp_path: Path, make_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make_session: Callable[..., LabSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked over its real protocol; what it invents is no fact of the view."""
     pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")

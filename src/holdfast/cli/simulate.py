@@ -17,8 +17,8 @@ from holdfast.config import Settings
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import NotReadable
 from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import Terms
-from holdfast.lab.simulate import THRESHOLDS, Outcome, strategies_for
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.simulate import THRESHOLDS, StrategyCost, strategies_for
 from holdfast.lab.simulate import simulate as run_all
 from holdfast.transcript import Transcript
 
@@ -82,22 +82,22 @@ def _thresholds(given: str) -> list[float]:
     return found
 
 
-def _terms(options: dict[str, Any], window: Window) -> Terms:
+def _terms(options: dict[str, Any], window: Window) -> ReplayTerms:
     priced = prices_for(options["model"], options["figures"])
     if priced.prices is None:
         raise click.UsageError(priced.note, click.get_current_context())
-    return Terms(
+    return ReplayTerms(
         prices=priced.prices, context_length=window.tokens, ttl=options["ttl"] or "5m",
         pause_seconds=options["pause"], model_summary=options["summaries"] == "model",
     )  # fmt: skip
 
 
 def _tell(
-    found: Sequence[Outcome], recordings: Sequence[Recording], window: Window, terms: Terms,
-    options: dict[str, Any],
+    found: Sequence[StrategyCost], recordings: Sequence[Recording], window: Window,
+    terms: ReplayTerms, options: dict[str, Any],
 ) -> None:  # fmt: skip
     if options["plot"]:
-        from holdfast.lab.plot import cost_plot
+        from holdfast.lab.cost_plots import cost_plot
 
         title = f"{len(recordings):,} sessions, {options['model']}, window {window.tokens:,}"
         write_bytes(options["plot"], cost_plot(title, found).encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +14,9 @@ import msgspec
 import pytest
 
 from holdfast.lab.output import write_results
-from holdfast.lab.report.words import signed
+from holdfast.lab.report.tables import format_cell
+from holdfast.lab.report.verdict import format_difference
 from holdfast.lab.run import MANIFEST, ROWS
-from holdfast.lab.table import cell
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
 
@@ -39,8 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., Any
 
 def test_the_page_is_made_of_the_run_and_the_same_again(folder: Path, tmp_path: Path) -> None:
     """Twice gives the same bytes; every link leads somewhere; the figures are the summary's."""
-    from holdfast.lab.report.markdown import read
-
+    read = runpy.run_path(str(SCRIPT))["read"]
     done = made(str(folder), "--full", str(folder), "--docs", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     first = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -53,10 +53,12 @@ def test_the_page_is_made_of_the_run_and_the_same_again(folder: Path, tmp_path: 
     assert page.count("pictures/benchmarks-") == 7
     run = read(folder)
     for line in run.main:
-        assert all(cell(line.figures[name]) in page for name in line.figures if name in ("bound",))
+        assert all(
+            format_cell(line.figures[name]) in page for name in line.figures if name in ("bound",)
+        )
     for one in run.found:
         if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
-            assert f"| peer | **{signed(one.by)}** |" in page
+            assert f"| peer | **{format_difference(one.by)}** |" in page
     assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in page
 
 

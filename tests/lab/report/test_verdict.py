@@ -10,37 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.lab.report.losses import behind, losses
 from holdfast.lab.report.verdict import (
     LEAST_SESSIONS,
     MAIN_SCORES,
-    Difference,
+    ScoreDifference,
+    basis_of,
+    behind,
     differences,
     drift_changes,
     drifts,
     findings,
-    terms_of,
+    format_difference,
+    format_sign,
+    headline,
+    join_names,
+    losses,
+    own,
+    with_more,
 )
-from holdfast.lab.report.words import headline, listed, own, sign, signed, with_more
-from holdfast.lab.rows import Row
-from holdfast.lab.scoring.stats import Estimate, estimate
+from holdfast.lab.results import MeanInterval, ScoreRow, mean_interval
 
 Make = Callable[..., Any]
 
 
-def row(session: int, strategy: str, cut: int = 1, **rates: float | None) -> Row:
+def row(session: int, strategy: str, cut: int = 1, **rates: float | None) -> ScoreRow:
     """Return a row of one family at one budget."""
-    return Row(
+    return ScoreRow(
         part="cut", session=str(session), family="f", strategy=strategy, cut=cut, budget=0.2,
         tokens_before=100, allowed=20, tokens=20, rates=dict(rates),
     )  # fmt: skip
 
 
-def difference(figure: str, low: float, high: float, sessions: int = 10) -> Difference:
+def difference(figure: str, low: float, high: float, sessions: int = 10) -> ScoreDifference:
     """Return a difference with this interval."""
-    return Difference(
+    return ScoreDifference(
         part="cut", family="f", budget=0.2, steps=1, figure=figure, other="o",
-        by=Estimate((low + high) / 2, low, high, sessions),
+        by=MeanInterval((low + high) / 2, low, high, sessions),
     )  # fmt: skip
 
 
@@ -58,7 +63,7 @@ def test_ahead_is_said_only_where_the_interval_is_above_zero(
         for made in (row(at, "holdfast", bound=mine), row(at, "other", bound=other))
     ]
     (found,) = differences(rows)
-    assert found.by == estimate([mine - other for mine, other in pairs])
+    assert found.by == mean_interval([mine - other for mine, other in pairs])
     if len(pairs) < LEAST_SESSIONS:
         assert found.standing == "too few"
     else:
@@ -106,7 +111,7 @@ def test_a_session_counts_once_however_often_it_is_cut() -> None:
 def test_who_takes_more_or_games_a_score_is_no_equal(make_run: Make) -> None:
     """Over the budget, or without usable text: not among those that Holdfast is held against."""
     run = make_run()
-    terms = {line.strategy: terms_of(line) for line in run.summary.lines if line.figures}
+    terms = {line.strategy: basis_of(line) for line in run.summary.lines if line.figures}
     assert terms["masking-3"] == "over"
     assert terms["bare-list"] == "adversary"
     assert terms["head+tail"] == terms["peer"] == terms["holdfast"] == "equal"
@@ -201,10 +206,10 @@ def test_the_agents_own_summary_is_held_against(make_run: Make) -> None:
 
 def test_figures_in_words() -> None:
     """Signs, lists, and a single session, which has no interval."""
-    assert [sign(0.1), sign(-0.1), sign(0.001), sign(-0.001), sign(-250)] == [
+    assert [format_sign(value) for value in (0.1, -0.1, 0.001, -0.001, -250)] == [
         "+0.10", "−0.10", "0.00", "0.00", "−250",
     ]  # fmt: skip
-    assert [listed([]), listed("a"), listed("ab"), listed("abc")] == [
+    assert [join_names([]), join_names("a"), join_names("ab"), join_names("abc")] == [
         "", "a", "a and b", "a, b and c",
     ]  # fmt: skip
-    assert signed(Estimate(0.1, 0.1, 0.1, 1)) == "+0.10"
+    assert format_difference(MeanInterval(0.1, 0.1, 0.1, 1)) == "+0.10"

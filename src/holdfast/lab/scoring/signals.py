@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.lab.scoring.render import content_text, decoded
-from holdfast.lab.scoring.session import Message
+from msgspec import Struct
+
+from holdfast.lab.scoring.session import Message, content_text, decode_arguments
 
 _ERROR_SHAPES = re.compile(
     r"""^\s{0,8}(?:
@@ -140,8 +142,8 @@ def open_errors(messages: Sequence[Message]) -> list[OpenError]:
     errors stand in place of the old.
     """
     rows: dict[str, list[str]] = {}
-    for command, tool, result in answered(messages):
-        key = same_command(command)
+    for command, tool, result in answered_calls(messages):
+        key = normalize_command(command)
         shows = tool.lower() in _SHOWING_TOOLS or bool(_SHOWS.match(key.partition(" ")[2]))
         lines = error_lines(_first_line(result) if shows else result)
         if lines:
@@ -160,7 +162,7 @@ def error_survives(flat_view: str, error: OpenError) -> bool:
     return error.line[:_KEPT_CHARS] in flat_view
 
 
-def answered(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
+def answered_calls(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
     """Return call, tool name and result of each answered call, in the order of the results.
 
     What is heard from a process that runs on belongs to the command that started it.
@@ -171,7 +173,7 @@ def answered(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
     for message in messages:
         for call in message.get("tool_calls") or ():
             name = str(call["function"].get("name", ""))
-            values = decoded(str(call["function"].get("arguments") or ""))
+            values = decode_arguments(str(call["function"].get("arguments") or ""))
             command = running.get(str(values.get("session_id"))) or _command(name, values)
             open_calls[str(call.get("id"))] = (name, command)
         if message["role"] == "tool":
@@ -190,7 +192,7 @@ def _command(name: str, values: dict[str, Any]) -> str:
     return f"{name} {json.dumps(values, sort_keys=True)}"
 
 
-def same_command(command: str) -> str:
+def normalize_command(command: str) -> str:
     """Return a command without what only steers where it runs and where its output goes."""
     name, _, line = command.partition(" ")
     line, was = _LEADER.sub("", one_line(line)), ""
@@ -226,3 +228,59 @@ def constraints(messages: Sequence[Message]) -> list[str]:
 def constraint_survives(flat_view: str, sentence: str) -> bool:
     """Return whether the user's words still stand in a view on one line."""
     return sentence[: 2 * _KEPT_CHARS] in flat_view
+
+
+_PAIR = re.compile(
+    r"(?<![\w.])([A-Za-z_][\w-]{2,40})[\"']?\s?[:=]\s?[\"']?([\w$][\w.$%:/+-]{0,40})", re.ASCII
+)
+_LEAST_TIMES = 2
+
+
+class Changed(Struct, frozen=True):
+    """A name whose value another result of the same call gave anew."""
+
+    name: str
+    old: frozenset[str]
+    newest: str
+
+
+def changed_values(messages: Sequence[Message]) -> list[Changed]:
+    """Return the names whose value differs between results of one call, said once in each.
+
+    A name that results of other calls have too may mean something else there, and is left out.
+    """
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    callers: dict[str, set[str]] = defaultdict(set)
+    for command, _, result in answered_calls(messages):
+        pairs = list(_pairs(result))
+        often = Counter(name for name, _ in pairs)
+        caller = normalize_command(command)
+        for name, value in pairs:
+            callers[name].add(caller)
+            if often[name] == 1:
+                told[caller, name].append(value)
+    return [
+        Changed(name, frozenset(values) - {values[-1]}, values[-1])
+        for (_, name), values in told.items()
+        if len(values) >= _LEAST_TIMES and len(callers[name]) == 1 and len(set(values)) > 1
+    ]
+
+
+def stale_share(view: str, changed: Sequence[Changed]) -> float | None:
+    """Return of the changed names that a view gives a value, how many have only old ones."""
+    if not changed:
+        return None
+    shown: dict[str, set[str]] = defaultdict(set)
+    for name, value in _pairs(view):
+        shown[name].add(value)
+    rows = [
+        row.newest not in shown[row.name]
+        for row in changed
+        if shown.get(row.name, set[str]()) & (row.old | {row.newest})
+    ]
+    return sum(rows) / len(rows) if rows else None
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for found in _PAIR.finditer(text):
+        yield found.group(1), found.group(2).rstrip(".:,/")
