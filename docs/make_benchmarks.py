@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from msgspec import Struct
 
 from holdfast.errors import HoldfastError
-from holdfast.lab.figures import ENTRIES, FAULTS, SPEED, title_of
+from holdfast.lab.figures import FAULTS, SPEED, glossary, title_of
 from holdfast.lab.output import read_summary
 from holdfast.lab.report.tables import (
     COLUMNS,
@@ -401,7 +401,7 @@ def where_it_loses(run: Run) -> Iterator[str]:
 def legend() -> Iterator[str]:
     """Yield what the columns say."""
     for name in (*COLUMNS, SPEED):
-        one = ENTRIES[name]
+        one = glossary()[name]
         yield f"- **{name}**: {one.says} *{one.example}*"
     yield ""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.lab.figures import COUNTS, LESS_IS_BETTER, RATES
+from holdfast.lab.figures import FAULTS, LESS_IS_BETTER, RATES
 from holdfast.lab.results import ScoreLine
 
 _LEAST = 1e-9
@@ -55,7 +55,7 @@ def _worse(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
         bound = figure.high if sign < 0 else figure.low
         if new is None or sign * (bound - new.mean) > _LEAST:
             found.append(_fall(was, name, figure.mean, bound, 0.0 if new is None else new.mean))
-    for name in COUNTS:
+    for name in FAULTS:
         old, new_count = was.counts.get(name, 0), 0 if now is None else now.counts.get(name, 0)
         if new_count > old:
             found.append(_fall(was, name, old, old, new_count))

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.lab.figures import COST, COUNTS, FIGURES, OVER, RATES, SPEED, USED
+from holdfast.lab.figures import COST, FAULTS, FIGURES, OVER, RATES, SPEED, USED
 
 OURS = "holdfast"
 WITH_MODEL = "holdfast+model"
@@ -19,6 +19,9 @@ LONG_LIVED = "holdfast-long-lived"
 OWN = "agents-own-summary"
 BASE = "head+tail"
 """The strategy with which the others are compared, session by session."""
+BARE_LIST = "bare-list"
+ADVERSARIES = frozenset({BARE_LIST})
+"""Strategies that keep no usable text: they show that a score can be gamed."""
 
 Part: TypeAlias = Literal["cut", "drift", "own"]
 """`cut`: at a share of the session; `drift`: the last cut after several compactions; `own`: where
@@ -212,7 +215,7 @@ def _line(
         part=part, family=family, strategy=strategy, budget=budget, steps=steps,
         sessions=len(by_session), cuts=len(made),
         figures=_figures(by_session), against=_against(by_session, base),
-        counts={name: sum(row.counts.get(name, 0) for row in made) for name in COUNTS},
+        counts={name: sum(row.counts.get(name, 0) for row in made) for name in FAULTS},
         violations=dict(broken) if checked else None,
         failed=said,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -131,25 +132,63 @@ class TrialTerms(Struct, frozen=True):
     """At which shares of a session's text it is cut."""
 
 
+class _Trial(Struct, frozen=True):
+    """A session at one cut, which every strategy gets."""
+
+    session: LabSession
+    case: CutCase
+    archive: Archive | None
+    terms: TrialTerms
+
+    def row(
+        self, part: Part, name: str, shown: JudgedView, *, budget: float, allowed: int,
+        steps: int = 1,
+    ) -> ScoreRow:  # fmt: skip
+        """Return how a view does, or why there is none."""
+        case, session, terms = self.case, self.session, self.terms
+        row = ScoreRow(
+            part=part, session=session.id, family=session.family, strategy=name, cut=case.cut,
+            budget=budget, steps=steps, tokens_before=case.tokens, allowed=allowed,
+            failed=shown.failed,
+        )  # fmt: skip
+        if shown.failed:
+            return row
+        found = score(case, shown, allowed, self.archive.find if self.archive else None)
+        cost = cost_ratio(shown, case, terms.prices)
+        rates = found.rates.items()
+        return replace(
+            row,
+            tokens=shown.tokens,
+            rates={key: None if rate is None else round(rate, 6) for key, rate in rates},
+            counts=found.counts,
+            cost=None if cost is None else round(cost, 6),
+            cpu_ms=shown.cpu_ms,
+            note=shown.note,
+            missed=found.missed if terms.with_missed else {},
+        )
+
+
 def session_rows(session: LabSession, elsewhere: Elsewhere, terms: TrialTerms) -> list[ScoreRow]:
     """Return all rows of one session."""
     prepared = prepare(session)
+    rows: list[ScoreRow] = []
     with Archive() as archive:
-        cases = list(cases_of(prepared, elsewhere, terms.cuts))
-        rows: list[ScoreRow] = []
-        for case in cases:
-            archive.grow(case.messages)
-            rows.extend(_cut_rows(session, case, archive, terms))
-        if cases and terms.drifting:
-            rows.extend(_drift_rows(session, cases[-1], archive, terms))
+        trials = [
+            _Trial(session, case, archive, terms)
+            for case in cases_of(prepared, elsewhere, terms.cuts)
+        ]
+        for trial in trials:
+            archive.grow(trial.case.messages)
+            rows.extend(_cut_rows(trial))
+        if trials and terms.drifting:
+            rows.extend(_drift_rows(trials[-1]))
     rows.extend(_own_rows(session, prepared, elsewhere, terms))
     return rows
 
 
-def _cut_rows(
-    session: LabSession, case: CutCase, archive: Archive, terms: TrialTerms
-) -> Iterator[ScoreRow]:
-    """Yield the rows of a cut. Where Holdfast goes over, the others get as much as it took."""
+def _cut_rows(trial: _Trial) -> Iterator[ScoreRow]:
+    """Yield the rows of a cut. If Holdfast goes over, the others get as much as it took."""
+    case, terms = trial.case, trial.terms
     free: dict[str, ScoreRow] = {}
     before = rules_broken(case.messages)
     for budget in sorted({*terms.budgets, *terms.peer_budgets}):
@@ -161,9 +200,10 @@ def _cut_rows(
                 yield replace(free[name], budget=budget, allowed=allowed)
                 continue
             shown = _timed(partial(strategy.shrink, case.messages, allowed))
-            row = _row(session, case, archive, terms, "cut", name, shown,
-                       budget=budget, allowed=allowed)  # fmt: skip
-            row = replace(row, violations=_violations(strategy, shown, case, before, budget, terms))
+            row = replace(
+                trial.row("cut", name, shown, budget=budget, allowed=allowed),
+                violations=_violations(trial, strategy, shown, before, budget),
+            )
             yield row
             if not strategy.keeps_budget:
                 free[name] = row
@@ -172,23 +212,23 @@ def _cut_rows(
 
 
 def _violations(
-    strategy: Strategy, shown: JudgedView, case: CutCase, before: Mapping[str, frozenset[str]],
-    budget: float, terms: TrialTerms,
+    trial: _Trial, strategy: Strategy, shown: JudgedView, before: Mapping[str, frozenset[str]],
+    budget: float,
 ) -> dict[str, int] | None:  # fmt: skip
-    """Return broken rules by provider; a way that knows providers is asked for each, once."""
+    """Return broken rules by provider; a strategy that knows providers is asked for each, once."""
     if not shown.messages:
         return None
     shrink_for = strategy.shrink_for
     if shrink_for is None:
         return violations(shown.messages, before)
-    if budget != terms.main:
+    if budget != trial.terms.main:
         return None
-    tokens = int(case.tokens * budget)
-    return violations_of(lambda given, name: shrink_for(given, tokens, name), case.messages)
+    tokens = int(trial.case.tokens * budget)
+    return violations_of(lambda given, name: shrink_for(given, tokens, name), trial.case.messages)
 
 
 def _timed(work: Callable[[], JudgedView]) -> JudgedView:
-    """Return what a way makes; what it cannot do is said in its place."""
+    """Return the view that a strategy makes with its CPU time, or why it made none."""
     begun = time.process_time()
     try:
         shown = work()
@@ -199,57 +239,19 @@ def _timed(work: Callable[[], JudgedView]) -> JudgedView:
     return replace(shown, cpu_ms=round((time.process_time() - begun) * 1e3, 3))
 
 
-def _row(
-    session: LabSession,
-    case: CutCase,
-    archive: Archive | None,
-    terms: TrialTerms,
-    part: Part,
-    name: str,
-    shown: JudgedView,
-    *,
-    budget: float,
-    allowed: int,
-    steps: int = 1,
-) -> ScoreRow:
-    row = ScoreRow(
-        part=part, session=session.id, family=session.family, strategy=name, cut=case.cut,
-        budget=budget, steps=steps, tokens_before=case.tokens, allowed=allowed,
-        failed=shown.failed,
-    )  # fmt: skip
-    if shown.failed:
-        return row
-    found = score(case, shown, allowed, archive.find if archive is not None else None)
-    cost = cost_ratio(shown, case, terms.prices)
-    return replace(
-        row,
-        tokens=shown.tokens,
-        rates={key: None if rate is None else round(rate, 6) for key, rate in found.rates.items()},
-        counts=found.counts,
-        cost=None if cost is None else round(cost, 6),
-        cpu_ms=shown.cpu_ms,
-        note=shown.note,
-        missed=found.missed if terms.with_missed else {},
-    )
-
-
-def _drift_rows(
-    session: LabSession, case: CutCase, archive: Archive, terms: TrialTerms
-) -> Iterator[ScoreRow]:
+def _drift_rows(trial: _Trial) -> Iterator[ScoreRow]:
     """Yield the rows of the last cut after 1, 2, 4 and 8 compactions, as far as turns suffice."""
-    allowed = int(case.tokens * terms.main)
+    main, allowed = trial.terms.main, int(trial.case.tokens * trial.terms.main)
     for steps in STEPS:
-        parts = stretches(case.messages, steps)
+        parts = stretches(trial.case.messages, steps)
         if len(parts) < steps:
             break
-        made = partial(_row, session, case, archive, terms, "drift", budget=terms.main,
-                       allowed=allowed, steps=steps)  # fmt: skip
-        if OURS in terms.strategies:
-            yield made(LONG_LIVED, _timed(partial(long_lived, parts, terms.main)))
-        for name, strategy in terms.strategies.items():
-            if name in terms.drifting:
-                work = partial(again_and_again, strategy.shrink, parts, terms.main)
-                yield made(name, _timed(work))
+        made = partial(trial.row, "drift", budget=main, allowed=allowed, steps=steps)
+        if OURS in trial.terms.strategies:
+            yield made(LONG_LIVED, _timed(partial(long_lived, parts, main)))
+        for name, strategy in trial.terms.strategies.items():
+            if name in trial.terms.drifting:
+                yield made(name, _timed(partial(again_and_again, strategy.shrink, parts, main)))
 
 
 def _own_rows(
@@ -257,27 +259,18 @@ def _own_rows(
 ) -> Iterator[ScoreRow]:
     """Yield what the agent's own summary kept, and what others keep in as many tokens."""
     for own in session.own:
-        cut = _place(session, own.at)
+        cut = own.at - sum(map(is_system, session.messages[: own.at]))
         if not own.text or not 0 < cut < len(prepared.messages):
             continue
         case = case_at(_without_summary(prepared, cut), cut, elsewhere)
-        shown = text_view(own.text)
-        budget = shown.tokens / max(case.tokens, 1)
-        made = partial(_row, session, case, None, terms, "own", budget=budget)
-        written = JudgedView(text=own.text, tokens=shown.tokens, summaries=(own.text,))
-        yield made(OWN, written, allowed=shown.tokens)
+        shown = replace(text_view(own.text), summaries=(own.text,))
+        trial = _Trial(session, case, None, terms)
+        budget, allowed = shown.tokens / max(case.tokens, 1), shown.tokens
+        yield trial.row("own", OWN, shown, budget=budget, allowed=allowed)
         for name, strategy in terms.strategies.items():
             if strategy.kind in ("ours", "plain") and strategy.keeps_budget:
-                yield made(
-                    name,
-                    _timed(partial(strategy.shrink, case.messages, shown.tokens)),
-                    allowed=shown.tokens,
-                )
-
-
-def _place(session: LabSession, at: int) -> int:
-    """Return a position of the session among its messages without system prompts."""
-    return at - sum(is_system(message) for message in session.messages[:at])
+                shown = _timed(partial(strategy.shrink, case.messages, allowed))
+                yield trial.row("own", name, shown, budget=budget, allowed=allowed)
 
 
 def _without_summary(prepared: PreparedSession, cut: int) -> PreparedSession:
@@ -288,8 +281,9 @@ def _without_summary(prepared: PreparedSession, cut: int) -> PreparedSession:
     if prepared.messages[cut]["role"] == "assistant":
         return prepared
     kept = [at for at in range(len(prepared.messages)) if at != cut]
-    return PreparedSession(
-        prepared.session, [prepared.messages[at] for at in kept],
-        [prepared.texts[at] for at in kept], [prepared.facts[at] for at in kept],
-        prepared.system_text, prepared.schema,
-    )  # fmt: skip
+    return dataclasses.replace(
+        prepared,
+        messages=[prepared.messages[at] for at in kept],
+        texts=[prepared.texts[at] for at in kept],
+        facts=[prepared.facts[at] for at in kept],
+    )

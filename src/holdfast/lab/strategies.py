@@ -18,7 +18,7 @@ from holdfast.engine.oneshot import Compressed, compress
 from holdfast.engine.writers import Writers, writers_of
 from holdfast.errors import HoldfastError, UnknownName
 from holdfast.lab.peers import MODES, PEERS, Failure, Peers, Request
-from holdfast.lab.results import BASE, OURS, WITH_MODEL
+from holdfast.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
 from holdfast.lab.scoring.facts import facts_in
 from holdfast.lab.scoring.session import (
     JudgedView,
@@ -296,7 +296,7 @@ PLAIN: tuple[Strategy, ...] = (
         "masking-10", "plain", "all but the newest 10 tool results blanked", masking(10), False
     ),
     Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
-    Strategy("bare-list", "adversary", "facts alone, the most frequent first", bare_list),
+    Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
 )
 
 

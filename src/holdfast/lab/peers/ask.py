@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -108,12 +107,7 @@ class Peers:
     def __enter__(self) -> Peers:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def install(self, name: str, tell: Callable[[str], None] = lambda _: None) -> Failure | None:

@@ -13,7 +13,6 @@ import venv
 from collections.abc import Callable, Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Literal, TypeAlias
 
 import msgspec
@@ -94,12 +93,7 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def ask(self, request: Request) -> Reply:

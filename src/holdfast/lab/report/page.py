@@ -10,12 +10,11 @@ from statistics import median
 from msgspec import Struct
 
 from holdfast.errors import MissingExtra
-from holdfast.lab.figures import ENTRIES, FAULTS, title_of
+from holdfast.lab.figures import FAULTS, glossary, title_of
 from holdfast.lab.report.panels import COLOURS, MOST_FAMILIES
 from holdfast.lab.report.plots import Plot
 from holdfast.lab.report.tables import command_of, failures, fault_rows, tables
 from holdfast.lab.report.verdict import (
-    ADVERSARIES,
     LEAST_SESSIONS,
     MAIN_SCORES,
     OFTEN_OVER,
@@ -32,7 +31,15 @@ from holdfast.lab.report.verdict import (
     own,
     with_more,
 )
-from holdfast.lab.results import LONG_LIVED, OURS, OWN, WITH_MODEL, RunSummary, ScoreRow
+from holdfast.lab.results import (
+    ADVERSARIES,
+    LONG_LIVED,
+    OURS,
+    OWN,
+    WITH_MODEL,
+    RunSummary,
+    ScoreRow,
+)
 from holdfast.lab.strategies import RunSettings, all_strategies
 
 try:
@@ -123,7 +130,7 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
             for terms in ("over", "adversary")
         },
         compared=_compared(found, manifest.main), least=LEAST_SESSIONS, often=f"{OFTEN_OVER:.0%}",
-        strategies=_strategies(summary), entries=ENTRIES, faults=FAULTS,
+        strategies=_strategies(summary), entries=glossary(), faults=FAULTS,
         plots=[(plot, Markup(inline(plot.svg, plot.name, str(escape(plot.caption)))))
                for plot in plots],
         most_families=MOST_FAMILIES, tables=tables(summary, found),

@@ -13,8 +13,15 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from holdfast.errors import MissingExtra
-from holdfast.lab.report.verdict import ADVERSARIES
-from holdfast.lab.results import LONG_LIVED, OURS, OWN, WITH_MODEL, RunSummary, ScoreLine
+from holdfast.lab.results import (
+    ADVERSARIES,
+    LONG_LIVED,
+    OURS,
+    OWN,
+    WITH_MODEL,
+    RunSummary,
+    ScoreLine,
+)
 
 try:
     import matplotlib

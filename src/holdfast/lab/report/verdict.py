@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.lab.figures import COST, LESS_IS_BETTER, OVER, RATES, SPEED, USED, title_of
 from holdfast.lab.results import (
+    ADVERSARIES,
     OURS,
     OWN,
     MeanInterval,
@@ -21,7 +22,6 @@ from holdfast.lab.results import (
     mean_interval,
     values_of,
 )
-from holdfast.lab.strategies import PLAIN
 
 MAIN_SCORES = ("bound", "copy4")
 """The two that a list of bare facts cannot win: what a verdict is about first."""
@@ -35,8 +35,6 @@ OFTEN_OVER = 0.1
 Standing: TypeAlias = Literal["ahead", "even", "behind", "too few"]
 Basis: TypeAlias = Literal["equal", "over", "adversary"]
 """On which terms somebody is compared: with as many tokens, with more, or without usable text."""
-
-ADVERSARIES = frozenset(strategy.name for strategy in PLAIN if strategy.kind == "adversary")
 
 
 class ScoreDifference(Struct, frozen=True, kw_only=True):
