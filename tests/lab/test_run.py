@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,13 +173,26 @@ def test_sessions_of_agents_are_read_through_the_importers(tmp_path: Path) -> No
     assert [row["role"] for row in found.messages] == ["user", "assistant"]
 
 
+@pytest.fixture
+def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make matplotlib look as if it were not installed."""
+    for name in ("panels", "plots", "page"):
+        monkeypatch.delitem(sys.modules, f"holdfast.lab.report.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.mark.usefixtures("without_plots")
 def test_the_frozen_set_is_not_worse_than_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No score of Holdfast fell out of its interval, and there is no new fault."""
+    """No score of Holdfast fell out of its interval, and there is no new fault.
+
+    Nothing is drawn, which test_page.py does; the run says what to install for that.
+    """
     out = str(tmp_path / "out")
     asked = ["--budgets", "20", "--strategies", "holdfast", "--jobs", "1"]
     assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", out, *asked]) == 0
+    assert "plots and report.html need holdfast[lab]" in capsys.readouterr().out
     code = holdfast(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
     assert code == 0, capsys.readouterr().out
 

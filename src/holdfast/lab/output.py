@@ -20,14 +20,19 @@ def write_results(
 ) -> WrittenRun:
     """Write all that follows from the rows; without matplotlib and jinja2 no plots, no report."""
     summary = RunSummary(manifest=manifest, skipped=list(skipped), lines=summarise(rows))
-    write_whole(folder / SUMMARY, msgspec.json.encode(summary) + b"\n")
-    write_whole(folder / TABLE, markdown(summary.lines, manifest.main).encode())
+    write_tables(folder, summary)
     notes: list[str] = []
     try:
         write_report(folder, summary, rows)
     except MissingExtra as error:
         notes.append(f"plots and report.html need holdfast[{error.extra}]; the rest is written")
     return WrittenRun(summary.lines, notes)
+
+
+def write_tables(folder: Path, summary: RunSummary) -> None:
+    """Write `summary.json` and `table.md`."""
+    write_whole(folder / SUMMARY, msgspec.json.encode(summary) + b"\n")
+    write_whole(folder / TABLE, markdown(summary.lines, summary.manifest.main).encode())
 
 
 def write_report(folder: Path, summary: RunSummary, rows: Sequence[ScoreRow]) -> None:

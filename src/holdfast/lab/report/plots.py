@@ -346,7 +346,7 @@ class Plot(Struct, frozen=True, kw_only=True):
 
 _Draw = Callable[[RunSummary, Sequence[ScoreRow]], Figure | None]
 
-_PLOTS: Mapping[str, tuple[_Draw, str]] = {
+PLOTS: Mapping[str, tuple[_Draw, str]] = {
     "scores": (scores_plot, (
         "All strategies at the main budget, with 95 % intervals. Hollow marks: took more tokens "
         "than allowed in more than one of ten cuts, so they are no equals. Where Holdfast itself "
@@ -385,7 +385,7 @@ def draw(summary: RunSummary, rows: Sequence[ScoreRow]) -> list[Plot]:
     """Return the plots for which the run has figures."""
     found: list[Plot] = []
     with matplotlib.rc_context(SETTINGS):
-        for name, (make, caption) in _PLOTS.items():
+        for name, (make, caption) in PLOTS.items():
             figure = make(summary, rows)
             if figure is not None:
                 found.append(
