@@ -19,6 +19,7 @@ from holdfast.lab.reading import read_sessions
 from holdfast.lab.results import RunManifest, ScoreRow
 from holdfast.lab.run import PROGRESS, ROWS, digest_of, read_run, run
 from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.scoring.shell import shell_parser
 from holdfast.lab.session_rows import TrialTerms
 from holdfast.lab.strategies import PLAIN, choose_strategies
 
@@ -195,6 +196,20 @@ def test_the_frozen_set_is_not_worse_than_its_baseline(
     assert "plots and report.html need holdfast[lab]" in capsys.readouterr().out
     code = holdfast(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
     assert code == 0, capsys.readouterr().out
+
+
+def test_without_the_grammar_of_bash_a_run_names_the_extra(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence before anything is scored or written."""
+    shell_parser.cache_clear()
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    out = tmp_path / "out"
+    assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "install holdfast[lab]" in said
+    assert said.count("\n") == 1
+    assert not out.exists()
 
 
 def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:

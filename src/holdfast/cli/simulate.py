@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -52,8 +52,7 @@ def simulate(files: tuple[str, ...], **options: Any) -> int:
     """
     refuse_contradiction(options["provider"], options["dialect"])
     thresholds = _thresholds(options["thresholds"])
-    if options["plot"]:
-        check_writable(options["plot"])
+    draw = _plotter(options["plot"])
     transcripts: list[Transcript] = []
     for name in files:
         try:
@@ -65,6 +64,9 @@ def simulate(files: tuple[str, ...], **options: Any) -> int:
     terms = _terms(options, window)
     recordings = [record(transcript) for transcript in transcripts]
     found = run_all(recordings, terms, strategies_for(thresholds))
+    if draw is not None:
+        title = f"{len(recordings):,} sessions, {options['model']}, window {window.tokens:,}"
+        write_bytes(options["plot"], draw(title, found).encode())
     _tell(found, recordings, window, terms, options)
     return 0
 
@@ -82,6 +84,16 @@ def _thresholds(given: str) -> list[float]:
     return found
 
 
+def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
+    """Return what draws the costs if a file is asked for; a missing extra is told before the work."""
+    if not target:
+        return None
+    check_writable(target)
+    from holdfast.lab.cost_plots import cost_plot
+
+    return cost_plot
+
+
 def _terms(options: dict[str, Any], window: Window) -> ReplayTerms:
     priced = prices_for(options["model"], options["figures"])
     if priced.prices is None:
@@ -96,11 +108,6 @@ def _tell(
     found: Sequence[StrategyCost], recordings: Sequence[Recording], window: Window,
     terms: ReplayTerms, options: dict[str, Any],
 ) -> None:  # fmt: skip
-    if options["plot"]:
-        from holdfast.lab.cost_plots import cost_plot
-
-        title = f"{len(recordings):,} sessions, {options['model']}, window {window.tokens:,}"
-        write_bytes(options["plot"], cost_plot(title, found).encode())
     if options["as_json"]:
         for one in found:
             row = to_builtins(one)

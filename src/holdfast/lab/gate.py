@@ -10,6 +10,7 @@ from holdfast.lab.figures import FAULTS, LESS_IS_BETTER, RATES
 from holdfast.lab.results import ScoreLine
 
 _LEAST = 1e-9
+"""Below this a difference is rounding."""
 
 
 class Fall(Struct, frozen=True, kw_only=True):

@@ -29,6 +29,21 @@ from holdfast.stores.values import NewSession
 from holdfast.tokens.estimate import estimate_text
 
 FIRST_HITS = 5
+"""A fact is within reach if one of this many hits has it: an agent reads the first ones."""
+DEFAULT_PRICES = Prices(
+    input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0,
+    min_cached_tokens=0, source="the usual ratios: cache reads 0.1, writes 1.25, output 5 × input",
+)  # fmt: skip
+PROVIDERS: Mapping[str, str] = {
+    "openai-chat": "openai-chat",
+    "strict": "openai-chat",
+    "openai-responses": "openai-responses",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+}
+"""The providers whose rules are asked, and the dialect that each speaks."""
+_OPEN = "call-pending"
+"""The last call may be open: the agent is at work."""
 
 
 class Archive:
@@ -74,18 +89,12 @@ class Archive:
         return self._known[query]
 
 
-DEFAULT_PRICES = Prices(
-    input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0,
-    min_cached_tokens=0, source="the usual ratios: cache reads 0.1, writes 1.25, output 5 × input",
-)  # fmt: skip
-
-
 def cost_ratio(shown: JudgedView, case: CutCase, prices: Prices = DEFAULT_PRICES) -> float | None:
     """Return the price of all later calls after a compaction, over the price without one.
 
     Without one, all that was said is in the cache. After one, only what the view begins with as
     the history did is, and the rest is written into it first. Above 1 it cost more than it saved;
-    None where no call follows.
+    None if no call follows.
     """
     sizes = [(agent_text(message), _size(message)) for message in case.later]
     outside = sum(map(_size, filter(is_system, case.messages)))
@@ -124,17 +133,6 @@ def _rest(
         was_agent = is_agent
     return total
 
-
-PROVIDERS: Mapping[str, str] = {
-    "openai-chat": "openai-chat",
-    "strict": "openai-chat",
-    "openai-responses": "openai-responses",
-    "anthropic": "anthropic",
-    "gemini": "gemini",
-}
-"""The providers whose rules are asked, and the dialect that each speaks."""
-_OPEN = "call-pending"
-"""The last call may be open: the agent is at work."""
 
 ViewFor: TypeAlias = Callable[[Any, str], Any]
 """Takes the messages in a provider's dialect and its name; gives its view for this provider."""

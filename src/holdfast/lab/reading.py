@@ -22,7 +22,7 @@ _PARTIAL = ("branch", "resumed", "compression")
 def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
     """Yield the sessions of files and folders, in the order of their names.
 
-    A set is JSON lines, a session a line: `id`, `messages` (OpenAI chat) and where there are any
+    A set is JSON lines, a session a line: `id`, `messages` (OpenAI chat) and if there are any
     `family` or `format`, `project` or `source`, `meta` with `tokens_o200k` and `compactions`.
     Everything else is read as `holdfast import` reads it. What is none of these is yielded as its
     `NotReadable`.

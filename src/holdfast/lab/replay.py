@@ -67,7 +67,7 @@ class Prompt:
     def cached_tokens(self, sent_length: int, *, at_marks: bool) -> int:
         """Return how much of the prompt the provider can read from its cache.
 
-        `sent_length` is the length of the last request, 0 where nothing is cached any more. A
+        `sent_length` is the length of the last request, 0 if nothing is cached any more. A
         provider that caches at marks finds only prefixes that end at one: the system prompt and
         the newest three messages of the last request.
         """
@@ -111,7 +111,7 @@ class CallState(Struct, frozen=True):
 
 
 class ReplayCompaction(Struct, frozen=True):
-    """What a strategy did before a call, where it folded something."""
+    """What a compaction before a call did."""
 
     tokens_before: int
     tokens_after: int

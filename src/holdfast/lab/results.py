@@ -29,6 +29,15 @@ the agent of the session compacted itself."""
 
 _OVER = 1.05
 """Tokens are estimates: a view may take a twentieth more than it was allowed."""
+_DRAWS = 1_000
+"""Of the bootstrap: enough for the 2.5 % at either end to stand on 25 draws."""
+_SEED = 20
+"""Any number; a fixed one, so that two runs give the same intervals."""
+_DIGITS = 5
+_TOKENS = 100_000
+"""CPU times are given for this much history."""
+FORMAT = 1
+"""Of `run.json` and `rows.jsonl`; a run in another format is not continued."""
 
 
 class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,7 +54,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps: int = 1
     tokens_before: int = 0
     allowed: int = 0
-    """Tokens allowed: the budget, or for others what Holdfast took where it had to go over."""
+    """Tokens allowed: the budget, or for others what Holdfast took if it had to go over."""
     tokens: int = 0
     rates: dict[str, float | None] = {}
     counts: dict[str, int] = {}
@@ -68,11 +77,6 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_over(self) -> bool:
         """Whether it took more than it was allowed."""
         return self.tokens > _OVER * self.allowed
-
-
-_DRAWS = 1_000
-_SEED = 20
-_DIGITS = 5
 
 
 class MeanInterval(Struct, frozen=True):
@@ -103,7 +107,7 @@ def _estimated(values: tuple[float, ...]) -> MeanInterval:
 
 @lru_cache(maxsize=256)
 def _draws(size: int) -> list[Callable[[tuple[float, ...]], tuple[float, ...]]]:
-    """Return the draws for so many sessions, at least two: the same for all figures."""
+    """Return the draws for `size` sessions, at least two: the same for all figures."""
     draw, places = random.Random(_SEED), range(size)
     return [itemgetter(*draw.choices(places, k=size)) for _ in range(_DRAWS)]
 
@@ -114,11 +118,8 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-_TOKENS = 100_000
-
-
 class ScoreLine(Struct, frozen=True, kw_only=True):
-    """One strategy in one family, at one budget or after so many compactions."""
+    """One strategy in one family, at one budget or after one number of compactions."""
 
     part: Part
     family: str
@@ -136,10 +137,6 @@ class ScoreLine(Struct, frozen=True, kw_only=True):
     violations: dict[str, int] | None
     failed: str = ""
     """Why there are no figures, or with how many cuts it failed."""
-
-
-FORMAT = 1
-"""Of `run.json` and `rows.jsonl`; a run in another format is not continued."""
 
 
 class RunManifest(Struct, frozen=True, kw_only=True):
@@ -235,7 +232,7 @@ def _by_session(rows: Iterable[ScoreRow]) -> dict[str, dict[str, float]]:
 
 
 def values_of(row: ScoreRow) -> dict[str, float | None]:
-    """Return the figures of a row; None where there was nothing to hold."""
+    """Return the figures of a row; None if there was nothing to keep."""
     return {
         **{name: row.rates.get(name) for name in RATES},
         USED: row.used,

@@ -39,6 +39,7 @@ from holdfast.policy import Policy
 from holdfast.tokens.estimate import estimate_text
 
 STEPS = (1, 2, 4, 8)
+"""How many compactions a history is brought to its size in."""
 Resolves: TypeAlias = Callable[[str], bool]
 
 _WINDOW = 12
@@ -85,9 +86,9 @@ def long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedView:
 def again_and_again(
     shrink: Shrink, parts: Sequence[Sequence[Message]], budget: float
 ) -> JudgedView:
-    """Return what a way makes of its own output and the next stretch, to the last one.
+    """Return what a strategy makes of its own output and the next stretch, to the last one.
 
-    A way that gives text is handed its text back as what a user said.
+    A strategy that gives text is handed its text back as what a user said.
     """
     seen: list[Message] = []
     view: list[Message] = []
@@ -125,7 +126,7 @@ class TrialTerms(Struct, frozen=True):
     main: float = 0.2
     """The budget at which drift is measured, and a view made for each provider."""
     drifting: frozenset[str] = frozenset()
-    """Names of the ways that are held to 1, 2, 4 and 8 compactions."""
+    """Names of the strategies that are also tried in 1, 2, 4 and 8 compactions."""
     prices: Prices = DEFAULT_PRICES
     with_missed: bool = False
     cuts: tuple[float, ...] = CUTS

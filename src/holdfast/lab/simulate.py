@@ -36,6 +36,9 @@ UNMASKED_RESULTS = 5
 
 DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
 """Seldom and thoroughly: from 80 % of the window to about 20 %."""
+DEFAULT = Policy()
+THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
+"""Shares of the window that are tried. The planner may act from the lowest on."""
 
 
 class ReplayStrategy(Struct, frozen=True):
@@ -179,7 +182,7 @@ def _is_worth_it(
 
 
 class _Compacting:
-    """Compacts with the real compressor when told to; takes it back where it was not worth it."""
+    """Compacts with the real compressor when told to; undoes it if it was not worth it."""
 
     def __init__(
         self, recording: Recording, policy: Policy, terms: ReplayTerms,
@@ -305,11 +308,6 @@ def _size(pieces: Sequence[Piece]) -> int:
 def _as_it_is(text: str) -> str:
     """Hide nothing: what is replayed is counted, never shown."""
     return text
-
-
-DEFAULT = Policy()
-THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
-"""Shares of the window that are tried. The planner may act from the lowest on."""
 
 
 class StrategyCost(Struct, frozen=True, kw_only=True):

@@ -40,10 +40,18 @@ Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]
 StrategyKind: TypeAlias = Literal["ours", "plain", "adversary", "peer", "own"]
 """`plain` keeps usable text; an `adversary` is there to show that a score can be gamed; `own` is
 what the agent of the session wrote itself."""
+_LONG_LINE = 400
+"""Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
+LEFT_OUT = "[…]"
+PLACEHOLDER = "[result left out]"
+_SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
+"""Tokens of the usual windows of models; the large one for what the small one cannot hold."""
+DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
+"""Strategies that are also tried in 1, 2, 4 and 8 compactions."""
 
 
 class Strategy(Struct, frozen=True):
-    """A strategy of the lab; `keeps_budget` is no where it takes what it takes."""
+    """A strategy of the lab; `keeps_budget` is false if it takes what it takes."""
 
     name: str
     kind: StrategyKind
@@ -64,10 +72,6 @@ def message_view(messages: Sequence[Message]) -> JudgedView:
     """Return a view that is a message list; its system prompt stands outside the budget."""
     text = render_all(without_system(messages))
     return JudgedView(text=text, tokens=estimate_text(text), messages=tuple(messages))
-
-
-_LONG_LINE = 400
-LEFT_OUT = "[…]"
 
 
 def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -147,7 +151,7 @@ def _first_line(message: Message) -> str:
 
 
 def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
-    """Return how many lines fit into a budget; `text_of` gives the text with so many."""
+    """Return how many lines fit into a budget; `text_of` gives the text with a number of lines."""
     low, high = 0, min(count, max(budget_tokens, 0) * 4)
     while low < high:
         middle = (low + high + 1) // 2
@@ -162,9 +166,6 @@ def _joined(lines: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-PLACEHOLDER = "[result left out]"
-
-
 def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep everything."""
     del budget_tokens
@@ -172,7 +173,7 @@ def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
 
 
 def masking(keep: int) -> Shrink:
-    """Return the way that keeps the newest `keep` tool results, whatever that takes."""
+    """Return the strategy that keeps the newest `keep` tool results, whatever that takes."""
     return partial(_masked, keep)
 
 
@@ -188,11 +189,8 @@ def _masked(keep: int, messages: Sequence[Message], budget_tokens: int) -> Judge
     )
 
 
-_SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
-
-
 def by_holdfast(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
-    """Return the way that compresses to the budget, with a model's prose where one is given."""
+    """Return the strategy that compresses to the budget, with a model's prose if one is given."""
     return partial(_compressed, summarizer)
 
 
@@ -247,11 +245,8 @@ def _resolves(done: Compressed, reference: str) -> bool:
         return False
 
 
-_WINDOW = 200_000
-
-
 def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
-    """Return a way for each mode of each peer; their processes start when they are first asked."""
+    """Return a strategy for each mode of each peer; its process starts when it is first asked."""
     asked = Peers(folder)
     return tuple(
         Strategy(name, "peer", _what(name), partial(_shrunk, asked, name), keeps_budget=True)
@@ -271,7 +266,7 @@ def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens:
         messages=without_system(messages),
         system="\n\n".join(map(content_text, system)) or None,
         budget_tokens=budget_tokens,
-        context_length=_WINDOW,
+        context_length=_SMALL_WINDOW,
     )
     found = peers.compress(name, request, _count)
     if isinstance(found, Failure):
@@ -300,12 +295,8 @@ PLAIN: tuple[Strategy, ...] = (
 )
 
 
-DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
-"""Those that are held to 1, 2, 4 and 8 compactions."""
-
-
 def choose_strategies(names: Sequence[str], known: Sequence[Strategy]) -> Mapping[str, Strategy]:
-    """Return the ways of these names in the order of the table; all where none is named.
+    """Return the strategies of these names in the order of the table; all if none is named.
 
     Raises `UnknownName` with the names that there are.
     """
@@ -335,7 +326,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 
 def all_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
-    """Return every way that the settings make possible, ours first."""
+    """Return every strategy that the settings make possible, ours first."""
     found = list(PLAIN)
     if asked.summarizer:
         writer = writers_of(

@@ -21,9 +21,12 @@ Count: TypeAlias = Callable[[Sequence[Payload]], int]
 MOST_TRIES = 8
 """For each of the two rounds; eight halvings come to less than half a percent of the setting."""
 _NEAR = 0.95
+"""An answer with at least this share of the budget is near enough."""
 _STEP = 0.02
+"""A search between two settings that are this close, as a share, is over."""
 _MISCOUNT = 4
 """How many of its own tokens a peer may count for one of ours."""
+_WORKERS = Path(__file__).parent / "workers"
 
 
 class Fitted(Struct, frozen=True):
@@ -37,7 +40,7 @@ class Fitted(Struct, frozen=True):
 def fit_to_budget(
     ask: Callable[[Request], Reply], request: Request, count: Count
 ) -> Fitted | Failure:
-    """Return the largest answer within the budget, or the smallest where none is within it.
+    """Return the largest answer within the budget, or the smallest if none is within it.
 
     A peer counts in tokens of its own, keeps whole messages, and has floors; so its setting is
     halved or doubled by what the last answer came to. Where nothing fits, there is a second round
@@ -88,9 +91,6 @@ def _nearer(tokens: int, known: int, budget: int) -> bool:
     return tokens < known
 
 
-_WORKERS = Path(__file__).parent / "workers"
-
-
 class Peers:
     """The peers whose venvs are under one folder; one process for each peer, started when asked.
 
@@ -111,7 +111,7 @@ class Peers:
         self.close()
 
     def install(self, name: str, tell: Callable[[str], None] = lambda _: None) -> Failure | None:
-        """Make the venv of a peer where it is missing; return why that was not possible."""
+        """Make the venv of a peer if it is missing; return why that was not possible."""
         peer = PEERS[peer_of(name)]
         made = interpreter(self._folder / peer.name, peer.requirements, tell)
         return made if isinstance(made, Failure) else None

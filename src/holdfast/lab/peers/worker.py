@@ -21,6 +21,14 @@ from msgspec import Struct
 from holdfast.transcript import Payload
 
 Why: TypeAlias = Literal["not installed", "refused", "hung", "died", "garbled"]
+_KEPT_BYTES = 4_096
+"""Of the end of what a worker writes to standard error, for its last line."""
+_SHOWN_CHARS = 300
+_DRAIN_SECONDS = 5.0
+"""A child that left the worker's group may hold its standard error open for ever."""
+_STAMP = "installed.txt"
+_INSTALL_SECONDS = 1_800.0
+"""Half an hour for pip on a slow line; a limit only so that a run cannot wait forever."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -33,7 +41,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """What the result is to come to; the worker hands it to the peer's nearest setting."""
     context_length: int
     mode: str = ""
-    """Which of the peer's ways, by its short name; `Peers` sets it."""
+    """Which of the peer's modes, by its short name; `Peers` sets it."""
     pressed: bool = False
     """Whether nothing fitted before: now the peer's own floors of messages are lowered too."""
 
@@ -45,7 +53,7 @@ class Answer(Struct, frozen=True):
     cpu_ms: float
     """CPU of the peer's own call alone."""
     note: str = ""
-    """How it was driven, where that is not plain."""
+    """How it was driven, if that is not obvious."""
     moves: bool = True
     """Whether another budget could have given another result."""
 
@@ -58,12 +66,6 @@ class Failure(Struct, frozen=True):
 
 
 Reply: TypeAlias = Answer | Failure
-
-
-_KEPT_BYTES = 4_096
-_SHOWN_CHARS = 300
-_DRAIN_SECONDS = 5.0
-"""A child that left the worker's group may hold its standard error open for ever."""
 
 
 class _Line(Struct, frozen=True):
@@ -80,7 +82,7 @@ class Worker:
     """One process for many requests; use it in one thread, as a context manager.
 
     It starts at the first request. What hung, died or wrote something else than an answer is
-    stopped, and the next request starts it anew. It runs in a scratch folder that goes with it,
+    stopped, and the next request starts it again. It runs in a scratch folder that goes with it,
     sees no variable of this process's environment, and its errors are read and dropped.
     """
 
@@ -237,16 +239,12 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-_STAMP = "installed.txt"
-_INSTALL_SECONDS = 1_800.0
-
-
 def interpreter(
     folder: Path, requirements: tuple[str, ...], tell: Callable[[str], None] = lambda _: None
 ) -> Path | Failure:
     """Return the absolute path of the Python of the venv in `folder` with these requirements.
 
-    It is made where it is missing or has others; `tell` hears of that first, for it takes minutes.
+    It is made if it is missing or has others; `tell` hears of that first, for it takes minutes.
     Two processes must not do so at once in one folder: install before going parallel.
     """
     folder = folder.absolute()  # a worker runs in a folder of its own

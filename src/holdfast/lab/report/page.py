@@ -57,6 +57,12 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"font-family: [^;\"]*")
 _SIZE = re.compile(r'\swidth="([\d.]+)pt"\sheight="[\d.]+pt"')
 _LEAST_WIDTH = 640
+"""Pixels; below it the labels of a plot cannot be read, so it scrolls instead."""
+_HERE = Path(__file__).parent
+_MOST_SKIPPED = 50
+"""Skipped files that the page names; the rest is a count."""
+_ANY = "peers"
+"""Any folder, for no peer is started."""
 
 
 def inline(svg: str, name: str, label: str) -> str:
@@ -85,12 +91,6 @@ def _width(points: str) -> str:
     """Return the width as drawn, and the least at which its words can be read."""
     width = round(float(points) * 4 / 3)
     return f"width:{width}px;min-width:{min(width, _LEAST_WIDTH)}px"
-
-
-_HERE = Path(__file__).parent
-_MOST_SKIPPED = 50
-_ANY = "peers"
-"""Any folder, for no peer is started."""
 
 
 class Family(Struct, frozen=True):

@@ -45,6 +45,7 @@ COLOURS: Mapping[str, str] = {
 _OTHERS = (ORANGE, GREEN, RED, PINK, SKY)
 _MARKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 _LONGEST = 26
+"""Characters of a name; a longer one would run into its neighbor in a legend."""
 _UNKNOWN = "□"
 
 _FONT = "font-family: 'DejaVu Sans'"
@@ -74,6 +75,14 @@ SETTINGS: dict[Any, Any] = {
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,
 }
+_FONT_ENDS = 0x0530
+"""Latin, Greek and Cyrillic: beyond them the font that comes with matplotlib has gaps."""
+MOST_FAMILIES = 12
+"""More would not fit on a page; those with the most sessions are drawn."""
+# inches, chosen by eye
+_GAP_X, _GAP_Y, _TOP, _BOTTOM, _RIGHT = 0.3, 0.76, 0.66, 0.55, 0.15
+_LEGEND_ROW, _LEGEND_COLUMN = 0.2, 1.75
+_CHAR = 0.075
 
 
 class Look(Struct, frozen=True):
@@ -128,14 +137,6 @@ def drawable(name: str) -> str:
     return f"\u200a{shown}" if shown.startswith("_") else shown
 
 
-_FONT_ENDS = 0x0530
-"""Latin, Greek and Cyrillic: beyond them the font that comes with matplotlib has gaps."""
-
-
-MOST_FAMILIES = 12
-"""More would not fit on a page; those with the most sessions are drawn."""
-
-
 def main_lines(summary: RunSummary) -> dict[tuple[str, str], ScoreLine]:
     """Return the lines of the main budget that have figures, by family and strategy."""
     return {
@@ -168,11 +169,6 @@ def counts(lines: Sequence[ScoreLine], figures: Sequence[str]) -> dict[tuple[str
 def strategies(lines: Sequence[ScoreLine]) -> list[str]:
     """Return the strategies that have figures, each once, in their order."""
     return list(dict.fromkeys(line.strategy for line in lines if line.figures))
-
-
-_GAP_X, _GAP_Y, _TOP, _BOTTOM, _RIGHT = 0.3, 0.76, 0.66, 0.55, 0.15
-_LEGEND_ROW, _LEGEND_COLUMN = 0.2, 1.75
-_CHAR = 0.075
 
 
 class Layout(Struct, frozen=True, kw_only=True):

@@ -44,6 +44,10 @@ from holdfast.lab.report.verdict import MAIN_SCORES, basis_of, drifts
 from holdfast.lab.results import MeanInterval, RunSummary, ScoreLine, ScoreRow
 
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_ROW = 0.19
+"""Inches of a strategy in a plot of rows, chosen by eye."""
+_DPI = 110
+"""Of the PNG files; the SVG files are what the page shows."""
 
 
 def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
@@ -180,9 +184,6 @@ def _token_axis(axes: Axes) -> None:
     axes.set_xlim(0.017, 1.15)
     axes.set_xticks(_TICKS, [f"{tick:.0%}" for tick in _TICKS])
     axes.set_xlabel("tokens taken")
-
-
-_ROW = 0.19
 
 
 def scores_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
@@ -330,9 +331,6 @@ def _plain(value: float, at: int | None) -> str:
     """Return a tick without powers of ten; `at`, its place, is what matplotlib hands over."""
     del at
     return f"{value:,g}"
-
-
-_DPI = 110
 
 
 class Plot(Struct, frozen=True, kw_only=True):

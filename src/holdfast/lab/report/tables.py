@@ -27,6 +27,11 @@ LEGEND = (
 )
 _TITLES = {"cut": "at {budget:.0%}", "drift": "after {steps} compactions, {budget:.0%}",
            "own": "in as many tokens as the agent's own summary"}  # fmt: skip
+_SHOWN = (*COLUMNS, OVER, SPEED)
+_REASON_CHARS = 300
+"""Of a failure; a traceback of a peer may be longer than the table."""
+_MARKS: dict[Standing, str] = {"ahead": "▼", "behind": "▲", "even": "", "too few": ""}
+"""Beside another's figure: Holdfast is ahead, so it is lower."""
 
 
 def groups(lines: Sequence[ScoreLine]) -> dict[tuple[str, str, float, int], list[ScoreLine]]:
@@ -94,12 +99,6 @@ def faults(line: ScoreLine) -> str:
     if line.failed:
         said.append(line.failed)
     return "; ".join(said) or "none"
-
-
-_SHOWN = (*COLUMNS, OVER, SPEED)
-_REASON_CHARS = 300
-_MARKS: dict[Standing, str] = {"ahead": "▼", "behind": "▲", "even": "", "too few": ""}
-"""Beside another's figure: Holdfast is ahead, so it is lower."""
 
 
 class TableCell(Struct, frozen=True):

@@ -27,14 +27,20 @@ MAIN_SCORES = ("bound", "copy4")
 """The two that a list of bare facts cannot win: what a verdict is about first."""
 COMPARED = (*RATES, COST)
 LEAST_SESSIONS = 6
-"""With five, all of which point one way, chance does as well once in sixteen; with six once in 32.
-"""
+"""Five that all point one way come about by chance once in sixteen, six once in 32."""
 OFTEN_OVER = 0.1
-"""Who takes more than it was allowed in more than one of ten cuts is no equal."""
+"""Who takes more than it was allowed in more than one of ten cuts is not an equal."""
 
 Standing: TypeAlias = Literal["ahead", "even", "behind", "too few"]
 Basis: TypeAlias = Literal["equal", "over", "adversary"]
 """On which terms somebody is compared: with as many tokens, with more, or without usable text."""
+_WITH_MORE: tuple[tuple[Standing, str], ...] = (
+    ("ahead", "Holdfast is ahead all the same of"), ("behind", "ahead of Holdfast are"),
+)  # fmt: skip
+_STANDINGS: Mapping[Standing, str] = {
+    "ahead": "Holdfast is ahead", "behind": "Holdfast is behind", "even": "not apart",
+    "too few": "too few sessions to say",
+}  # fmt: skip
 
 
 class ScoreDifference(Struct, frozen=True, kw_only=True):
@@ -132,7 +138,7 @@ def basis_of(line: ScoreLine) -> Basis:
 
 
 def drifts(rows: Sequence[ScoreRow], figure: str) -> dict[tuple[str, str], dict[int, MeanInterval]]:
-    """Return by family and strategy a figure after so many compactions.
+    """Return by family and strategy a figure after each number of compactions.
 
     Only sessions that are long enough for the most compactions of their family count, so that all
     points of a line stand on the same ones.
@@ -230,7 +236,7 @@ def headline(found: Sequence[ScoreFinding], figure: str) -> str:
 def with_more(found: Sequence[ScoreFinding], figure: str) -> str:
     """Return one sentence on those that took more tokens than allowed, and stand apart from it.
 
-    "" where there are none.
+    "" if there are none.
     """
     mine = [one for one in found if one.figure == figure and one.against]
     said: list[str] = []
@@ -248,11 +254,6 @@ def with_more(found: Sequence[ScoreFinding], figure: str) -> str:
     if not said:
         return ""
     return f"Of those that took more tokens than allowed, on {title_of(figure)}: {'; '.join(said)}."
-
-
-_WITH_MORE: tuple[tuple[Standing, str], ...] = (
-    ("ahead", "Holdfast is ahead all the same of"), ("behind", "ahead of Holdfast are"),
-)  # fmt: skip
 
 
 def _otherwise(one: ScoreFinding) -> str:
@@ -294,12 +295,6 @@ def drifting(rows: Sequence[ScoreRow], scores: Sequence[str]) -> list[tuple[str,
             ]
             said.append((*place, str(most), str(sessions), *cells))
     return said
-
-
-_STANDINGS: Mapping[Standing, str] = {
-    "ahead": "Holdfast is ahead", "behind": "Holdfast is behind", "even": "not apart",
-    "too few": "too few sessions to say",
-}  # fmt: skip
 
 
 def _sessions(count: int) -> str:

@@ -25,6 +25,17 @@ _PATCHERS = frozenset({"apply_patch", "patch", "applypatch"})
 _OPENED = re.compile(r"^\(Open file: ([^)\n]{1,300})\)|^\[File: (\S{1,300})", re.MULTILINE)
 _FOLDER = re.compile(r"^\(Current directory: ([^)\n]{1,300})\)", re.MULTILINE)
 _UPDATED = re.compile(r"^[AMD] (\S.{0,300})$", re.MULTILINE)
+_REFERENCE = re.compile(r"\bhf-[0-9a-f]{10}\b")
+_LABEL = re.compile(r" ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]")
+_SOURCE = re.compile(r" \[m(\d{1,9})\]$", re.MULTILINE)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+_MUTATED = re.compile(r"\b(?:created|changed|deleted|renamed|written)\b", re.IGNORECASE)
+_OURS = re.compile(
+    r"\bhf-[0-9a-f]{10}\b| ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]|^\(… .*$|^\d{1,6}[.)] "
+    r"|\S*…\S*",
+    re.MULTILINE,
+)
+"""What the summary says in its own right: references, labels, counts, words that it clipped."""
 
 
 def touched_files(messages: Sequence[Message]) -> Touched:
@@ -127,7 +138,7 @@ def _shell(line: str, folder: str, open_file: str) -> Touched:
 
 
 def _as_reported(here: Touched, result: str) -> Touched:
-    """Return only what a patch tool's own report names, where it names anything."""
+    """Return only what a patch tool's own report names, if it names anything."""
     text = result
     if result.startswith("{"):
         text = str(decode_arguments(result).get("output") or result)
@@ -162,19 +173,6 @@ def _joined(words: list[Any]) -> str:
     if len(parts) >= 3 and parts[1].startswith("-") and parts[1].endswith("c"):
         return parts[2]
     return " ".join(parts)
-
-
-_REFERENCE = re.compile(r"\bhf-[0-9a-f]{10}\b")
-_LABEL = re.compile(r" ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]")
-_SOURCE = re.compile(r" \[m(\d{1,9})\]$", re.MULTILINE)
-_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-_MUTATED = re.compile(r"\b(?:created|changed|deleted|renamed|written)\b", re.IGNORECASE)
-_OURS = re.compile(
-    r"\bhf-[0-9a-f]{10}\b| ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]|^\(… .*$|^\d{1,6}[.)] "
-    r"|\S*…\S*",
-    re.MULTILINE,
-)
-"""What the summary says in its own right: references, labels, counts, words that it clipped."""
 
 
 def claimed_files(summary: str) -> set[str]:

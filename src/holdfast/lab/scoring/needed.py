@@ -22,20 +22,25 @@ from holdfast.lab.scoring.session import (
 )
 from holdfast.lab.scoring.signals import error_lines, one_line
 
+# The numbers belong to the definition of the scores: chosen once, before any test figure was read.
+# The limits keep long sessions affordable; what is over them is picked by a hash.
 _MOST_FACTS = 200
 _MOST_GRAMS = 400
 _MOST_MENTIONS = 24
+_MOST_FUTURE = 500
 _LAST_SHARE = 0.10
+"""A fact is far if it is neither in the first message nor in this share before the cut."""
 _WORD = re.compile(r"\w+")
 _COMMAND_KEYS = ("command", "cmd")
 _COMMAND_CHARS = (8, 300)
+"""Shorter commands (`ls`) are everywhere, longer ones are scripts."""
 _LEAST_LINE_CHARS = 16
 _CUE_CHARS = 200
 _CUE_WORDS = 8
+"""Words on either side of a fact by which one would search for it."""
 _LINE_CUE_WORDS = 2
 """Of a command or an error line one remembers how it begins."""
 _CUE_WORD = re.compile(r"[^\W_][\w.-]{2,40}")
-_MOST_FUTURE = 500
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class NeededFact:
     kind: str
     is_far: bool
     contexts: tuple[frozenset[str], ...] = ()
-    """The words beside its mentions; none where it stood alone, and then it cannot be bound."""
+    """The words beside its mentions; none if it stood alone, and then it cannot be bound."""
     cue: str = ""
     """The words beside its first use after the cut, without itself: what one would search for."""
 
@@ -246,7 +251,7 @@ def words_in(text: str) -> set[str]:
 
 
 def surviving_form(flat_view: str, view: str, fact: NeededFact) -> str:
-    """Return the form in which a fact still stands in a view; empty where it does not.
+    """Return the form in which a fact is still in a view; empty if it is not.
 
     A path may also stand there as a folder and, elsewhere, the path below it.
     """

@@ -44,11 +44,16 @@ from holdfast.lab.scoring.signals import (
 from holdfast.tokens.estimate import estimate_text
 
 CUTS = (0.4, 0.6, 0.8)
+"""Shares of a session's text at which it is cut."""
 _SEARCHED = 40
+"""Lost facts that are searched for; the others count as if they were found as often."""
 _OWN_WORDS = 2
+"""So few names of the future may be words of a strategy's own; more are a leak."""
 
 Find: TypeAlias = Callable[[str], Sequence[str]]
 """Returns the texts of the first five hits of a search among what was before the cut."""
+_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,60}(?::[0-9a-f]{1,8})?\]")
+"""The placeholder of a hidden secret is not a fact of the source."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class CutCase:
 
 @dataclass
 class Score:
-    """How one view does in one case; None where there was nothing to hold."""
+    """How one view does in one case; None if there was nothing to keep."""
 
     used: float
     rates: dict[str, float | None]
@@ -177,7 +182,7 @@ def _leaked(future: frozenset[str], view: str) -> list[str]:
 def _reach(pairs: Sequence[tuple[NeededFact, str]], find: Find | None) -> float | None:
     """Return the share of facts that are kept, or in the first five hits for the words beside them.
 
-    Of the lost ones at most 40 are searched for, picked by their order, and stand for the rest.
+    Of the lost ones at most 40 are searched for, picked by their order, and represent the rest.
     """
     if not pairs:
         return None
@@ -221,7 +226,7 @@ def _files(
     """Return precision and recall of the touched files, wrong claims, and files not shown.
 
     Claims are what a summary lists; calls that are still in the view show their files as well and
-    cannot be wrong. A text without messages claims nothing, and shows a file where its bare name
+    cannot be wrong. A text without messages claims nothing, and shows a file if its bare name
     stands: more than it deserves.
     """
     truth = case.touched
@@ -238,10 +243,6 @@ def _files(
 
 def _rate(rows: set[str], bad: Sequence[str]) -> float | None:
     return 1 - len(bad) / len(rows) if rows else None
-
-
-_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,60}(?::[0-9a-f]{1,8})?\]")
-"""What stands for a hidden secret is no fact of the source."""
 
 
 def _inventions(case: CutCase, shown: JudgedView) -> tuple[list[str], list[str]]:

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 Message = dict[str, Any]
 """A message of OpenAI chat, as parsed from JSON."""
+_SHORT_CHARS = 200
+"""A longer argument of a call is rendered on lines of its own."""
 
 
 class OwnSummary(Struct, frozen=True):
@@ -37,9 +39,6 @@ class LabSession(Struct, frozen=True):
     """As counted by whoever made the set; 0 where nobody did."""
     own: tuple[OwnSummary, ...] = ()
     tools: list[Any] = []
-
-
-_SHORT_CHARS = 200
 
 
 def is_system(message: Message) -> bool:
@@ -95,7 +94,7 @@ def calls_of(message: Message) -> list[tuple[str, str]]:
 
 
 def decode_arguments(arguments: str) -> dict[str, Any]:
-    """Return the arguments of a call; nothing where they are no JSON object."""
+    """Return the arguments of a call; nothing if they are not a JSON object."""
     try:
         found: Any = json.loads(arguments)
     except ValueError:
@@ -142,7 +141,7 @@ class JudgedView(Struct, frozen=True, kw_only=True):
     summaries: tuple[str, ...] = ()
     """Texts that the strategy wrote itself: every fact in them must stand in the source."""
     resolves: Callable[[str], bool] | None = None
-    """Whether a reference of the view leads to its originals; None where it has none."""
+    """Whether a reference of the view leads to its originals; None if it has none."""
     positions: int = 0
     """How many messages the labels of the summaries count among; 0: those that were given."""
     archived: bool = False

@@ -41,6 +41,8 @@ _SCRIPTED = re.compile(r"['\"]([\w./~-]{1,200}\.\w{1,8})['\"]")
 _PATCHED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]{1,300})", re.MULTILINE)
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,300})$", re.MULTILINE)
 _PATCH_MOVE = re.compile(r"^\*\*\* Move to: (.{1,300})$", re.MULTILINE)
+_INSIDE = frozenset({"file_redirect", "heredoc_redirect", "process_substitution"})
+"""What is not a word although it is among the words of a command."""
 
 
 @dataclass
@@ -94,10 +96,6 @@ def shell_commands(line: str) -> list[ShellCommand]:
                 inner.insert(0 if body is None else 1, (None, is_sure))
         waiting.extend(reversed(inner))
     return [row for row in found if row.words or row.targets]
-
-
-_INSIDE = frozenset({"file_redirect", "heredoc_redirect", "process_substitution"})
-"""What is not a word although it is among the words of a command."""
 
 
 def _inner(node: Node, is_sure: bool) -> Iterator[tuple[Node, bool]]:
@@ -330,7 +328,7 @@ def _is_file(path: str) -> bool:
 
 
 def _in_place(rest: list[str], words: list[str], found: Touched) -> None:
-    """Add the files of `sed -i` and `perl -i`; the script is no file."""
+    """Add the files of `sed -i` and `perl -i`; the script is not a file."""
     del rest
     if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
         return

@@ -34,8 +34,9 @@ _ERROR_SHAPES = re.compile(
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LONGEST_LINE = 2_000
 _LINES_A_RESULT = 5
+"""Error lines of a result that count: the first ones name the cause."""
 _KEPT_CHARS = 80
-"""A line survives where its first so many characters do."""
+"""A line survives if its first 80 characters do, a user's sentence if its first 160 do."""
 
 _FAILED = re.compile(
     r"\A\s{0,8}(?:<tool_use_error>|exit\ code:?\ [1-9]|error\b|\{\"error\""
@@ -46,11 +47,12 @@ _FAILED = re.compile(
 )
 _RUNNING = re.compile(r"^Process running with session ID (\d{1,12})", re.MULTILINE)
 _HEAD_CHARS = 4_000
+"""Of a result, in which it says how the call went."""
 _SHOWS = re.compile(
     r"\s*(?:cat|sed -n|nl|head|tail|grep|rg|git (?:diff|show|log|blame|grep)|awk|less|jq|bat|find"
     r"|ls)\b"
 )
-"""Commands whose output is other text: an error word in it is no error of theirs."""
+"""Commands whose output is other text: an error word in it is not an error of theirs."""
 _SHOWING_TOOLS = frozenset((
     "read", "view", "open", "cat", "grep", "glob", "search", "find", "find_file", "search_dir",
     "search_file", "read_file", "list", "ls", "websearch", "webfetch", "webfetch", "task",
@@ -101,6 +103,11 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _NOT_THEIRS = ("This session is being continued from", "[Request interrupted", "Caveat: ")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 _SENTENCE_CHARS = (8, 500)
+_PAIR = re.compile(
+    r"(?<![\w.])([A-Za-z_][\w-]{2,40})[\"']?\s?[:=]\s?[\"']?([\w$][\w.$%:/+-]{0,40})", re.ASCII
+)
+_LEAST_TIMES = 2
+"""Results of one call that must give a name before its value can have changed."""
 
 
 @dataclass(frozen=True)
@@ -230,14 +237,8 @@ def constraint_survives(flat_view: str, sentence: str) -> bool:
     return sentence[: 2 * _KEPT_CHARS] in flat_view
 
 
-_PAIR = re.compile(
-    r"(?<![\w.])([A-Za-z_][\w-]{2,40})[\"']?\s?[:=]\s?[\"']?([\w$][\w.$%:/+-]{0,40})", re.ASCII
-)
-_LEAST_TIMES = 2
-
-
 class Changed(Struct, frozen=True):
-    """A name whose value another result of the same call gave anew."""
+    """A name whose value another result of the same call changed."""
 
     name: str
     old: frozenset[str]
