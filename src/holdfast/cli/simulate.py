@@ -85,7 +85,7 @@ def _thresholds(given: str) -> list[float]:
 
 
 def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
-    """Return what draws the costs if a file is asked for; a missing extra is told before the work."""
+    """Return what draws the costs if a file is asked for; a missing extra is told at once."""
     if not target:
         return None
     check_writable(target)
