@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from holdfast.errors import MissingExtra
 
@@ -204,7 +204,8 @@ def touched_by(command: str, folder: str = "") -> Touched:
         here = Touched()
         for target in simple.targets:
             here.add(_resolved(target, variables))
-        _by_name(words, simple.document, here)
+        for path, is_sure in _files(words, simple.document):
+            here.add(path, is_sure=is_sure)
         found.join(_placed(here, folder), is_sure=simple.is_sure)
     return found
 
@@ -245,81 +246,40 @@ def _resolved(word: str, variables: dict[str, str]) -> str:
     return _VARIABLE.sub(value, word) if "$" in word else word
 
 
-def _by_name(words: Sequence[str], document: str, found: Touched) -> None:
+_Files: TypeAlias = Iterator[tuple[str, bool]]
+"""Paths, and of each whether it is touched for sure."""
+
+
+def _files(words: Sequence[str], document: str) -> _Files:
+    """Yield the files that a command touches by its name."""
     if not words:
         return
-    name = posixpath.basename(words[0])
-    rest = [word for word in words[1:] if not word.startswith("-")]
-    flags = [word for word in words[1:] if word.startswith("-")]
-    if name == "git" and rest:
-        _git(rest, flags, document, found)
-    elif name in _SHELLS and len(rest) == 1 and any(_RUNS.fullmatch(flag) for flag in flags):
-        found.join(touched_by(rest[0]))
+    name, rest = posixpath.basename(words[0]), list(words[1:])
+    paths, flags = _paths(rest), [word for word in rest if word.startswith("-")]
+    if name == "git" and paths:
+        yield from _git(paths, flags, document)
+    elif name in _SHELLS and len(paths) == 1 and any(_RUNS.fullmatch(flag) for flag in flags):
+        inner = touched_by(paths[0])
+        yield from [*_all(inner.sure), *_all(inner.unsure, is_sure=False)]
     elif name in _FORMATTERS:
-        if any(flag in ("-w", "--write", "--fix", "-i") for flag in flags) or name == "black":
-            for path in rest:
-                found.add(path, is_sure=False)
+        if name == "black" or {"-w", "--write", "--fix", "-i"} & set(flags):
+            yield from _all(paths, is_sure=False)
     elif name.startswith("python") and (document or words[1:2] == ["-c"]):
-        _script(document or " ".join(words[2:3]), found)
+        yield from _script(document or " ".join(words[2:3]))
     elif name in ("apply_patch", "patch") and document:
-        for path in patched_files(document) | set(_PATCHED.findall(document)):
-            found.add(path)
+        yield from _all(patched_files(document) | set(_PATCHED.findall(document)))
     elif name in _HANDLERS:
-        _HANDLERS[name](rest, list(words[1:]), found)
-    elif "-o" in words:
-        _output(words, found)
+        yield from _HANDLERS[name](rest)
+    else:  # what a build writes, if anything is to be built
+        yield from _all((path for flag, path in pairwise(rest) if flag == "-o"), is_sure=False)
 
 
-def _all_words(rest: list[str], words: list[str], found: Touched) -> None:
-    del words
-    for path in rest:
-        found.add(path)
+def _all(paths: Iterable[str], *, is_sure: bool = True) -> _Files:
+    return ((path, is_sure) for path in paths)
 
 
-def _truncate(rest: list[str], words: list[str], found: Touched) -> None:
-    sizes = {value for flag, value in pairwise(words) if flag == "-s"}
-    for path in rest:
-        if path not in sizes:
-            found.add(path)
-
-
-def _remove(rest: list[str], words: list[str], found: Touched) -> None:
-    deep = any(word.startswith("-") and "r" in word.lower() for word in words)
-    for path in rest:
-        found.add(path, is_sure=not deep and _is_file(path))
-
-
-def _move(rest: list[str], words: list[str], found: Touched) -> None:
-    del words
-    if len(rest) < 2:
-        return
-    for path in rest[:-1]:
-        found.add(path, is_sure=_is_file(path))
-    _destination(rest, found)
-
-
-def _copy(rest: list[str], words: list[str], found: Touched) -> None:
-    if len(rest) < 2:
-        return
-    deep = any(word.startswith("-") and word[1:2] in "rRa" for word in words)
-    if deep:
-        found.add(rest[-1], is_sure=False)
-    else:
-        _destination(rest, found)
-
-
-def _destination(rest: list[str], found: Touched) -> None:
-    """Add where files went; a target without an ending may be a folder or a file."""
-    target = rest[-1]
-    below = [posixpath.join(target, posixpath.basename(path)) for path in rest[:-1]]
-    if len(rest) > 2 or target.endswith("/") or target in (".", ".."):
-        for path in below:
-            found.add(path, is_sure=_is_file(path))
-    elif _is_file(target):
-        found.add(target)
-    else:
-        for path in (target, *below):
-            found.add(path, is_sure=False)
+def _paths(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not word.startswith("-")]
 
 
 def _is_file(path: str) -> bool:
@@ -327,9 +287,49 @@ def _is_file(path: str) -> bool:
     return not path.endswith("/") and "." in posixpath.basename(path).strip(".")
 
 
-def _in_place(rest: list[str], words: list[str], found: Touched) -> None:
-    """Add the files of `sed -i` and `perl -i`; the script is not a file."""
-    del rest
+def _write(words: list[str]) -> _Files:
+    return _all(_paths(words))
+
+
+def _truncate(words: list[str]) -> _Files:
+    sizes = {value for flag, value in pairwise(words) if flag == "-s"}
+    return _all(path for path in _paths(words) if path not in sizes)
+
+
+def _remove(words: list[str]) -> _Files:
+    deep = any(word.startswith("-") and "r" in word.lower() for word in words)
+    return ((path, not deep and _is_file(path)) for path in _paths(words))
+
+
+def _move(words: list[str]) -> _Files:
+    paths = _paths(words)
+    if len(paths) > 1:
+        yield from ((path, _is_file(path)) for path in paths[:-1])
+        yield from _destination(paths)
+
+
+def _copy(words: list[str]) -> _Files:
+    paths = _paths(words)
+    if any(word.startswith("-") and word[1:2] in "rRa" for word in words):
+        yield from _all(paths[-1:] if len(paths) > 1 else (), is_sure=False)
+    elif len(paths) > 1:
+        yield from _destination(paths)
+
+
+def _destination(paths: list[str]) -> _Files:
+    """Yield where files went; a target without an ending may be a folder or a file."""
+    target = paths[-1]
+    below = [posixpath.join(target, posixpath.basename(path)) for path in paths[:-1]]
+    if len(paths) > 2 or target.endswith("/") or target in (".", ".."):
+        yield from ((path, _is_file(path)) for path in below)
+    elif _is_file(target):
+        yield target, True
+    else:
+        yield from _all((target, *below), is_sure=False)
+
+
+def _in_place(words: list[str]) -> _Files:
+    """Yield the files of `sed -i` and `perl -i`; the script is not a file."""
     if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in words):
         return
     paths: list[str] = []
@@ -339,66 +339,48 @@ def _in_place(rest: list[str], words: list[str], found: Touched) -> None:
             has_script = True
         elif word and not word.startswith("-"):
             paths.append(word)
-    for path in paths if has_script else paths[1:]:
-        found.add(path)
+    yield from _all(paths if has_script else paths[1:])
 
 
-def _download(rest: list[str], words: list[str], found: Touched) -> None:
-    del rest
-    for flag, value in pairwise(words):
-        if flag in ("-o", "--output", "-O", "--output-document") and not value.startswith("http"):
-            found.add(value)
+def _download(words: list[str]) -> _Files:
+    flags = ("-o", "--output", "-O", "--output-document")
+    return _all(
+        value for flag, value in pairwise(words) if flag in flags and not value.startswith("http")
+    )
 
 
-def _output(words: Sequence[str], found: Touched) -> None:
-    """Note what a build writes: it does so only where something is to be built."""
-    for flag, value in pairwise(words):
-        if flag == "-o":
-            found.add(value, is_sure=False)
+def _disk(words: list[str]) -> _Files:
+    return _all(word[3:] for word in words if word.startswith("of="))
 
 
-def _disk(rest: list[str], words: list[str], found: Touched) -> None:
-    del words
-    for word in rest:
-        if word.startswith("of="):
-            found.add(word[3:])
+def _link(words: list[str]) -> _Files:
+    paths = _paths(words)
+    return _all(paths[-1:] if len(paths) > 1 else ())
 
 
-def _link(rest: list[str], words: list[str], found: Touched) -> None:
-    del words
-    if len(rest) > 1:
-        found.add(rest[-1])
-
-
-_HANDLERS: dict[str, Callable[[list[str], list[str], Touched], None]] = {
-    "tee": _all_words, "touch": _all_words, "truncate": _truncate, "unlink": _all_words,
-    "rm": _remove, "mv": _move, "cp": _copy, "install": _copy, "sed": _in_place,
-    "gsed": _in_place, "perl": _in_place, "curl": _download, "wget": _download, "dd": _disk,
-    "ln": _link,
+_HANDLERS: dict[str, Callable[[list[str]], _Files]] = {
+    "tee": _write, "touch": _write, "unlink": _write, "truncate": _truncate, "rm": _remove,
+    "mv": _move, "cp": _copy, "install": _copy, "sed": _in_place, "gsed": _in_place,
+    "perl": _in_place, "curl": _download, "wget": _download, "dd": _disk, "ln": _link,
 }  # fmt: skip
 
 
-def _git(rest: list[str], flags: list[str], document: str, found: Touched) -> None:
-    verb, paths = rest[0], rest[1:]
+def _git(words: list[str], flags: list[str], document: str) -> _Files:
+    verb, paths = words[0], words[1:]
     if "--cached" in flags or ("--staged" in flags and "--worktree" not in flags):
         return  # the index alone, no file
     if verb == "mv":
-        _move(paths, [], found)
+        yield from _move(paths)
     elif verb == "rm":
-        _all_words(paths, [], found)
+        yield from _all(paths)
     elif verb in ("checkout", "restore"):
-        for path in paths:
-            if re.search(r"\.\w{1,8}$", path):
-                found.add(path)
+        yield from _all(path for path in paths if re.search(r"\.\w{1,8}$", path))
     elif verb == "apply":
-        for path in _PATCHED.findall(document):
-            found.add(path)
+        yield from _all(_PATCHED.findall(document))
 
 
-def _script(document: str, found: Touched) -> None:
-    """Add what an inline script writes; file names beside a write may or may not be meant."""
-    for path in (*_WRITES.findall(document), *_WRITES_TEXT.findall(document)):
-        found.add(path)
+def _script(document: str) -> _Files:
+    """Yield what an inline script writes; file names beside a write may or may not be meant."""
+    yield from _all((*_WRITES.findall(document), *_WRITES_TEXT.findall(document)))
     if re.search(r"write|\.dump\(|rename|unlink|remove", document):
-        for path in _SCRIPTED.findall(document):
-            found.add(path, is_sure=False)
+        yield from _all(_SCRIPTED.findall(document), is_sure=False)
