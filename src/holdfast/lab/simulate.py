@@ -379,10 +379,8 @@ def add_up(rows: Sequence[Replay], yardstick: Sequence[Replay]) -> StrategyCost:
         bill=sum((row.bill for row in rows), Bill()),
         summaries=sum((row.summaries for row in rows), Bill()),
         ratio=_ratio(total, sum(row.usd for row in yardstick)),
-        ratios=tuple(
-            _ratio(row.usd, base.usd) for row, base in zip(rows, yardstick, strict=True)
-        ),
-    )  # fmt: skip
+        ratios=tuple(_ratio(row.usd, base.usd) for row, base in zip(rows, yardstick, strict=True)),
+    )
 
 
 def quantiles(values: Sequence[float], shares: Sequence[float]) -> list[float]:

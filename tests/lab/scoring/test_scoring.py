@@ -20,7 +20,7 @@ from holdfast.lab.scoring.files import claimed_files, same_file, summary_facts, 
 from holdfast.lab.scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
 from holdfast.lab.scoring.session import LabSession
 from holdfast.lab.scoring.shell import touched_by
-from holdfast.lab.scoring.signals import constraints, one_line, open_errors, without_colours
+from holdfast.lab.scoring.signals import constraints, one_line, open_errors, without_colors
 from holdfast.lab.strategies import PLAIN, choose_strategies, lines_of
 
 NOTHING = Elsewhere(frozenset(), frozenset())
@@ -310,7 +310,7 @@ def test_an_interval_holds_its_mean() -> None:
     assert mean_interval([]) is None
 
 
-def test_white_space_and_colour_do_not_count() -> None:
-    """Lines are compared on one line, without terminal colours."""
+def test_white_space_and_color_do_not_count() -> None:
+    """Lines are compared on one line, without terminal colors."""
     assert one_line("\x1b[31mFAIL\x1b[0m\t a \n b") == "FAIL a b"
-    assert is_present(without_colours("\x1b[31mERROR\x1b[0m x"), "ERROR")
+    assert is_present(without_colors("\x1b[31mERROR\x1b[0m x"), "ERROR")

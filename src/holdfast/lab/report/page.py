@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast.errors import MissingExtra
 from holdfast.lab.figures import FAULTS, glossary, title_of
-from holdfast.lab.report.panels import COLOURS, MOST_FAMILIES
+from holdfast.lab.report.panels import COLORS, MOST_FAMILIES
 from holdfast.lab.report.plots import Plot
 from holdfast.lab.report.tables import command_of, failures, fault_rows, tables
 from holdfast.lab.report.verdict import (
@@ -53,7 +53,7 @@ _LEFT_OUT = re.compile(r"\s*<metadata>.*?</metadata>|\s*<style\b.*?</style>", re
 _TAG = re.compile(r"<[^>]*>")
 _SPACES = re.compile(r'\sxmlns(?::\w+)?="[^"]*"')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
-_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+_COLOR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"font-family: [^;\"]*")
 _SIZE = re.compile(r'\swidth="([\d.]+)pt"\sheight="[\d.]+pt"')
 _LEAST_WIDTH = 640
@@ -80,11 +80,11 @@ def _tag(tag: str, name: str) -> str:
     """Return a tag as the page wants it; what stands between tags, as names do, is not touched."""
     bare = _SPACES.sub("", tag).replace("xlink:href", "href")
     bare = _FONT.sub("font-family: inherit", _ID.sub(lambda found: f"{found[1]}{name}-", bare))
-    return _COLOUR.sub(_variable, bare)
+    return _COLOR.sub(_variable, bare)
 
 
-def _variable(colour: re.Match[str]) -> str:
-    return f"var(--{COLOURS[colour[0]]})" if colour[0] in COLOURS else colour[0]
+def _variable(color: re.Match[str]) -> str:
+    return f"var(--{COLORS[color[0]]})" if color[0] in COLORS else color[0]
 
 
 def _width(points: str) -> str:

@@ -37,7 +37,7 @@ BLUE, ORANGE, GREEN, SKY, RED, PINK = (
     "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#d55e00", "#cc79a7",
 )  # fmt: skip
 """After Okabe and Ito; yellow is left out, which is lost on white."""
-COLOURS: Mapping[str, str] = {
+COLORS: Mapping[str, str] = {
     INK: "ink", FAINT: "faint", PAPER: "paper", GREY: "grey", BLUE: "blue", ORANGE: "orange",
     GREEN: "green", SKY: "sky", RED: "red", PINK: "pink",
 }  # fmt: skip
@@ -88,7 +88,7 @@ _CHAR = 0.075
 class Look(Struct, frozen=True):
     """How one strategy is drawn."""
 
-    colour: str
+    color: str
     mark: str
     width: float = 1.3
     dashes: Literal["-", "--", ":"] = "-"
@@ -245,7 +245,7 @@ def nothing(axes: Axes) -> None:
 
 def _legend(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
     handles = [
-        Line2D([], [], color=look.colour, marker=look.mark, linestyle=look.dashes,
+        Line2D([], [], color=look.color, marker=look.mark, linestyle=look.dashes,
                linewidth=look.width, markersize=look.size)
         for look in looks.values()
     ]  # fmt: skip

@@ -61,12 +61,12 @@ def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     found = grid("Score against tokens taken", families(lines), MAIN_SCORES, Layout(),
                  counts(lines, MAIN_SCORES), styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
-        _score_axis(axes, score, labelled=(score, family) in found.first)
+        _score_axis(axes, score, labeled=(score, family) in found.first)
         _token_axis(axes)
         drawn = [
-            _line(axes, _points(lines, family, name, score), styles[name],
-                  shaded=is_ours(name)) for name in names
-        ]  # fmt: skip
+            _line(axes, _points(lines, family, name, score), styles[name], shaded=is_ours(name))
+            for name in names
+        ]
         if not any(drawn):
             nothing(axes)
     return found.figure
@@ -89,7 +89,7 @@ def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     found = grid("Score after compactions in a row", families(lines), MAIN_SCORES, Layout(),
                  sessions, styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
-        _score_axis(axes, score, labelled=(score, family) in found.first)
+        _score_axis(axes, score, labeled=(score, family) in found.first)
         steps = [1, 2, 4, 8]
         axes.set_xscale("log", base=2)
         axes.set_xlim(0.85, 9.4)
@@ -121,7 +121,7 @@ def cost_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     found = grid("Bound recall against net cost", families(rows_of), ("bound",),
                  Layout(height=2.4), counts(rows_of, ("bound",)), styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
-        _score_axis(axes, score, labelled=(score, family) in found.first)
+        _score_axis(axes, score, labeled=(score, family) in found.first)
         axes.set_xlabel("cost (1 = going on with everything)")
         axes.axvline(1, color=GREY, linewidth=0.8, linestyle=":")
         for name in names:
@@ -152,29 +152,29 @@ def _line(
     xs = [at for at, _ in points]
     if shaded and len(points) > 1:
         axes.fill_between(xs, [one.low for _, one in points], [one.high for _, one in points],
-                          color=look.colour, alpha=0.15, linewidth=0)  # fmt: skip
+                          color=look.color, alpha=0.15, linewidth=0)  # fmt: skip
     else:
         axes.vlines(xs, [one.low for _, one in points], [one.high for _, one in points],
-                    color=look.colour, alpha=0.45, linewidth=0.9)  # fmt: skip
-    axes.plot(xs, [one.mean for _, one in points], color=look.colour, marker=look.mark,
+                    color=look.color, alpha=0.45, linewidth=0.9)  # fmt: skip
+    axes.plot(xs, [one.mean for _, one in points], color=look.color, marker=look.mark,
               linestyle=look.dashes, linewidth=look.width, markersize=look.size,
               zorder=look.front)  # fmt: skip
     return True
 
 
 def _mark(axes: Axes, x: MeanInterval, y: MeanInterval, look: Look, *, hollow: bool) -> None:
-    axes.plot([x.low, x.high], [y.mean, y.mean], color=look.colour, alpha=0.55, linewidth=1)
-    axes.plot([x.mean, x.mean], [y.low, y.high], color=look.colour, alpha=0.55, linewidth=1)
-    axes.plot([x.mean], [y.mean], color=look.colour, marker=look.mark, markersize=look.size + 1,
-              markerfacecolor=PAPER if hollow else look.colour, zorder=look.front)  # fmt: skip
+    axes.plot([x.low, x.high], [y.mean, y.mean], color=look.color, alpha=0.55, linewidth=1)
+    axes.plot([x.mean, x.mean], [y.low, y.high], color=look.color, alpha=0.55, linewidth=1)
+    axes.plot([x.mean], [y.mean], color=look.color, marker=look.mark, markersize=look.size + 1,
+              markerfacecolor=PAPER if hollow else look.color, zorder=look.front)  # fmt: skip
 
 
-def _score_axis(axes: Axes, score: str, *, labelled: bool) -> None:
+def _score_axis(axes: Axes, score: str, *, labeled: bool) -> None:
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks(
-        [0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"] if labelled else [""] * 5
+        [0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"] if labeled else [""] * 5
     )
-    if labelled:
+    if labeled:
         axes.set_ylabel(title_of(score))
 
 
@@ -219,13 +219,13 @@ def reach_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
                 continue
             kept, reach = figures["recall"].mean, max(figures["reach"].mean, figures["recall"].mean)
             begin = 0.0
-            for (_, colour), share in zip(parts, (kept, reach - kept, 1 - reach), strict=True):
-                axes.barh(at, share, left=begin, height=0.72, color=colour, linewidth=0)
+            for (_, color), share in zip(parts, (kept, reach - kept, 1 - reach), strict=True):
+                axes.barh(at, share, left=begin, height=0.72, color=color, linewidth=0)
                 begin += share
         axes.grid(visible=False, axis="y")
         _shares(axes)
     found.figure.legend(
-        handles=[Patch(color=colour, label=label) for label, colour in parts], loc="lower left",
+        handles=[Patch(color=color, label=label) for label, color in parts], loc="lower left",
         ncols=3, frameon=False, borderaxespad=0.3,
     )  # fmt: skip
     return found.figure
@@ -252,8 +252,8 @@ def speed_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
             figure = None if line is None else line.figures.get(SPEED)
             if figure is None:
                 continue
-            colour = BLUE if is_ours(name) else GREY
-            axes.barh(at, max(figure.mean - begin, 0), left=begin, height=0.66, color=colour)
+            color = BLUE if is_ours(name) else GREY
+            axes.barh(at, max(figure.mean - begin, 0), left=begin, height=0.66, color=color)
             low, high = max(figure.low, begin), max(figure.high, begin)
             axes.plot([low, high], [at, at], color=INK, linewidth=1.0)
     return found.figure
@@ -284,10 +284,10 @@ def _dots(summary: RunSummary, scores: Sequence[str], title: str) -> Figure | No
 
 def _dot(axes: Axes, at: int, figure: MeanInterval, look: Look, line: ScoreLine) -> None:
     hollow = basis_of(line) != "equal" and not is_ours(line.strategy)
-    axes.plot([figure.low, figure.high], [at, at], color=look.colour, linewidth=look.width,
+    axes.plot([figure.low, figure.high], [at, at], color=look.color, linewidth=look.width,
               solid_capstyle="butt", zorder=look.front)  # fmt: skip
-    axes.plot([figure.mean], [at], marker=look.mark, color=look.colour, markersize=look.size,
-              markerfacecolor=PAPER if hollow else look.colour, zorder=look.front)  # fmt: skip
+    axes.plot([figure.mean], [at], marker=look.mark, color=look.color, markersize=look.size,
+              markerfacecolor=PAPER if hollow else look.color, zorder=look.front)  # fmt: skip
 
 
 def _panels(

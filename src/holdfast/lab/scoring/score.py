@@ -39,7 +39,7 @@ from holdfast.lab.scoring.signals import (
     one_line,
     open_errors,
     stale_share,
-    without_colours,
+    without_colors,
 )
 from holdfast.tokens.estimate import estimate_text
 
@@ -249,7 +249,7 @@ def _inventions(case: CutCase, shown: JudgedView) -> tuple[list[str], list[str]]
     """Return facts of the summaries that the source has not, and references to nothing."""
     if not shown.summaries:
         return [], []
-    source = without_colours(case.source)
+    source = without_colors(case.source)
     invented = [
         fact
         for body in shown.summaries

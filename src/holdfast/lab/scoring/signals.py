@@ -119,12 +119,12 @@ class OpenError:
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one space, colours taken out."""
-    return " ".join(without_colours(text).split())
+    """Return a text with every run of white space as one space, colors taken out."""
+    return " ".join(without_colors(text).split())
 
 
-def without_colours(text: str) -> str:
-    """Return a text without the codes that colour it."""
+def without_colors(text: str) -> str:
+    """Return a text without the codes that color it."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
