@@ -40,17 +40,17 @@ from holdfast.lab.report.verdict import (
     ScoreDifference,
     ScoreFinding,
     behind,
-    differences,
+    compare_at_budget,
+    compare_strategies,
+    describe_over_budget,
     drift_changes,
     drifting,
-    findings,
     format_difference,
     format_interval,
     format_number,
-    headline,
-    losses,
+    list_losses,
     own,
-    with_more,
+    write_headline,
 )
 from holdfast.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
 from holdfast.lab.run import read_run
@@ -197,7 +197,7 @@ def aims(run: Run) -> Iterator[str]:
     yield f"| aim | {' | '.join(line.family for line in ours)} |"
     yield "| --- |" + " --- |" * len(ours)
     for score in MAIN_SCORES:
-        found = findings(run.summary.lines, run.found, run.summary.manifest.main, [score])
+        found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, [score])
         cells = [_led([one for one in found if one.family == line.family]) for line in ours]
         yield f"| {title_of(score)}: ahead of all equals | {' | '.join(cells)} |"
     for name, least in AIMS:
@@ -329,15 +329,17 @@ def commands(run: Run, full: Run | None) -> Iterator[str]:
 def read(folder: Path) -> Run:
     """Return a run; raises `NotReadable`."""
     rows = read_run(folder)[1]
-    return Run(read_summary(folder), rows, differences(rows))
+    return Run(read_summary(folder), rows, compare_strategies(rows))
 
 
 def verdict(run: Run) -> Iterator[str]:
     """Yield the verdict in words, and the differences that it stands on."""
-    found = findings(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
-    over = findings(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over")
+    found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
+    over = compare_at_budget(
+        run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over"
+    )
     for score in MAIN_SCORES:
-        yield f"- {headline(found, score)} {with_more(over, score)}".rstrip()
+        yield f"- {write_headline(found, score)} {describe_over_budget(over, score)}".rstrip()
     yield ""
     yield (
         "“Ahead” and “behind” are said only where the 95 % interval of the difference, session by "
@@ -382,7 +384,7 @@ def _difference(against: Sequence[ScoreDifference], other: str, mark: str) -> st
 
 def where_it_loses(run: Run) -> Iterator[str]:
     """Yield what speaks against Holdfast."""
-    for family, sentences in losses(run.summary, run.found).items():
+    for family, sentences in list_losses(run.summary, run.found).items():
         yield f"- **{family}**" + ("" if sentences else ": nowhere beyond chance, among equals.")
         for sentence in sentences:
             yield f"  - {sentence}"

@@ -138,7 +138,7 @@ ViewFor: TypeAlias = Callable[[Any, str], Any]
 """Takes the messages in a provider's dialect and its name; gives its view for this provider."""
 
 
-def rules_broken(messages: Sequence[Message]) -> dict[str, frozenset[str]]:
+def find_broken_rules(messages: Sequence[Message]) -> dict[str, frozenset[str]]:
     """Return for each provider the rules that a history breaks before anybody touched it."""
     return {
         provider: frozenset(_broken(_in(messages, dialect), provider))
@@ -146,7 +146,9 @@ def rules_broken(messages: Sequence[Message]) -> dict[str, frozenset[str]]:
     }
 
 
-def violations(view: Sequence[Message], before: Mapping[str, frozenset[str]]) -> dict[str, int]:
+def count_violations(
+    view: Sequence[Message], before: Mapping[str, frozenset[str]]
+) -> dict[str, int]:
     """Return for each provider how often a view breaks rules that the history kept.
 
     What cannot be put in a provider's words at all counts as one.
@@ -159,7 +161,7 @@ def violations(view: Sequence[Message], before: Mapping[str, frozenset[str]]) ->
     }
 
 
-def violations_of(make: ViewFor, messages: Sequence[Message]) -> dict[str, int]:
+def count_provider_violations(make: ViewFor, messages: Sequence[Message]) -> dict[str, int]:
     """Return for each provider how often the view that was made for it breaks its rules."""
     found: dict[str, int] = {}
     for provider, dialect in PROVIDERS.items():

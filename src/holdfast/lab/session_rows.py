@@ -18,9 +18,9 @@ from holdfast.lab.measures import (
     DEFAULT_PRICES,
     Archive,
     cost_ratio,
-    rules_broken,
-    violations,
-    violations_of,
+    count_provider_violations,
+    count_violations,
+    find_broken_rules,
 )
 from holdfast.lab.results import LONG_LIVED, OURS, OWN, Part, ScoreRow
 from holdfast.lab.scoring.needed import Elsewhere, PreparedSession, prepare
@@ -56,7 +56,7 @@ _POLICY = Policy(
 )
 
 
-def stretches(messages: Sequence[Message], count: int) -> list[list[Message]]:
+def split_stretches(messages: Sequence[Message], count: int) -> list[list[Message]]:
     """Return the messages in stretches of about the same size, each ending before the agent."""
     sizes = [len(render(message)) for message in messages]
     parts: list[list[Message]] = [[]]
@@ -70,7 +70,7 @@ def stretches(messages: Sequence[Message], count: int) -> list[list[Message]]:
     return parts
 
 
-def long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedView:
+def run_long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedView:
     """Return the view of one compressor that took the stretches as they came."""
     engine = Compressor(context_length=1_000_000, policy=_POLICY)
     seen: list[Message] = []
@@ -83,7 +83,7 @@ def long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedView:
     return holdfast_view(engine.messages, _outside(seen))
 
 
-def again_and_again(
+def compact_repeatedly(
     shrink: Shrink, parts: Sequence[Sequence[Message]], budget: float
 ) -> JudgedView:
     """Return what a strategy makes of its own output and the next stretch, to the last one.
@@ -191,7 +191,7 @@ def _cut_rows(trial: _Trial) -> Iterator[ScoreRow]:
     """Yield the rows of a cut. If Holdfast goes over, the others get as much as it took."""
     case, terms = trial.case, trial.terms
     free: dict[str, ScoreRow] = {}
-    before = rules_broken(case.messages)
+    before = find_broken_rules(case.messages)
     for budget in sorted({*terms.budgets, *terms.peer_budgets}):
         allowed = int(case.tokens * budget)
         for name, strategy in terms.strategies.items():
@@ -221,11 +221,13 @@ def _violations(
         return None
     shrink_for = strategy.shrink_for
     if shrink_for is None:
-        return violations(shown.messages, before)
+        return count_violations(shown.messages, before)
     if budget != trial.terms.main:
         return None
     tokens = int(trial.case.tokens * budget)
-    return violations_of(lambda given, name: shrink_for(given, tokens, name), trial.case.messages)
+    return count_provider_violations(
+        lambda given, name: shrink_for(given, tokens, name), trial.case.messages
+    )
 
 
 def _timed(work: Callable[[], JudgedView]) -> JudgedView:
@@ -244,15 +246,15 @@ def _drift_rows(trial: _Trial) -> Iterator[ScoreRow]:
     """Yield the rows of the last cut after 1, 2, 4 and 8 compactions, as far as turns suffice."""
     main, allowed = trial.terms.main, int(trial.case.tokens * trial.terms.main)
     for steps in STEPS:
-        parts = stretches(trial.case.messages, steps)
+        parts = split_stretches(trial.case.messages, steps)
         if len(parts) < steps:
             break
         made = partial(trial.row, "drift", budget=main, allowed=allowed, steps=steps)
         if OURS in trial.terms.strategies:
-            yield made(LONG_LIVED, _timed(partial(long_lived, parts, main)))
+            yield made(LONG_LIVED, _timed(partial(run_long_lived, parts, main)))
         for name, strategy in trial.terms.strategies.items():
             if name in trial.terms.drifting:
-                yield made(name, _timed(partial(again_and_again, strategy.shrink, parts, main)))
+                yield made(name, _timed(partial(compact_repeatedly, strategy.shrink, parts, main)))
 
 
 def _own_rows(

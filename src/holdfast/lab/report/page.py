@@ -21,15 +21,15 @@ from holdfast.lab.report.verdict import (
     ScoreDifference,
     ScoreFinding,
     behind,
-    differences,
+    compare_at_budget,
+    compare_strategies,
+    describe_over_budget,
     drifting,
-    findings,
     format_difference,
     format_number,
-    headline,
-    losses,
+    list_losses,
     own,
-    with_more,
+    write_headline,
 )
 from holdfast.lab.results import (
     ADVERSARIES,
@@ -65,7 +65,7 @@ _ANY = "peers"
 """Any folder, for no peer is started."""
 
 
-def inline(svg: str, name: str, label: str) -> str:
+def inline_svg(svg: str, name: str, label: str) -> str:
     """Return the SVG of a plot as it stands in HTML; `label` is read to those who cannot see it.
 
     `label` has to be escaped already. Colours become variables of the page's style.
@@ -107,9 +107,9 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
     """Return the page; nothing that a session says is in it but names of sessions."""
     manifest = summary.manifest
     cuts = [row for row in rows if row.part == "cut"]
-    found = differences(rows)
-    at_main = findings(summary.lines, found, manifest.main, MAIN_SCORES)
-    over = findings(summary.lines, found, manifest.main, MAIN_SCORES, "over")
+    found = compare_strategies(rows)
+    at_main = compare_at_budget(summary.lines, found, manifest.main, MAIN_SCORES)
+    over = compare_at_budget(summary.lines, found, manifest.main, MAIN_SCORES, "over")
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -118,10 +118,13 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
         number=format_number, signed=format_difference, title_of=title_of, manifest=manifest,
         share=f"{manifest.main * 100:g} %", families=_families(cuts),
         ours=any(line.strategy == OURS and line.figures for line in summary.lines),
-        headlines=[(headline(at_main, score), with_more(over, score)) for score in MAIN_SCORES],
+        headlines=[
+            (write_headline(at_main, score), describe_over_budget(over, score))
+            for score in MAIN_SCORES
+        ],
         main_scores=MAIN_SCORES, over={(one.family, one.figure): one for one in over},
         cards=_cards(at_main), own=own(found), drifting=drifting(rows, MAIN_SCORES),
-        losses=losses(summary, found),
+        losses=list_losses(summary, found),
         outdone={
             terms: {
                 family.name: behind(summary, found, family.name, terms)
@@ -131,7 +134,7 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
         },
         compared=_compared(found, manifest.main), least=LEAST_SESSIONS, often=f"{OFTEN_OVER:.0%}",
         strategies=_strategies(summary), entries=glossary(), faults=FAULTS,
-        plots=[(plot, Markup(inline(plot.svg, plot.name, str(escape(plot.caption)))))
+        plots=[(plot, Markup(inline_svg(plot.svg, plot.name, str(escape(plot.caption)))))
                for plot in plots],
         most_families=MOST_FAMILIES, tables=tables(summary, found),
         fault_rows=list(fault_rows(cuts)),

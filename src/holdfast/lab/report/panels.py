@@ -97,7 +97,7 @@ class Look(Struct, frozen=True):
     """What is drawn later, and so over others."""
 
 
-def looks(strategies: Sequence[str]) -> dict[str, Look]:
+def assign_looks(strategies: Sequence[str]) -> dict[str, Look]:
     """Return a look for each strategy; Holdfast's stands out, and no two others are alike."""
     found: dict[str, Look] = {}
     at = 0
@@ -127,10 +127,11 @@ def is_ours(strategy: str) -> bool:
     return strategy in (OURS, WITH_MODEL, LONG_LIVED)
 
 
-def drawable(name: str) -> str:
+def shorten_name(name: str) -> str:
     """Return a name as a plot can show it: short, on one line, in signs that its font has."""
     shown = "".join(
-        sign if sign.isprintable() and ord(sign) < _FONT_ENDS else _UNKNOWN for sign in name
+        sign if sign == "…" or (sign.isprintable() and ord(sign) < _FONT_ENDS) else _UNKNOWN
+        for sign in name.removeprefix("\u200a")
     )
     shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
     # a label that begins with a low line is none to matplotlib
@@ -222,7 +223,7 @@ def grid(
                 (x / width, y / height, layout.width / width, layout.height / height)
             )
             sessions = counts.get((row, family), 0)
-            axes.set_title(f"{drawable(family)} ({sessions})", loc="left", color=INK)
+            axes.set_title(f"{shorten_name(family)} ({sessions})", loc="left", color=INK)
             axes.tick_params(length=0, pad=4)
             panels[row, family] = axes
             if column == 0:
@@ -234,10 +235,10 @@ def grid(
 
 def room_for(names: Sequence[str]) -> float:
     """Return the inches that the longest name takes."""
-    return max((len(drawable(name)) for name in names), default=0) * _CHAR + 0.25
+    return max((len(shorten_name(name)) for name in names), default=0) * _CHAR + 0.25
 
 
-def nothing(axes: Axes) -> None:
+def mark_empty(axes: Axes) -> None:
     """Say in a panel that there was nothing to score."""
     axes.text(0.5, 0.5, "nothing to score", transform=axes.transAxes, ha="center", va="center",
               fontstyle="italic")  # fmt: skip
@@ -250,7 +251,7 @@ def _legend(figure: Figure, looks: Mapping[str, Look], columns: int) -> None:
         for look in looks.values()
     ]  # fmt: skip
     figure.legend(
-        handles, [drawable(name) for name in looks], loc="lower left",
+        handles, [shorten_name(name) for name in looks], loc="lower left",
         ncols=min(columns, len(handles)), frameon=False, fontsize=9, borderaxespad=0.3,
         columnspacing=1.4, handlelength=2.4,
     )  # fmt: skip

@@ -28,15 +28,15 @@ from holdfast.lab.report.panels import (
     Grid,
     Layout,
     Look,
+    assign_looks,
     counts,
-    drawable,
     families,
     grid,
     is_ours,
-    looks,
     main_lines,
-    nothing,
+    mark_empty,
     room_for,
+    shorten_name,
     strategies,
     svg_text,
 )
@@ -57,7 +57,7 @@ def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     names = strategies(lines)
     if not names:
         return None
-    styles = looks(names)
+    styles = assign_looks(names)
     found = grid("Score against tokens taken", families(lines), MAIN_SCORES, Layout(),
                  counts(lines, MAIN_SCORES), styles)  # fmt: skip
     for (score, family), axes in found.panels.items():
@@ -68,7 +68,7 @@ def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
             for name in names
         ]
         if not any(drawn):
-            nothing(axes)
+            mark_empty(axes)
     return found.figure
 
 
@@ -79,7 +79,7 @@ def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     by_score = {score: drifts(rows, score) for score in MAIN_SCORES}
     if not names or not any(by_score.values()):
         return None
-    styles = looks(names)
+    styles = assign_looks(names)
     sessions = {
         (score, family): at.sessions
         for score, by in by_score.items()
@@ -101,7 +101,7 @@ def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
             points = by_score[score].get((family, name), {})
             drawn |= _line(axes, list(points.items()), styles[name], shaded=is_ours(name))
         if not drawn:
-            nothing(axes)
+            mark_empty(axes)
     return found.figure
 
 
@@ -116,7 +116,7 @@ def cost_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     names = strategies(list(lines.values()))
     if not names:
         return None
-    styles = looks(names)
+    styles = assign_looks(names)
     rows_of = list(lines.values())
     found = grid("Bound recall against net cost", families(rows_of), ("bound",),
                  Layout(height=2.4), counts(rows_of, ("bound",)), styles)  # fmt: skip
@@ -266,7 +266,7 @@ def _dots(summary: RunSummary, scores: Sequence[str], title: str) -> Figure | No
     if made is None:
         return None
     found, lines, names = made
-    styles = looks(names)
+    styles = assign_looks(names)
     for (score, family), axes in found.panels.items():
         axes.set_xlabel(title_of(score))
         _shares(axes)
@@ -278,7 +278,7 @@ def _dots(summary: RunSummary, scores: Sequence[str], title: str) -> Figure | No
             drawn = True
             _dot(axes, at, line.figures[score], styles[name], line)
         if not drawn:
-            nothing(axes)
+            mark_empty(axes)
     return found.figure
 
 
@@ -314,7 +314,7 @@ def _panels(
         if place not in found.first:
             axes.set_yticklabels([])
             continue
-        axes.set_yticklabels([drawable(name) for name in names])
+        axes.set_yticklabels([shorten_name(name) for name in names])
         for label, name in zip(axes.get_yticklabels(), names, strict=True):
             if is_ours(name):
                 label.set_fontweight("bold")

@@ -79,7 +79,7 @@ class ScoreFinding(Struct, frozen=True, kw_only=True):
         return [one for one in self.against if one.standing == standing]
 
 
-def differences(rows: Sequence[ScoreRow], mine: str = OURS) -> list[ScoreDifference]:
+def compare_strategies(rows: Sequence[ScoreRow], mine: str = OURS) -> list[ScoreDifference]:
     """Return a strategy minus each other one, wherever both have a figure of the same cut."""
     tables: dict[tuple[Part, str, float, int], dict[str, list[ScoreRow]]] = {}
     for row in rows:
@@ -100,7 +100,7 @@ def differences(rows: Sequence[ScoreRow], mine: str = OURS) -> list[ScoreDiffere
     return found
 
 
-def findings(
+def compare_at_budget(
     lines: Sequence[ScoreLine], found: Sequence[ScoreDifference], budget: float,
     scores: Sequence[str], basis: Basis = "equal",
 ) -> list[ScoreFinding]:  # fmt: skip
@@ -206,7 +206,7 @@ def _paired(
             yield figure, by
 
 
-def headline(found: Sequence[ScoreFinding], figure: str) -> str:
+def write_headline(found: Sequence[ScoreFinding], figure: str) -> str:
     """Return one sentence on a score: in which families Holdfast leads, and where it does not."""
     mine = [one for one in found if one.figure == figure and one.against]
     judged = [one for one in mine if len(one.of("too few")) < len(one.against)]
@@ -233,7 +233,7 @@ def headline(found: Sequence[ScoreFinding], figure: str) -> str:
     return f"On {title_of(figure)} Holdfast {lead}; {'; '.join(rest)}."
 
 
-def with_more(found: Sequence[ScoreFinding], figure: str) -> str:
+def describe_over_budget(found: Sequence[ScoreFinding], figure: str) -> str:
     """Return one sentence on those that took more tokens than allowed, and stand apart from it.
 
     "" if there are none.
@@ -346,7 +346,7 @@ def _named(rows: Sequence[ScoreDifference]) -> list[str]:
     return [one.other for one in rows]
 
 
-def losses(summary: RunSummary, found: Sequence[ScoreDifference]) -> dict[str, list[str]]:
+def list_losses(summary: RunSummary, found: Sequence[ScoreDifference]) -> dict[str, list[str]]:
     """Return by family what speaks against Holdfast at the main budget, a sentence each."""
     at_main = [
         line
@@ -370,7 +370,7 @@ def behind(
     return [
         f"{title_of(one.figure)} ({format_number(one.ours.mean)}): "
         f"behind {join_names(map(describe_loss, worse))}."
-        for one in findings(summary.lines, found, summary.manifest.main, COMPARED, basis)
+        for one in compare_at_budget(summary.lines, found, summary.manifest.main, COMPARED, basis)
         if one.family == family and (worse := one.of("behind"))
     ]
 
