@@ -10,7 +10,7 @@ from msgspec import Struct
 from holdfast.caching.economics import Rule, Situation, Verdict, weigh
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.engine.oneshot import Compressed, compress
-from holdfast.pipeline.measure import Estimator, message_tokens, tools_tokens
+from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
 from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
 from holdfast.transcript import Payload, ToolResult, Transcript, is_ask

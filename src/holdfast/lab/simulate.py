@@ -25,8 +25,8 @@ from holdfast.lab.replay import (
     ReplayTerms,
     replay,
 )
-from holdfast.pipeline.choose import HEAD_SHARE
-from holdfast.pipeline.measure import Estimator, message_tokens
+from holdfast.compaction.choose import HEAD_SHARE
+from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
 
 MASK_TOKENS = 16

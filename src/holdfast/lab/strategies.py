@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices
 from holdfast.engine.oneshot import Compressed, compress
-from holdfast.engine.writers import Writers, writers_of
+from holdfast.writing.writers import Writers, writers_of
 from holdfast.errors import HoldfastError, UnknownName
 from holdfast.lab.peers import MODES, PEERS, Failure, Peers, Request
 from holdfast.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
@@ -30,7 +30,7 @@ from holdfast.lab.scoring.session import (
     text_parts,
     without_system,
 )
-from holdfast.pipeline.frame import summary_body
+from holdfast.facts.frame import summary_body
 from holdfast.ports import Summarizer
 from holdfast.tokens.estimate import estimate_text
 
