@@ -23,11 +23,20 @@ from halves.split import read_split
 from holdfast.caching.economics import Rule
 from holdfast.catalog.prices import prices_of
 from holdfast.dialects.load import load
-from holdfast.lab.plot import spread_plot
+from holdfast.lab.cost_plots import spread_plot
 from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import Replay, Terms, replay
-from holdfast.lab.simulate import THRESHOLDS, Outcome, outcome, quantiles, strategies_for
-from holdfast.lab.strategies import Strategy, append_only, at_calls, planner
+from holdfast.lab.replay import Replay, ReplayTerms, replay
+from holdfast.lab.simulate import (
+    THRESHOLDS,
+    ReplayStrategy,
+    StrategyCost,
+    add_up,
+    append_only,
+    at_calls,
+    planner,
+    quantiles,
+    strategies_for,
+)
 
 CODING = ("claude-code", "codex", "opencode")
 CODING_WINDOW = 200_000
@@ -56,7 +65,7 @@ def main() -> int:
         return 0
     for name in options.families or [family.name for family in FAMILIES]:
         family = _family(data, name, options.chain, options.window)
-        terms = Terms(
+        terms = ReplayTerms(
             prices=prices, context_length=family.window, ttl=options.ttl,
             pause_seconds=options.pause, model_summary=options.summaries == "model",
         )  # fmt: skip
@@ -90,7 +99,7 @@ def _recordings(sessions: list[Recorded], chain: bool) -> list[Recording]:
     return [Recording(first.dialect, tuple(entries))]
 
 
-def _compare(family: Family, terms: Terms, options: argparse.Namespace) -> None:
+def _compare(family: Family, terms: ReplayTerms, options: argparse.Namespace) -> None:
     strategies = strategies_for(THRESHOLDS)
     tuned = _outcomes(family.tuning, strategies, terms, options.jobs)
     # of several that cost the same, the one that acts least
@@ -112,23 +121,25 @@ def _compare(family: Family, terms: Terms, options: argparse.Namespace) -> None:
 
 
 def _outcomes(
-    recordings: list[Recording], strategies: list[Strategy], terms: Terms, jobs: int
-) -> list[Outcome]:
+    recordings: list[Recording], strategies: list[ReplayStrategy], terms: ReplayTerms, jobs: int
+) -> list[StrategyCost]:
     work = partial(_replays, terms=terms, thresholds=THRESHOLDS)
     rows = list(in_parallel(work, recordings, jobs, "sessions"))
     columns = [list(column) for column in zip(*rows, strict=True)]
     assert len(columns) == len(strategies)
-    return [outcome(column, columns[0]) for column in columns]
+    return [add_up(column, columns[0]) for column in columns]
 
 
-def _replays(recording: Recording, terms: Terms, thresholds: tuple[float, ...]) -> list[Replay]:
+def _replays(
+    recording: Recording, terms: ReplayTerms, thresholds: tuple[float, ...]
+) -> list[Replay]:
     return [
         replay(recording, strategy.name, strategy.start(recording, terms), terms)
         for strategy in strategies_for(thresholds)
     ]
 
 
-def _tune(family: Family, terms: Terms, jobs: int) -> None:
+def _tune(family: Family, terms: ReplayTerms, jobs: int) -> None:
     """Print what the planner costs on the tuning half by its constants."""
     rules = [
         *(Rule(margin=margin) for margin in (1.0, 1.5, 2.0)),
@@ -148,12 +159,12 @@ def _tune(family: Family, terms: Terms, jobs: int) -> None:
         print(f"{family.name:12} {rule or 'append only'}  ×{cost / base:.3f}  {compactions}")
 
 
-def _tuned(recording: Recording, terms: Terms, rules: list[Rule]) -> list[Replay]:
+def _tuned(recording: Recording, terms: ReplayTerms, rules: list[Rule]) -> list[Replay]:
     strategies = [append_only(), *(planner(min(THRESHOLDS), rule) for rule in rules)]
     return [replay(recording, one.name, one.start(recording, terms), terms) for one in strategies]
 
 
-def _look_back(family: Family, terms: Terms, jobs: int) -> None:
+def _look_back(family: Family, terms: ReplayTerms, jobs: int) -> None:
     """Print what the best compactions of each session, chosen in hindsight, save on the tuning
     half."""
     rows = list(in_parallel(partial(_best, terms=terms), family.tuning, jobs, "sessions"))
@@ -164,7 +175,7 @@ def _look_back(family: Family, terms: Terms, jobs: int) -> None:
           f"{gaining} of {len(rows)} sessions")  # fmt: skip
 
 
-def _best(recording: Recording, terms: Terms) -> tuple[Replay, Replay]:
+def _best(recording: Recording, terms: ReplayTerms) -> tuple[Replay, Replay]:
     """Return append only, and the best of every call at which a compaction could stand, one call
     after another for as long as one more saves something."""
     base = best = replay(recording, "append only", append_only().start(recording, terms), terms)
@@ -178,13 +189,13 @@ def _best(recording: Recording, terms: Terms) -> tuple[Replay, Replay]:
         best, chosen = made, chosen | {call}
 
 
-def _compacted(recording: Recording, calls: frozenset[int], terms: Terms) -> Replay:
+def _compacted(recording: Recording, calls: frozenset[int], terms: ReplayTerms) -> Replay:
     strategy = at_calls(calls, min(THRESHOLDS))
     return replay(recording, strategy.name, strategy.start(recording, terms), terms)
 
 
 def _print_table(
-    family: Family, half: str, recordings: list[Recording], found: list[Outcome], best: str
+    family: Family, half: str, recordings: list[Recording], found: list[StrategyCost], best: str
 ) -> None:
     sizes = [round(size) for size in quantiles([r.tokens for r in recordings], (0.1, 0.5, 0.9))]
     print(f"\n## {family.name}, {half} half: {len(recordings)} sessions, {found[0].calls:,} calls, "
@@ -200,12 +211,12 @@ def _print_table(
               f"{spread}{mark}")  # fmt: skip
 
 
-def _input(one: Outcome) -> float:
+def _input(one: StrategyCost) -> float:
     """Return the cost without the agent's own words, which are the same for all."""
     return one.bill.input_usd + one.summaries.usd
 
 
-def _print_criteria(found: list[Outcome], best: str) -> None:
+def _print_criteria(found: list[StrategyCost], best: str) -> None:
     by_name = {one.strategy: one for one in found}
     chosen, base = by_name[best], found[0]
     for name in ("planner", "planner + arrival"):
@@ -223,7 +234,7 @@ def _print_criteria(found: list[Outcome], best: str) -> None:
     )
 
 
-def _as_values(family: Family, best: str, found: list[Outcome]) -> dict[str, object]:
+def _as_values(family: Family, best: str, found: list[StrategyCost]) -> dict[str, object]:
     return {
         "family": family.name, "window": family.window, "best": best,
         "rows": [{"strategy": one.strategy, "usd": one.usd, "ratio": one.ratio,

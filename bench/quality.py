@@ -28,15 +28,12 @@ from halves.split import read_split
 from halves.wider import wider_sessions
 from halves.worst import print_untrue, print_worst
 from holdfast.cli.show_lab import show_lines
-from holdfast.lab.rows import Row
-from holdfast.lab.scoring.elsewhere import common
+from holdfast.lab.results import ScoreRow, summarise
+from holdfast.lab.scoring.needed import common_knowledge
 from holdfast.lab.scoring.score import CUTS
-from holdfast.lab.scoring.session import Session
-from holdfast.lab.session_rows import Terms, session_rows
-from holdfast.lab.summary import summarise
-from holdfast.lab.ways.ours import by_holdfast
-from holdfast.lab.ways.registry import PLAIN, chosen
-from holdfast.lab.ways.way import Way
+from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.session_rows import TrialTerms, session_rows
+from holdfast.lab.strategies import PLAIN, Strategy, by_holdfast, choose_strategies
 
 STRATEGIES = ("holdfast", "head+tail", "keep-tail", "random-lines", "bare-list")
 
@@ -48,20 +45,20 @@ def main() -> int:
         print("skipped: no data; set HOLDFAST_DATA or put it at ../shared/data")
         return 0
     sessions = sorted(_sessions(data, options), key=lambda session: -session.tokens)
-    ways = chosen(STRATEGIES, PLAIN)
+    strategies = choose_strategies(STRATEGIES, PLAIN)
     if options.prose:
-        prose = Way("holdfast+prose", "ours", "with empty prose", by_holdfast(EmptyProse()))
-        ways = {prose.name: prose, **ways}
+        prose = Strategy("holdfast+prose", "ours", "with empty prose", by_holdfast(EmptyProse()))
+        strategies = {prose.name: prose, **strategies}
     budgets = tuple(percent / 100 for percent in options.budgets)
-    terms = Terms(
-        ways=ways, budgets=budgets, peer_budgets=(), main=budgets[0],
+    terms = TrialTerms(
+        strategies=strategies, budgets=budgets, peer_budgets=(), main=budgets[0],
         drifting=frozenset({"holdfast"}) if options.drift else frozenset(),
         with_missed=bool(options.worst or options.drift),
         cuts=tuple(percent / 100 for percent in options.cuts),
     )  # fmt: skip
-    elsewhere = common(map(for_lab, all_recorded(data)))
+    elsewhere = common_knowledge(map(for_lab, all_recorded(data)))
     work = partial(session_rows, elsewhere=elsewhere, terms=terms)
-    rows: list[Row] = [
+    rows: list[ScoreRow] = [
         row for found in in_parallel(work, sessions, options.jobs, "sessions") for row in found
     ]
     show_lines(summarise(rows), wide=True)
@@ -72,7 +69,7 @@ def main() -> int:
     return 0
 
 
-def _sessions(data: Path, options: argparse.Namespace) -> list[Session]:
+def _sessions(data: Path, options: argparse.Namespace) -> list[LabSession]:
     if options.half == "wider":
         return list(wider_sessions(data, read_split()))
     found = chosen_sessions(data, read_split(), "tuning", options.families, options.limit)

@@ -256,8 +256,7 @@ def _trained(lines: list[bytes], path: Path) -> Path:
 
 
 def _peer() -> str | None:
-    from holdfast.lab.peers.install import interpreter
-    from holdfast.lab.peers.protocol import Failure
+    from holdfast.lab.peers.worker import Failure, interpreter
 
     found = interpreter(PEER_HOME, REQUIREMENTS, print)
     if isinstance(found, Failure):
@@ -409,24 +408,21 @@ def _quality(options: argparse.Namespace) -> Any:
     """
     from msgspec.structs import replace
 
-    from holdfast.lab.scoring.elsewhere import common
-    from holdfast.lab.scoring.needed import prepare
-    from holdfast.lab.scoring.render import is_system
+    from holdfast.lab.scoring.needed import common_knowledge, prepare
     from holdfast.lab.scoring.score import case_at, score
-    from holdfast.lab.scoring.session import Session
-    from holdfast.lab.ways.lines import head_and_tail, keep_tail
-    from holdfast.lab.ways.way import shown_messages
+    from holdfast.lab.scoring.session import LabSession, is_system
+    from holdfast.lab.strategies import head_and_tail, keep_tail, message_view
     from holdfast.trajectories.compress import compress_trajectory
     from holdfast.trajectories.policy import TrajectoryPolicy
 
-    sessions: list[Session] = []
+    sessions: list[LabSession] = []
     for family in FAMILIES:
         with gzip.open(DATA / "sessions" / f"{family}.jsonl.gz") as lines:
             for number, line in enumerate(lines):
                 row = json.loads(line)
                 if number < options.limit:
-                    sessions.append(Session(row["id"], family, row["source"], row["messages"]))
-    elsewhere = common(sessions)
+                    sessions.append(LabSession(row["id"], family, row["source"], row["messages"]))
+    elsewhere = common_knowledge(sessions)
     shown = ("recall", "far", "bound", "copy4", "files R", "errors", "constraints")
     print(f"{'target':>7} {'':13} {'records':>8} " + " ".join(f"{n:>11}" for n in shown))
     rows: list[Any] = []
@@ -440,7 +436,7 @@ def _quality(options: argparse.Namespace) -> Any:
             start, stop = metrics.region
             cut = stop - sum(map(is_system, session.messages[:stop]))
             case = case_at(prepare(session), cut, elsewhere)
-            view = shown_messages(made["messages"][: start + 1])
+            view = message_view(made["messages"][: start + 1])
             ours = replace(view, summaries=(made["messages"][start]["content"],))
             room = ours.tokens
             found["ours"].append(score(case, ours, room))

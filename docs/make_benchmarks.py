@@ -19,25 +19,41 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+
+from msgspec import Struct
+
 from holdfast.errors import HoldfastError
-from holdfast.lab.report.command import command_of
-from holdfast.lab.report.glossary import FAULTS, title_of
-from holdfast.lab.report.markdown import (
-    Run,
-    again_and_again,
-    beside_own,
-    faults,
-    legend,
-    read,
-    table,
-    verdict,
-    where_it_loses,
+from holdfast.lab.figures import FAULTS, SPEED, glossary, title_of
+from holdfast.lab.output import read_summary
+from holdfast.lab.report.tables import (
+    COLUMNS,
+    command_of,
+    failures,
+    fault_rows,
+    format_cell,
+    groups,
+    title,
 )
-from holdfast.lab.report.verdict import MAIN_SCORES, Finding, drift_changes, findings
-from holdfast.lab.report.words import drifting, interval, own, signed
-from holdfast.lab.session_rows import LONG_LIVED
-from holdfast.lab.table import groups
-from holdfast.lab.ways.registry import OURS
+from holdfast.lab.report.verdict import (
+    LEAST_SESSIONS,
+    MAIN_SCORES,
+    ScoreDifference,
+    ScoreFinding,
+    behind,
+    compare_at_budget,
+    compare_strategies,
+    describe_over_budget,
+    drift_changes,
+    drifting,
+    format_difference,
+    format_interval,
+    format_number,
+    list_losses,
+    own,
+    write_headline,
+)
+from holdfast.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
+from holdfast.lab.run import read_run
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "benchmarks-"
@@ -79,6 +95,25 @@ CAPTIONS = {
     "cost": "Bound recall against net cost",
     "speed": "CPU milliseconds per 100,000 tokens, a time",
 }
+
+
+class Run(Struct, frozen=True):
+    """A run of the lab as read from its folder."""
+
+    summary: RunSummary
+    rows: list[ScoreRow]
+    found: list[ScoreDifference]
+
+    @property
+    def main(self) -> list[ScoreLine]:
+        """The lines of the main budget."""
+        main = self.summary.manifest.main
+        return [line for line in self.summary.lines if (line.part, line.budget) == ("cut", main)]
+
+    @property
+    def share(self) -> str:
+        """The main budget in words."""
+        return f"{self.summary.manifest.main * 100:g} %"
 
 
 def main() -> int:
@@ -162,13 +197,13 @@ def aims(run: Run) -> Iterator[str]:
     yield f"| aim | {' | '.join(line.family for line in ours)} |"
     yield "| --- |" + " --- |" * len(ours)
     for score in MAIN_SCORES:
-        found = findings(run.summary.lines, run.found, run.summary.manifest.main, [score])
+        found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, [score])
         cells = [_led([one for one in found if one.family == line.family]) for line in ours]
         yield f"| {title_of(score)}: ahead of all equals | {' | '.join(cells)} |"
     for name, least in AIMS:
         cells = [
             "–" if name not in line.figures else
-            f"{interval(line.figures[name])} {_tick(line.figures[name].mean >= least)}"
+            f"{format_interval(line.figures[name])} {_tick(line.figures[name].mean >= least)}"
             for line in ours
         ]  # fmt: skip
         yield f"| {title_of(name)} ≥ {least:g} | {' | '.join(cells)} |"
@@ -182,14 +217,16 @@ def aims(run: Run) -> Iterator[str]:
         changes = drift_changes(run.rows, score)
         by = {line.family: changes.get((line.family, LONG_LIVED)) for line in ours}
         cells = [
-            "–" if found is None else f"{signed(found[1])} {_tick(found[1].mean >= DRIFT_AIM)}"
+            "–"
+            if found is None
+            else f"{format_difference(found[1])} {_tick(found[1].mean >= DRIFT_AIM)}"
             for found in by.values()
         ]
         yield f"| {title_of(score)}: change over compactions ≥ −0.05 | {' | '.join(cells)} |"
     yield ""
 
 
-def _led(found: Sequence[Finding]) -> str:
+def _led(found: Sequence[ScoreFinding]) -> str:
     """Return how many of its equals Holdfast is ahead of in a family."""
     if not found or not found[0].against:
         return "–"
@@ -287,6 +324,155 @@ def commands(run: Run, full: Run | None) -> Iterator[str]:
             yield f"# {len(manifest.sessions)} sessions, digest {manifest.digest}"
             yield command_of(manifest)
     yield "```"
+
+
+def read(folder: Path) -> Run:
+    """Return a run; raises `NotReadable`."""
+    rows = read_run(folder)[1]
+    return Run(read_summary(folder), rows, compare_strategies(rows))
+
+
+def verdict(run: Run) -> Iterator[str]:
+    """Yield the verdict in words, and the differences that it stands on."""
+    found = compare_at_budget(run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES)
+    over = compare_at_budget(
+        run.summary.lines, run.found, run.summary.manifest.main, MAIN_SCORES, "over"
+    )
+    for score in MAIN_SCORES:
+        yield f"- {write_headline(found, score)} {describe_over_budget(over, score)}".rstrip()
+    yield ""
+    yield (
+        "“Ahead” and “behind” are said only where the 95 % interval of the difference, session by "
+        f"session, lies wholly on one side of zero, and at least {LEAST_SESSIONS} sessions have "
+        "both. Holdfast is the one without a model. A strategy that takes more than it was allowed "
+        "in more than one of ten cuts, or that keeps no usable text, is no equal and stands apart."
+    )
+    yield ""
+    others = dict.fromkeys(one.other for finding in (*found, *over) for one in finding.against)
+    for score in MAIN_SCORES:
+        mine = {one.family: one for one in found if one.figure == score}
+        more = {one.family: one for one in over if one.figure == score}
+        if not mine:
+            continue
+        yield (
+            f"Holdfast minus the others, {title_of(score)} (bold: beyond chance; †: took more "
+            "tokens than allowed):"
+        )
+        yield ""
+        yield f"| | {' | '.join(map(_flat, mine))} |"
+        yield "| --- |" + " --- |" * len(mine)
+        yield f"| holdfast | {' | '.join(format_interval(one.ours) for one in mine.values())} |"
+        for other in others:
+            cells = [
+                _difference(one.against, other, "")
+                or _difference(more[one.family].against, other, " †")
+                or "–"
+                for one in mine.values()
+            ]
+            yield f"| {_flat(other)} | {' | '.join(cells)} |"
+        yield ""
+
+
+def _difference(against: Sequence[ScoreDifference], other: str, mark: str) -> str:
+    for one in against:
+        if one.other == other:
+            said = format_difference(one.by)
+            bold = "**" if one.standing in ("ahead", "behind") else ""
+            return f"{bold}{said}{bold}{mark}"
+    return ""
+
+
+def where_it_loses(run: Run) -> Iterator[str]:
+    """Yield what speaks against Holdfast."""
+    for family, sentences in list_losses(run.summary, run.found).items():
+        yield f"- **{family}**" + ("" if sentences else ": nowhere beyond chance, among equals.")
+        for sentence in sentences:
+            yield f"  - {sentence}"
+    yield ""
+    yield "With more tokens than allowed, or without usable text:"
+    yield ""
+    for family in dict.fromkeys(line.family for line in run.main):
+        rows = [*behind(run.summary, run.found, family, "over"),
+                *behind(run.summary, run.found, family, "adversary")]  # fmt: skip
+        yield f"- **{family}**" + ("" if rows else ": nobody is ahead.")
+        for sentence in rows:
+            yield f"  - {sentence}"
+    yield ""
+
+
+def legend() -> Iterator[str]:
+    """Yield what the columns say."""
+    for name in (*COLUMNS, SPEED):
+        one = glossary()[name]
+        yield f"- **{name}**: {one.says} *{one.example}*"
+    yield ""
+
+
+def table(lines: Sequence[ScoreLine]) -> Iterator[str]:
+    """Yield a table of one family, with intervals."""
+    most = max(line.sessions for line in lines)
+    there = [name for name in COLUMNS if any(name in line.figures for line in lines)]
+    yield f"### {title(lines[0])} ({most} session{'s' * (most != 1)})"
+    yield ""
+    yield f"| | {' | '.join(there)} | {SPEED} (a time) |"
+    yield "| --- |" + " --- |" * (len(there) + 1)
+    for line in lines:
+        name = f"**{line.strategy}**" if line.strategy.startswith(OURS) else _flat(line.strategy)
+        if not line.figures:
+            yield f"| {name} | {_flat(line.failed)} |" + " |" * len(there)
+            continue
+        speed = line.figures.get(SPEED)
+        cells = [format_cell(line.figures.get(one)) for one in there]
+        time = "–" if speed is None else format_number(speed.mean)
+        yield f"| {name} | {' | '.join(cells)} | {time} |"
+    yield ""
+
+
+def faults(run: Run) -> Iterator[str]:
+    """Yield what must not be, who failed, and what was skipped."""
+    meant = "; ".join(f"{name}: {what}" for name, what in FAULTS.items())
+    yield f"Over all cuts and budgets. {meant}."
+    yield ""
+    yield f"| | {' | '.join(FAULTS)} | broken rules of providers | over budget |"
+    yield "| --- |" + " --- |" * (len(FAULTS) + 2)
+    for row in fault_rows([row for row in run.rows if row.part == "cut"]):
+        counts = " | ".join(map(str, row.counts))
+        yield f"| {_flat(row.strategy)} | {counts} | {row.violations} | {row.over} |"
+    yield ""
+    said = [f"- {name} failed: {_flat(reason)} ({_flat(places)})"
+            for name, reason, places in failures(run.summary.lines)]  # fmt: skip
+    if run.summary.skipped:
+        said.append(f"- {len(run.summary.skipped)} files or lines were not readable and skipped.")
+    yield from [*said, ""] if said else ["Nothing failed, and nothing was skipped.", ""]
+
+
+def again_and_again(run: Run) -> Iterator[str]:
+    """Yield what compactions in a row change."""
+    yield (
+        "What the most compactions change beside a single one, over the sessions that are long "
+        "enough. `holdfast-long-lived` keeps its state, as in an agent; `holdfast` knows only "
+        "the transcript that the last compaction left."
+    )
+    yield ""
+    scores = " | ".join(title_of(score) for score in MAIN_SCORES)
+    yield f"| family | strategy | compactions | sessions | {scores} |"
+    yield "| --- |" + " --- |" * (3 + len(MAIN_SCORES))
+    for row in drifting(run.rows, MAIN_SCORES):
+        yield f"| {' | '.join(map(_flat, row))} |"
+    yield ""
+
+
+def beside_own(run: Run) -> Iterator[str]:
+    """Yield how Holdfast stands to summaries that agents wrote themselves."""
+    yield "In as many tokens as the summary that the agent of the session wrote itself:"
+    yield ""
+    for sentence in own(run.found):
+        yield f"- {sentence}"
+    yield ""
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())
 
 
 if __name__ == "__main__":

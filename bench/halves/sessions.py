@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.lab.reading import own_summaries
-from holdfast.lab.scoring.session import Session
+from holdfast.lab.scoring.session import LabSession
 
 Message = dict[str, Any]
 
@@ -62,9 +62,9 @@ def find_data() -> Path | None:
     return None
 
 
-def for_lab(recorded: Recorded) -> Session:
+def for_lab(recorded: Recorded) -> LabSession:
     """Return a session as the lab takes it."""
-    return Session(
+    return LabSession(
         recorded.id, recorded.family, project_of(recorded), recorded.messages, recorded.tokens,
         own_summaries(recorded.meta),
     )  # fmt: skip

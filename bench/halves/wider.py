@@ -20,8 +20,7 @@ from pathlib import Path
 from halves.sessions import FAMILIES, Message, for_lab, read_file
 from halves.split import DATED, apart_from_test
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.scoring.render import render_all
-from holdfast.lab.scoring.session import Session
+from holdfast.lab.scoring.session import LabSession, render_all
 from holdfast.tokens.estimate import estimate_text
 
 _LEAST_TOKENS = 1_000
@@ -31,7 +30,7 @@ _DIALOGUES = ("sharegpt__reason-tool-use", "sharegpt__glaive-en")
 _NATIVE = ("openhands", "mini-swe-agent")
 
 
-def wider_sessions(data: Path, halves: dict[str, str]) -> Iterator[Session]:
+def wider_sessions(data: Path, halves: dict[str, str]) -> Iterator[LabSession]:
     """Yield the sessions of the wider set; their families have a `+` where a half has them too."""
     rows = [
         row for one in FAMILIES for name in one.files for row in read_file(data, name, one.name)
@@ -50,17 +49,17 @@ def wider_sessions(data: Path, halves: dict[str, str]) -> Iterator[Session]:
                 yield for_lab(row)
     for agent in _NATIVE:
         for session in read_sessions([data / "native" / agent]):
-            if isinstance(session, Session) and session.tokens >= _LEAST_TOKENS:
+            if isinstance(session, LabSession) and session.tokens >= _LEAST_TOKENS:
                 yield session
 
 
-def _named(session: Session, family: str) -> Session:
-    return Session(
+def _named(session: LabSession, family: str) -> LabSession:
+    return LabSession(
         session.id, family, session.project, session.messages, session.tokens, session.own
     )
 
 
-def _pieces(session: Session, tokens: int) -> Iterator[Session]:
+def _pieces(session: LabSession, tokens: int) -> Iterator[LabSession]:
     """Yield a long session as several of about so many tokens."""
     piece: list[Message] = []
     size, number = 0, 0
@@ -75,6 +74,6 @@ def _pieces(session: Session, tokens: int) -> Iterator[Session]:
         yield _piece(session, piece, number + 1)
 
 
-def _piece(session: Session, messages: list[Message], number: int) -> Session:
+def _piece(session: LabSession, messages: list[Message], number: int) -> LabSession:
     tokens = estimate_text(render_all(messages))
-    return Session(f"{session.id}#{number}", session.family, session.project, messages, tokens)
+    return LabSession(f"{session.id}#{number}", session.family, session.project, messages, tokens)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.lab.rows import Row
-from holdfast.lab.ways.registry import OURS
+from holdfast.lab.results import OURS, ScoreRow
 
 _KINDS = ("far", "bound", "files P", "files R", "errors", "constraints")
 _TITLES = {
@@ -22,7 +21,7 @@ _EXAMPLES = 10
 _CHARS = 150
 
 
-def print_worst(rows: Sequence[Row], most: int) -> None:
+def print_worst(rows: Sequence[ScoreRow], most: int) -> None:
     """Print the worst sessions by each score, and every invented fact or broken reference."""
     mine = [row for row in rows if row.strategy == OURS and row.part == "cut"]
     for kind in _KINDS:
@@ -40,7 +39,7 @@ def print_worst(rows: Sequence[Row], most: int) -> None:
             _examples(row.missed[kind])
 
 
-def print_untrue(rows: Sequence[Row]) -> None:
+def print_untrue(rows: Sequence[ScoreRow]) -> None:
     """Print every invented fact and broken reference after several compactions, of all rows."""
     drifted = [row for row in rows if row.part == "drift"]
     bad = [row for row in drifted if row.counts.get("invented") or row.counts.get("bad refs")]
@@ -50,7 +49,7 @@ def print_untrue(rows: Sequence[Row]) -> None:
         _examples([*row.missed["invented"], *row.missed["bad refs"]])
 
 
-def _name(row: Row) -> str:
+def _name(row: ScoreRow) -> str:
     return f"{row.family} {row.session} cut {row.cut}, {row.budget:.0%}, {row.used:.2f} of it used"
 
 

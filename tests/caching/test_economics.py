@@ -17,9 +17,9 @@ from holdfast.caching.economics import (
     usd,
     weigh,
 )
-from holdfast.caching.expectation import expected_after
 from holdfast.caching.prices import Prices, bill
 from holdfast.errors import InvalidSetting
+from holdfast.lab.simulate import expected_after
 from holdfast.policy import Policy, budget_for
 
 SONNET = Prices(

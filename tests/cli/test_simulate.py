@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -55,6 +56,22 @@ def test_the_plot_is_an_svg(holdfast: Any, put: Any, tmp_path: Path) -> None:
     assert seen.code == 0
     root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
     assert "planner" in {element.text for element in root.iter()}
+
+
+def test_without_matplotlib_a_plot_names_the_extra(
+    holdfast: Any, put: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence, exit code 2, no file; the table needs nothing."""
+    for name in ("cost_plots", "report.panels"):
+        monkeypatch.delitem(sys.modules, f"holdfast.lab.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    target, file = tmp_path / "costs.svg", put("a.json", session(4))
+    seen = holdfast("simulate", file, *ARGUMENTS, "--plot", target)
+    assert seen.code == 2
+    assert "install holdfast[lab]" in seen.err
+    assert len(seen.err.splitlines()) == 1
+    assert not target.exists()
+    assert holdfast("simulate", file, *ARGUMENTS).code == 0
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.scoring.session import Session
+from holdfast.lab.scoring.session import LabSession
 
 
-def _session(name: str = "made-up/1", turns: int = 40, project: str = "p") -> Session:
+def _session(name: str = "made-up/1", turns: int = 40, project: str = "p") -> LabSession:
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "You are a careful agent."},
         {"role": "user", "content": "Mend the importer. Never touch vendor_folder/."},
@@ -32,10 +32,10 @@ def _session(name: str = "made-up/1", turns: int = 40, project: str = "p") -> Se
         lines += [f"line {number} of nothing in particular, part {turn}" for number in range(12)]
         result = {"role": "tool", "tool_call_id": f"call_{turn}", "content": "\n".join(lines)}
         messages.append(result)
-    return Session(name, "made-up", project, messages, tokens=10_000)
+    return LabSession(name, "made-up", project, messages, tokens=10_000)
 
 
 @pytest.fixture
-def make_session() -> Callable[..., Session]:
+def make_session() -> Callable[..., LabSession]:
     """Return what makes a session in which the agent later uses what results said long before."""
     return _session

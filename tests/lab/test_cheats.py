@@ -7,53 +7,54 @@ from typing import Any
 
 import pytest
 
-from holdfast.lab.rows import Row
+from holdfast.lab.figures import OVER
+from holdfast.lab.results import ScoreRow, summarise
 from holdfast.lab.scoring.needed import Elsewhere
-from holdfast.lab.scoring.session import Message, Session
-from holdfast.lab.scoring.shown import Shown
-from holdfast.lab.session_rows import Terms, session_rows
-from holdfast.lab.summary import OVER, summarise
-from holdfast.lab.ways.registry import PLAIN
-from holdfast.lab.ways.way import Way, shown_messages, shown_text
+from holdfast.lab.scoring.session import JudgedView, LabSession, Message
+from holdfast.lab.session_rows import TrialTerms, session_rows
+from holdfast.lab.strategies import PLAIN, Strategy, message_view, text_view
 
 NOTHING = Elsewhere(frozenset(), frozenset())
-HONEST = {way.name: way for way in PLAIN}
+HONEST = {strategy.name: strategy for strategy in PLAIN}
 
 
 @pytest.fixture
-def session(make_session: Callable[[], Session]) -> Session:
+def session(make_session: Callable[[], LabSession]) -> LabSession:
     """Return one session."""
     return make_session()
 
 
-def rows_of(session: Session, *ways: Way) -> dict[str, list[Row]]:
+def rows_of(session: LabSession, *strategies: Strategy) -> dict[str, list[ScoreRow]]:
     """Return the rows at 20 % of the honest ones and of these."""
-    tried = {way.name: way for way in (HONEST["holdfast"], HONEST["keep-tail"], *ways)}
-    found: dict[str, list[Row]] = {}
-    terms = Terms(ways=tried, budgets=(0.2,), peer_budgets=())
+    tried = {
+        strategy.name: strategy
+        for strategy in (HONEST["holdfast"], HONEST["keep-tail"], *strategies)
+    }
+    found: dict[str, list[ScoreRow]] = {}
+    terms = TrialTerms(strategies=tried, budgets=(0.2,), peer_budgets=())
     for row in session_rows(session, NOTHING, terms):
         found.setdefault(row.strategy, []).append(row)
     return found
 
 
-def test_a_strategy_that_copies_the_future_leaks_what_was_not_yet_said(session: Session) -> None:
+def test_a_strategy_that_copies_the_future_leaks_what_was_not_yet_said(session: LabSession) -> None:
     """Its recall is perfect; names that nobody had said give it away. Honest ones leak nothing."""
 
-    def peeks(messages: Sequence[Message], budget: int) -> Shown:
+    def peeks(messages: Sequence[Message], budget: int) -> JudgedView:
         del budget
         later = session.messages[len(messages) :]
-        return shown_messages([*messages, *later])
+        return message_view([*messages, *later])
 
-    found = rows_of(session, Way("peeks", "adversary", "copies the future", peeks))
+    found = rows_of(session, Strategy("peeks", "adversary", "copies the future", peeks))
     assert all(row.counts["leaked"] > 0 for row in found["peeks"])
     assert all(row.rates["recall"] == 1 for row in found["peeks"])
     for name in ("holdfast", "keep-tail"):
         assert [row.counts["leaked"] for row in found[name]] == [0] * len(found[name])
 
 
-def test_the_bare_list_wins_recall_and_loses_what_can_be_used(session: Session) -> None:
+def test_the_bare_list_wins_recall_and_loses_what_can_be_used(session: LabSession) -> None:
     """Facts without their words are not bound, and nothing of the text is left."""
-    (bare,) = [way for way in PLAIN if way.name == "bare-list"]
+    (bare,) = [strategy for strategy in PLAIN if strategy.name == "bare-list"]
     for row in rows_of(session, bare)["bare-list"]:
         assert row.rates["recall"] is not None
         assert row.rates["recall"] > 0.5
@@ -61,14 +62,14 @@ def test_the_bare_list_wins_recall_and_loses_what_can_be_used(session: Session) 
         assert (row.rates["copy4"] or 0) < 0.1
 
 
-def test_a_strategy_that_returns_an_invalid_list_breaks_rules(session: Session) -> None:
+def test_a_strategy_that_returns_an_invalid_list_breaks_rules(session: LabSession) -> None:
     """Results without their calls are counted at every provider that refuses them."""
 
-    def orphans(messages: Sequence[Message], budget: int) -> Shown:
+    def orphans(messages: Sequence[Message], budget: int) -> JudgedView:
         del budget
-        return shown_messages([row for row in messages if row["role"] != "assistant"])
+        return message_view([row for row in messages if row["role"] != "assistant"])
 
-    found = rows_of(session, Way("orphans", "adversary", "drops calls", orphans))
+    found = rows_of(session, Strategy("orphans", "adversary", "drops calls", orphans))
     for row in found["orphans"]:
         assert row.violations is not None
         assert all(row.violations[name] > 0 for name in ("openai-chat", "anthropic", "strict"))
@@ -77,14 +78,14 @@ def test_a_strategy_that_returns_an_invalid_list_breaks_rules(session: Session) 
         assert sum(row.violations.values()) == 0
 
 
-def test_a_strategy_that_overruns_its_budget_is_marked(session: Session) -> None:
+def test_a_strategy_that_overruns_its_budget_is_marked(session: LabSession) -> None:
     """It keeps all; the share of the budget and the mark say at what price."""
 
-    def greedy(messages: Sequence[Message], budget: int) -> Shown:
+    def greedy(messages: Sequence[Message], budget: int) -> JudgedView:
         del budget
-        return shown_messages(messages)
+        return message_view(messages)
 
-    found = rows_of(session, Way("greedy", "adversary", "keeps all", greedy))
+    found = rows_of(session, Strategy("greedy", "adversary", "keeps all", greedy))
     rows = [row for name in found for row in found[name]]
     lines = {line.strategy: line for line in summarise(rows)}
     assert lines["greedy"].figures[OVER].mean == 1
@@ -93,37 +94,37 @@ def test_a_strategy_that_overruns_its_budget_is_marked(session: Session) -> None
 
 
 @pytest.mark.parametrize("claim", ["src/never_there.py", "invented_name_here"])
-def test_a_strategy_that_makes_things_up_is_counted(session: Session, claim: str) -> None:
+def test_a_strategy_that_makes_things_up_is_counted(session: LabSession, claim: str) -> None:
     """A fact of a summary that the source has not is an invention."""
 
-    def liar(messages: Sequence[Message], budget: int) -> Shown:
+    def liar(messages: Sequence[Message], budget: int) -> JudgedView:
         del messages, budget
         text = f"The agent settled {claim} already."
-        return Shown(text=text, tokens=8, summaries=(text,))
+        return JudgedView(text=text, tokens=8, summaries=(text,))
 
     assert all(row.counts["invented"] == 1 for row in rows_of(session, _way(liar))["liar"])
 
 
-def test_a_strategy_that_fails_is_said_and_not_scored(session: Session) -> None:
+def test_a_strategy_that_fails_is_said_and_not_scored(session: LabSession) -> None:
     """The reason stands in place of figures, and the others have theirs."""
 
-    def broken(messages: Sequence[Message], budget: int) -> Shown:
+    def broken(messages: Sequence[Message], budget: int) -> JudgedView:
         del messages, budget
-        return Shown(text="", tokens=0, failed="cannot run offline")
+        return JudgedView(text="", tokens=0, failed="cannot run offline")
 
-    found = rows_of(session, Way("broken", "peer", "fails", broken), _way(_empty))
+    found = rows_of(session, Strategy("broken", "peer", "fails", broken), _way(_empty))
     assert "broken" not in found, "a peer has no budget here"
-    terms = Terms(ways={"broken": Way("broken", "peer", "fails", broken)}, budgets=(),
-                  peer_budgets=(0.2,))  # fmt: skip
+    tried = {"broken": Strategy("broken", "peer", "fails", broken)}
+    terms = TrialTerms(strategies=tried, budgets=(), peer_budgets=(0.2,))
     (line,) = summarise(session_rows(session, NOTHING, terms))
     assert line.failed == "cannot run offline"
     assert not line.figures
 
 
-def _empty(messages: Sequence[Message], budget: int) -> Shown:
+def _empty(messages: Sequence[Message], budget: int) -> JudgedView:
     del messages, budget
-    return shown_text("")
+    return text_view("")
 
 
-def _way(shrink: Any) -> Way:
-    return Way("liar", "adversary", "makes things up", shrink)
+def _way(shrink: Any) -> Strategy:
+    return Strategy("liar", "adversary", "makes things up", shrink)

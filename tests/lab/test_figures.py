@@ -9,18 +9,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.lab.archive import Archive
-from holdfast.lab.net_cost import DEFAULT_PRICES, cost_ratio
-from holdfast.lab.rows import Row
-from holdfast.lab.scoring.changed import changed_values, stale_share
+from holdfast.lab.measures import DEFAULT_PRICES, Archive, cost_ratio
+from holdfast.lab.results import LONG_LIVED, OWN, ScoreRow, summarise
 from holdfast.lab.scoring.needed import Elsewhere, prepare
-from holdfast.lab.scoring.score import Case, case_at, cases_of, score
-from holdfast.lab.scoring.session import OwnSummary, Session
-from holdfast.lab.session_rows import LONG_LIVED, OWN, Terms, session_rows
-from holdfast.lab.summary import summarise
-from holdfast.lab.ways.masking import PLACEHOLDER, append_only, masking
-from holdfast.lab.ways.registry import PLAIN, chosen
-from holdfast.lab.ways.way import shown_text
+from holdfast.lab.scoring.score import CutCase, case_at, cases_of, score
+from holdfast.lab.scoring.session import LabSession, OwnSummary
+from holdfast.lab.scoring.signals import changed_values, stale_share
+from holdfast.lab.session_rows import TrialTerms, session_rows
+from holdfast.lab.strategies import (
+    PLACEHOLDER,
+    PLAIN,
+    append_only,
+    choose_strategies,
+    masking,
+    text_view,
+)
 
 NOTHING = Elsewhere(frozenset(), frozenset())
 
@@ -36,7 +39,7 @@ def call(number: int, command: str, result: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def case(make_session: Callable[[], Session]) -> Case:
+def case(make_session: Callable[[], LabSession]) -> CutCase:
     """Return the middle cut of a session."""
     return list(cases_of(prepare(make_session()), NOTHING))[1]
 
@@ -57,7 +60,7 @@ def test_a_view_is_stale_where_only_an_old_value_is_left() -> None:
     assert stale_share("retries = 3", []) is None
 
 
-def test_going_on_with_everything_costs_what_it_costs(case: Case) -> None:
+def test_going_on_with_everything_costs_what_it_costs(case: CutCase) -> None:
     """The ratio of append-only is 1; a small view saves, one that only breaks the cache does not.
 
     All of the prompt is read at a tenth of its price as long as nothing changes.
@@ -65,15 +68,15 @@ def test_going_on_with_everything_costs_what_it_costs(case: Case) -> None:
     whole = append_only(case.messages, 0)
     assert cost_ratio(whole, case) == pytest.approx(1.0)
     assert cost_ratio(masking(1000)(case.messages, 0), case) == pytest.approx(1.0)
-    small = cost_ratio(shown_text("a short text"), case)
-    broken = cost_ratio(shown_text(whole.text), case)
+    small = cost_ratio(text_view("a short text"), case)
+    broken = cost_ratio(text_view(whole.text), case)
     assert small is not None
     assert broken is not None
     assert small < 1 < broken
     assert DEFAULT_PRICES.cache_read < DEFAULT_PRICES.input < DEFAULT_PRICES.cache_write_5m
 
 
-def test_masking_keeps_the_newest_results_and_every_call(case: Case) -> None:
+def test_masking_keeps_the_newest_results_and_every_call(case: CutCase) -> None:
     """Messages stay, in number and order; only older results are blanked."""
     shown = masking(3)(case.messages, 0)
     results = [row for row in shown.messages if row["role"] == "tool"]
@@ -90,11 +93,11 @@ def test_what_is_lost_is_reached_by_the_words_beside_it() -> None:
         *filling,
         {"role": "assistant", "content": "Zebra finches need their tarpaulin: order_no_4711."},
     ]
-    prepared = prepare(Session("s", "f", "p", messages))
+    prepared = prepare(LabSession("s", "f", "p", messages))
     case = case_at(prepared, len(messages) - 1, NOTHING)
     assert [fact.text for fact in case.facts] == ["order_no_4711"]
     assert "order_no" not in case.facts[0].cue
-    empty = shown_text("")
+    empty = text_view("")
     assert score(case, empty, 1).rates["reach"] == 0
     with Archive() as archive:
         archive.grow(case.messages)
@@ -103,7 +106,9 @@ def test_what_is_lost_is_reached_by_the_words_beside_it() -> None:
         assert found.rates["recall"] == 0
 
 
-def test_an_archive_holds_nothing_of_what_comes_later(make_session: Callable[[], Session]) -> None:
+def test_an_archive_holds_nothing_of_what_comes_later(
+    make_session: Callable[[], LabSession],
+) -> None:
     """It grows from cut to cut."""
     messages = make_session().messages
     with Archive() as archive:
@@ -114,16 +119,17 @@ def test_an_archive_holds_nothing_of_what_comes_later(make_session: Callable[[],
 
 
 def test_drift_and_the_agents_own_summary_have_rows_of_their_own(
-    make_session: Callable[..., Session],
+    make_session: Callable[..., LabSession],
 ) -> None:
     """1, 2, 4 and 8 compactions; the agent's summary beside strategies with as many tokens."""
     plain = make_session(turns=24)
     said = "The importer is being mended; src/part_03/module_03.py was read, limit_of_part_03."
     handed = {"role": "user", "content": said}
     messages = [*plain.messages[:30], handed, *plain.messages[30:]]
-    session = Session(plain.id, "made-up", "p", messages, 9_000, (OwnSummary(30, said),))
-    terms = Terms(
-        ways=chosen(("holdfast", "keep-tail"), PLAIN), budgets=(0.2,), peer_budgets=(),
+    session = LabSession(plain.id, "made-up", "p", messages, 9_000, (OwnSummary(30, said),))
+    terms = TrialTerms(
+        strategies=choose_strategies(("holdfast", "keep-tail"), PLAIN),
+        budgets=(0.2,), peer_budgets=(),
         drifting=frozenset({"holdfast"}),
     )  # fmt: skip
     rows = session_rows(session, NOTHING, terms)
@@ -140,8 +146,8 @@ def test_drift_and_the_agents_own_summary_have_rows_of_their_own(
 def test_a_session_counts_once_however_many_cuts_it_has() -> None:
     """Cuts are averaged before sessions are."""
 
-    def row(session: str, cut: int, bound: float) -> Row:
-        return Row(
+    def row(session: str, cut: int, bound: float) -> ScoreRow:
+        return ScoreRow(
             part="cut", session=session, family="f", strategy="x", cut=cut, budget=0.2,
             tokens_before=100, allowed=20, tokens=20, rates={"bound": bound},
         )  # fmt: skip

@@ -7,8 +7,7 @@ from typing import Any
 
 from holdfast.caching.prices import Prices
 from holdfast.dialects.load import load
-from holdfast.lab.planning import Asked, Plan, plan_for
-from holdfast.lab.recording import record
+from holdfast.lab.recording import PlanRequest, PlanResult, plan_for, record
 from holdfast.policy import Policy, budget_for
 
 SONNET = Prices(
@@ -35,9 +34,9 @@ def request(calls: int, *, system: str = "Be good. " * 300) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def planned(value: Any, window: int = 30_000, **asked: Any) -> Plan:
+def planned(value: Any, window: int = 30_000, **asked: Any) -> PlanResult:
     budget = budget_for(POLICY, window)
-    return plan_for(load(value), Asked(policy=POLICY, budget=budget, prices=SONNET, **asked))
+    return plan_for(load(value), PlanRequest(policy=POLICY, budget=budget, prices=SONNET, **asked))
 
 
 def test_the_situation_is_read_off_the_session() -> None:
@@ -67,8 +66,8 @@ def test_a_first_prompt_without_system_keeps_what_stands_before_the_fold() -> No
         for n in range(41)
     ]
     budget = budget_for(POLICY, 30_000)
-    loose = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=AUTOMATIC))
-    marked = plan_for(load(chat), Asked(policy=POLICY, budget=budget, prices=SONNET))
+    loose = plan_for(load(chat), PlanRequest(policy=POLICY, budget=budget, prices=AUTOMATIC))
+    marked = plan_for(load(chat), PlanRequest(policy=POLICY, budget=budget, prices=SONNET))
     assert loose.situation.kept_prefix_tokens > marked.situation.kept_prefix_tokens == 0
 
 

@@ -13,19 +13,28 @@ from hypothesis import strategies as st
 from holdfast.caching.economics import Rule
 from holdfast.caching.prices import Prices, bill
 from holdfast.dialects.load import load
-from holdfast.lab.plot import cost_plot, spread_plot
-from holdfast.lab.prompt import Prompt
+from holdfast.lab.cost_plots import cost_plot, spread_plot
 from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import Compacted, Moment, Player, Replay, Terms, replay
-from holdfast.lab.simulate import quantiles, simulate, strategies_for
-from holdfast.lab.strategies import (
-    Strategy,
+from holdfast.lab.replay import (
+    CallState,
+    Player,
+    Prompt,
+    Replay,
+    ReplayCompaction,
+    ReplayTerms,
+    replay,
+)
+from holdfast.lab.simulate import (
+    ReplayStrategy,
     append_only,
     at_calls,
     fixed,
     masking,
     planner,
+    quantiles,
     rare_and_deep,
+    simulate,
+    strategies_for,
 )
 from holdfast.testing import PROVIDERS, valid_bodies, valid_lists
 
@@ -54,11 +63,11 @@ def session(calls: int, result: str = "line of a file\n" * 120) -> Recording:
     return record(load(found))
 
 
-def terms(prices: Prices = SONNET, window: int = 20_000, **more: Any) -> Terms:
-    return Terms(prices=prices, context_length=window, **more)
+def terms(prices: Prices = SONNET, window: int = 20_000, **more: Any) -> ReplayTerms:
+    return ReplayTerms(prices=prices, context_length=window, **more)
 
 
-def run(recording: Recording, strategy: Strategy, under: Terms) -> Replay:
+def run(recording: Recording, strategy: ReplayStrategy, under: ReplayTerms) -> Replay:
     return replay(recording, strategy.name, strategy.start(recording, under), under)
 
 
@@ -167,7 +176,7 @@ class _Any:
     def take(self, entries: object, prompt: Prompt) -> None:
         del entries, prompt
 
-    def act(self, moment: Moment) -> Compacted | None:
+    def act(self, moment: CallState) -> ReplayCompaction | None:
         pieces = moment.prompt.pieces
         if self._places and pieces:
             moment.prompt.change(self._places.pop() % len(pieces), (object(), 7))

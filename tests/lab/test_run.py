@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,36 +16,37 @@ from holdfast.cli import run as holdfast
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.lab.output import read_summary
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.rows import Row
-from holdfast.lab.run import PROGRESS, ROWS, Manifest, digest_of, read_run, run
-from holdfast.lab.scoring.session import Session
-from holdfast.lab.session_rows import Terms
-from holdfast.lab.ways.registry import PLAIN, chosen
+from holdfast.lab.results import RunManifest, ScoreRow
+from holdfast.lab.run import PROGRESS, ROWS, digest_of, read_run, run
+from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.scoring.shell import shell_parser
+from holdfast.lab.session_rows import TrialTerms
+from holdfast.lab.strategies import PLAIN, choose_strategies
 
 FROZEN = Path(__file__).parent / "frozen"
 NAMES = ("holdfast", "head+tail", "keep-tail")
 
 
-def terms() -> Terms:
+def terms() -> TrialTerms:
     """Return few strategies at one budget."""
-    return Terms(ways=chosen(NAMES, PLAIN), budgets=(0.2,), peer_budgets=())
+    return TrialTerms(strategies=choose_strategies(NAMES, PLAIN), budgets=(0.2,), peer_budgets=())
 
 
-def manifest(sessions: list[Session]) -> Manifest:
+def manifest(sessions: list[LabSession]) -> RunManifest:
     """Return what is asked of these sessions."""
-    return Manifest(
+    return RunManifest(
         version="1", strategies=NAMES, budgets=(0.2,), peer_budgets=(), main=0.2, drifting=(),
         asked={}, sessions=tuple(one.id for one in sessions), digest=digest_of(sessions),
     )  # fmt: skip
 
 
-def without_times(rows: list[Row]) -> list[Any]:
+def without_times(rows: list[ScoreRow]) -> list[Any]:
     """Return rows as values, but for how long they took."""
     return [msgspec.to_builtins(msgspec.structs.replace(row, cpu_ms=0.0)) for row in rows]
 
 
 @pytest.fixture
-def sessions(make_session: Callable[..., Session]) -> list[Session]:
+def sessions(make_session: Callable[..., LabSession]) -> list[LabSession]:
     """Return three sessions of two projects."""
     return [make_session(f"s/{n}", 20 + n, project=f"p{n % 2}") for n in range(3)]
 
@@ -53,7 +55,7 @@ def quiet(done: int, total: int) -> None:
     """Hear nothing."""
 
 
-def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session]) -> None:
+def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[LabSession]) -> None:
     """One process or two, in whatever order they end: times aside, all rows are equal."""
     asked = manifest(sessions)
     one = run(tmp_path / "one", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -62,7 +64,7 @@ def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[Session])
     assert {row.session for row in one} == {"s/0", "s/1", "s/2"}
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[Session]) -> None:
+def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Finished sessions are not made again, a torn line is, and the end is the same."""
     asked = manifest(sessions)
     whole = run(tmp_path / "whole", sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -100,7 +102,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path, sessions: list[S
     assert read_run(tmp_path / "half") == (asked, rows)
 
 
-def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) -> None:
+def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[LabSession]) -> None:
     """Another question in the same folder is refused, and what is there stays."""
     asked = manifest(sessions)
     rows = run(tmp_path, sessions, asked, terms, known=sessions, jobs=1, tell=quiet)
@@ -111,7 +113,7 @@ def test_a_folder_belongs_to_one_run(tmp_path: Path, sessions: list[Session]) ->
 
 
 def test_a_wrong_file_is_reported_and_skipped(
-    tmp_path: Path, make_session: Callable[..., Session], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, make_session: Callable[..., LabSession], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What cannot be read is named with its line; the rest is measured."""
     folder = tmp_path / "in"
@@ -167,20 +169,47 @@ def test_sessions_of_agents_are_read_through_the_importers(tmp_path: Path) -> No
     path = tmp_path / "s1.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (found,) = read_sessions([tmp_path])
-    assert isinstance(found, Session)
+    assert isinstance(found, LabSession)
     assert (found.family, found.project, found.id) == ("claude-code", "/work/x", "claude-code/s1")
     assert [row["role"] for row in found.messages] == ["user", "assistant"]
 
 
+@pytest.fixture
+def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make matplotlib look as if it were not installed."""
+    for name in ("panels", "plots", "page"):
+        monkeypatch.delitem(sys.modules, f"holdfast.lab.report.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.mark.usefixtures("without_plots")
 def test_the_frozen_set_is_not_worse_than_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No score of Holdfast fell out of its interval, and there is no new fault."""
+    """No score of Holdfast fell out of its interval, and there is no new fault.
+
+    Nothing is drawn, which test_page.py does; the run says what to install for that.
+    """
     out = str(tmp_path / "out")
     asked = ["--budgets", "20", "--strategies", "holdfast", "--jobs", "1"]
     assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", out, *asked]) == 0
+    assert "plots and report.html need holdfast[lab]" in capsys.readouterr().out
     code = holdfast(["lab", "gate", out, "--baseline", str(FROZEN / "baseline.json")])
     assert code == 0, capsys.readouterr().out
+
+
+def test_without_the_grammar_of_bash_a_run_names_the_extra(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence before anything is scored or written."""
+    shell_parser.cache_clear()
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    out = tmp_path / "out"
+    assert holdfast(["lab", "run", str(FROZEN / "sessions.jsonl.gz"), "-o", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "install holdfast[lab]" in said
+    assert said.count("\n") == 1
+    assert not out.exists()
 
 
 def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -195,7 +224,7 @@ def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_given_summariser_is_a_strategy_of_its_own(
-    tmp_path: Path, make_session: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make_session: Callable[..., LabSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked over its real protocol; what it invents is no fact of the view."""
     pytest.importorskip("uvicorn", reason="the model server needs holdfast[testing]")

@@ -41,7 +41,7 @@ def test_a_language_is_known_by_its_first_lines(language: str) -> None:
 @pytest.mark.parametrize("language", SOURCES)
 def test_definitions_are_found_by_syntax(language: str) -> None:
     """With the line of each and how deep it is nested."""
-    pytest.importorskip("tree_sitter", reason="the extra `code` is not installed")
+    pytest.importorskip("tree_sitter_python", reason="the extra `code` is not installed")
     assert definition_lines(SOURCES[language].split("\n"), language) == DEFINITIONS[language]
 
 
@@ -53,6 +53,6 @@ def test_a_language_without_a_grammar_has_no_definitions() -> None:
 
 def test_with_a_parser_nothing_is_said_of_indentation() -> None:
     """The note is there only where the extra is not."""
-    pytest.importorskip("tree_sitter", reason="the extra `code` is not installed")
+    pytest.importorskip("tree_sitter_python", reason="the extra `code` is not installed")
     text = "\n".join(f"def f{n}(x):\n    return x + {n}\n" for n in range(100))
     assert reduce(text, "code", 100).notes == ()

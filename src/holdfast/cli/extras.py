@@ -27,9 +27,9 @@ _EXTRAS: tuple[tuple[str, str, str, str], ...] = (
     ("exact", "tiktoken", "tiktoken", "exact token counts"),
     ("postgres", "psycopg", "psycopg", "sessions on a PostgreSQL server"),
     ("mcp", "mcp", "mcp", "past sessions for agents, `holdfast mcp`"),
-    ("lab", "matplotlib", "matplotlib", "plots and the report of `holdfast lab run`"),
+    ("lab", "tree-sitter-bash", "tree_sitter_bash", "scores and report of `holdfast lab run`"),
     ("trajectories", "pyarrow", "pyarrow", "Parquet and tokenizer files of trajectories"),
-    ("code", "tree-sitter", "tree_sitter", "source code reduced by its syntax"),
+    ("code", "tree-sitter-python", "tree_sitter_python", "source code reduced by its syntax"),
 )
 """Extra, package, module, purpose."""
 

@@ -14,13 +14,13 @@ from holdfast.cli.settings import Window, budget_of, settings_from, settings_opt
 from holdfast.config import Settings
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import NotReadable
-from holdfast.lab.planning import Asked, Plan, plan_for
+from holdfast.lab.recording import PlanRequest, PlanResult, plan_for
 
 
 class Planned(Struct, frozen=True):
     """A plan, and the window and prices that it rests on."""
 
-    plan: Plan
+    plan: PlanResult
     window: Window
     priced: Priced
 
@@ -66,7 +66,7 @@ def _plans(given: Input, settings: Settings, options: dict[str, Any]) -> list[Pl
     for transcript in given.transcripts:
         window = window_for(settings, transcript)
         priced = prices_for(window.model, options["figures"])
-        asked = Asked(
+        asked = PlanRequest(
             policy=settings.policy,
             budget=budget_of(settings, window),
             provider=options["provider"],

@@ -24,8 +24,8 @@ from holdfast.cli.inputs import Input
 from holdfast.cli.plan import Planned
 from holdfast.cli.settings import Window
 from holdfast.lab.recording import Recording
-from holdfast.lab.replay import Terms
-from holdfast.lab.simulate import Outcome, quantiles
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.simulate import StrategyCost, quantiles
 
 SHOWN_PLANS = 5
 BAR_COLUMNS = 20
@@ -54,7 +54,10 @@ def show_plans(given: Input, found: Sequence[Planned]) -> None:
 
 
 def show_simulation(
-    found: Sequence[Outcome], recordings: Sequence[Recording], window: Window, terms: Terms
+    found: Sequence[StrategyCost],
+    recordings: Sequence[Recording],
+    window: Window,
+    terms: ReplayTerms,
 ) -> None:
     """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
     console = console_for()
@@ -113,7 +116,7 @@ def _arithmetic(total: Sum) -> Table:
     return grid
 
 
-def _outcomes(console: Console, found: Sequence[Outcome]) -> Table:
+def _outcomes(console: Console, found: Sequence[StrategyCost]) -> Table:
     most = max(one.usd for one in found) or 1.0
     block = "█" if console.encoding.startswith("utf") else "#"
     grid = _grid("left", "right", "right", "left", "right", "right", "right")
@@ -132,7 +135,7 @@ def _outcomes(console: Console, found: Sequence[Outcome]) -> Table:
     return grid
 
 
-def _spread(found: Sequence[Outcome]) -> Table:
+def _spread(found: Sequence[StrategyCost]) -> Table:
     shares = (0.0, 0.10, 0.50, 0.90, 1.0)
     grid = _grid("left", *["right"] * len(shares))
     grid.add_row(*(Text(name, "dim") for name in ("", "least", "10 %", "half", "90 %", "most")))

@@ -11,11 +11,9 @@ from rich.text import Text
 
 from holdfast.cli.draw import console_for, counted, indented, print_line
 from holdfast.cli.files import label
-from holdfast.lab.output import Written
-from holdfast.lab.scoring.stats import Estimate
-from holdfast.lab.summary import COST, OVER, USED, Line
-from holdfast.lab.table import cell, groups, short, title
-from holdfast.lab.ways.registry import OURS
+from holdfast.lab.figures import COST, OVER, USED
+from holdfast.lab.report.tables import format_cell, format_short, groups, title
+from holdfast.lab.results import OURS, MeanInterval, ScoreLine, WrittenRun
 
 _COLUMNS = ("bound", "far", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
 _ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
@@ -25,7 +23,7 @@ _WIDE = 250
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
 
 
-def show_run(folder: Path, written: Written, *, problems: int, short: int) -> None:
+def show_run(folder: Path, written: WrittenRun, *, problems: int, short: int) -> None:
     """Print the tables of the main budget, and where everything is."""
     console = console_for()
     show_lines(main_lines(written.lines))
@@ -38,7 +36,7 @@ def show_run(folder: Path, written: Written, *, problems: int, short: int) -> No
         print_line(console, Text(f"  {note}", "dim"))
 
 
-def show_lines(lines: Sequence[Line], *, wide: bool = False) -> None:
+def show_lines(lines: Sequence[ScoreLine], *, wide: bool = False) -> None:
     """Print a table for each family and budget; with `wide` all scores and their intervals."""
     console = console_for()
     if wide:
@@ -49,7 +47,7 @@ def show_lines(lines: Sequence[Line], *, wide: bool = False) -> None:
         console.print(indented(_table(console, rows, wide=wide), 2))
 
 
-def main_lines(lines: Sequence[Line]) -> list[Line]:
+def main_lines(lines: Sequence[ScoreLine]) -> list[ScoreLine]:
     """Return the lines of the budget next to 20 %, and those of agents' own summaries."""
     budgets = {line.budget for line in lines if line.part == "cut"}
     nearest = min(budgets, key=lambda share: abs(share - 0.2)) if budgets else 0.0
@@ -60,7 +58,7 @@ def main_lines(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _table(console: Console, rows: Sequence[Line], *, wide: bool) -> Table:
+def _table(console: Console, rows: Sequence[ScoreLine], *, wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     columns = _ALL if wide else _COLUMNS
     table.add_column("", no_wrap=True)
@@ -78,7 +76,7 @@ def _table(console: Console, rows: Sequence[Line], *, wide: bool) -> Table:
     return table
 
 
-def _faults(line: Line) -> str:
+def _faults(line: ScoreLine) -> str:
     """Return what must not be, in as few words as a terminal has room for."""
     said = [f"{count} {name}" for name, count in line.counts.items() if count]
     if broken := sum((line.violations or {}).values()):
@@ -91,13 +89,13 @@ def _faults(line: Line) -> str:
     return ", ".join(said)
 
 
-def _cell(found: Estimate | None, *, wide: bool) -> str:
+def _cell(found: MeanInterval | None, *, wide: bool) -> str:
     if wide:
-        return cell(found)
-    return "–" if found is None else short(found.mean)
+        return format_cell(found)
+    return "–" if found is None else format_short(found.mean)
 
 
-def _bar(found: Estimate | None, *, plain: bool) -> str:
+def _bar(found: MeanInterval | None, *, plain: bool) -> str:
     if found is None:
         return ""
     full = round(found.mean * _BAR)

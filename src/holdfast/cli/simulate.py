@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -17,8 +17,8 @@ from holdfast.config import Settings
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import NotReadable
 from holdfast.lab.recording import Recording, record
-from holdfast.lab.replay import Terms
-from holdfast.lab.simulate import THRESHOLDS, Outcome, strategies_for
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.simulate import THRESHOLDS, StrategyCost, strategies_for
 from holdfast.lab.simulate import simulate as run_all
 from holdfast.transcript import Transcript
 
@@ -52,8 +52,7 @@ def simulate(files: tuple[str, ...], **options: Any) -> int:
     """
     refuse_contradiction(options["provider"], options["dialect"])
     thresholds = _thresholds(options["thresholds"])
-    if options["plot"]:
-        check_writable(options["plot"])
+    draw = _plotter(options["plot"])
     transcripts: list[Transcript] = []
     for name in files:
         try:
@@ -65,6 +64,9 @@ def simulate(files: tuple[str, ...], **options: Any) -> int:
     terms = _terms(options, window)
     recordings = [record(transcript) for transcript in transcripts]
     found = run_all(recordings, terms, strategies_for(thresholds))
+    if draw is not None:
+        title = f"{len(recordings):,} sessions, {options['model']}, window {window.tokens:,}"
+        write_bytes(options["plot"], draw(title, found).encode())
     _tell(found, recordings, window, terms, options)
     return 0
 
@@ -82,25 +84,30 @@ def _thresholds(given: str) -> list[float]:
     return found
 
 
-def _terms(options: dict[str, Any], window: Window) -> Terms:
+def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
+    """Return what draws the costs if a file is asked for; a missing extra is told at once."""
+    if not target:
+        return None
+    check_writable(target)
+    from holdfast.lab.cost_plots import cost_plot
+
+    return cost_plot
+
+
+def _terms(options: dict[str, Any], window: Window) -> ReplayTerms:
     priced = prices_for(options["model"], options["figures"])
     if priced.prices is None:
         raise click.UsageError(priced.note, click.get_current_context())
-    return Terms(
+    return ReplayTerms(
         prices=priced.prices, context_length=window.tokens, ttl=options["ttl"] or "5m",
         pause_seconds=options["pause"], model_summary=options["summaries"] == "model",
     )  # fmt: skip
 
 
 def _tell(
-    found: Sequence[Outcome], recordings: Sequence[Recording], window: Window, terms: Terms,
-    options: dict[str, Any],
+    found: Sequence[StrategyCost], recordings: Sequence[Recording], window: Window,
+    terms: ReplayTerms, options: dict[str, Any],
 ) -> None:  # fmt: skip
-    if options["plot"]:
-        from holdfast.lab.plot import cost_plot
-
-        title = f"{len(recordings):,} sessions, {options['model']}, window {window.tokens:,}"
-        write_bytes(options["plot"], cost_plot(title, found).encode())
     if options["as_json"]:
         for one in found:
             row = to_builtins(one)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.lab.scoring.score import COUNTS, RATES
-from holdfast.lab.summary import LESS_IS_BETTER, Line
+from holdfast.lab.figures import FAULTS, LESS_IS_BETTER, RATES
+from holdfast.lab.results import ScoreLine
 
 _LEAST = 1e-9
+"""Below this a difference is rounding."""
 
 
 class Fall(Struct, frozen=True, kw_only=True):
@@ -26,7 +27,7 @@ class Fall(Struct, frozen=True, kw_only=True):
     now: float
 
 
-def falls(before: Sequence[Line], now: Sequence[Line], strategy: str) -> list[Fall]:
+def find_falls(before: Sequence[ScoreLine], now: Sequence[ScoreLine], strategy: str) -> list[Fall]:
     """Return what got worse for a strategy: scores beyond their interval, and any new fault.
 
     Inventions, broken references, leaks and broken rules have no interval: one more is one too
@@ -40,11 +41,11 @@ def falls(before: Sequence[Line], now: Sequence[Line], strategy: str) -> list[Fa
     return found
 
 
-def _key(line: Line) -> tuple[str, str, float, int, str]:
+def _key(line: ScoreLine) -> tuple[str, str, float, int, str]:
     return line.part, line.family, line.budget, line.steps, line.strategy
 
 
-def _worse(was: Line, now: Line | None) -> list[Fall]:
+def _worse(was: ScoreLine, now: ScoreLine | None) -> list[Fall]:
     found: list[Fall] = []
     for name in RATES:
         figure = was.figures.get(name)
@@ -55,7 +56,7 @@ def _worse(was: Line, now: Line | None) -> list[Fall]:
         bound = figure.high if sign < 0 else figure.low
         if new is None or sign * (bound - new.mean) > _LEAST:
             found.append(_fall(was, name, figure.mean, bound, 0.0 if new is None else new.mean))
-    for name in COUNTS:
+    for name in FAULTS:
         old, new_count = was.counts.get(name, 0), 0 if now is None else now.counts.get(name, 0)
         if new_count > old:
             found.append(_fall(was, name, old, old, new_count))
@@ -66,7 +67,7 @@ def _worse(was: Line, now: Line | None) -> list[Fall]:
     return found
 
 
-def _fall(line: Line, name: str, was: float, bound: float, now: float) -> Fall:
+def _fall(line: ScoreLine, name: str, was: float, bound: float, now: float) -> Fall:
     return Fall(
         part=line.part, family=line.family, strategy=line.strategy, budget=line.budget,
         steps=line.steps, figure=name, was=was, bound=bound, now=now,

@@ -6,55 +6,56 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from holdfast.errors import MissingExtra, NotReadable
-from holdfast.lab.rows import Row
-from holdfast.lab.run import Manifest, write_whole
-from holdfast.lab.summary import Line, summarise
-from holdfast.lab.table import markdown
+from holdfast.lab.report.tables import markdown
+from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarise
+from holdfast.lab.run import write_whole
 
-SUMMARY, TABLE = "summary.json", "table.md"
-
-
-class Summary(Struct, frozen=True, kw_only=True):
-    """What `summary.json` holds."""
-
-    manifest: Manifest
-    skipped: list[str]
-    """Files and lines that could not be read."""
-    lines: list[Line]
-
-
-class Written(Struct, frozen=True):
-    """A run's table, and what could not be written."""
-
-    lines: list[Line]
-    notes: list[str]
+SUMMARY, TABLE, PLOTS, PAGE = "summary.json", "table.md", "plots", "report.html"
 
 
 def write_results(
-    folder: Path, manifest: Manifest, rows: Sequence[Row], skipped: Sequence[str] = ()
-) -> Written:
-    """Write all that follows from the rows; without holdfast[lab] no plots and no report."""
-    summary = Summary(manifest=manifest, skipped=list(skipped), lines=summarise(rows))
-    write_whole(folder / SUMMARY, msgspec.json.encode(summary) + b"\n")
-    write_whole(folder / TABLE, markdown(summary.lines, manifest.main).encode())
+    folder: Path, manifest: RunManifest, rows: Sequence[ScoreRow], skipped: Sequence[str] = ()
+) -> WrittenRun:
+    """Write all that follows from the rows; without matplotlib and jinja2 no plots, no report."""
+    summary = RunSummary(manifest=manifest, skipped=list(skipped), lines=summarise(rows))
+    write_tables(folder, summary)
     notes: list[str] = []
     try:
-        from holdfast.lab.report.write import write_report
+        write_report(folder, summary, rows)
     except MissingExtra as error:
         notes.append(f"plots and report.html need holdfast[{error.extra}]; the rest is written")
-    else:
-        write_report(folder, summary, rows)
-    return Written(summary.lines, notes)
+    return WrittenRun(summary.lines, notes)
 
 
-def read_summary(path: Path) -> Summary:
+def write_tables(folder: Path, summary: RunSummary) -> None:
+    """Write `summary.json` and `table.md`."""
+    write_whole(folder / SUMMARY, msgspec.json.encode(summary) + b"\n")
+    write_whole(folder / TABLE, markdown(summary.lines, summary.manifest.main).encode())
+
+
+def write_report(folder: Path, summary: RunSummary, rows: Sequence[ScoreRow]) -> None:
+    """Write `plots/NAME.svg`, `plots/NAME.png` and `report.html`.
+
+    Raises `MissingExtra` if matplotlib or jinja2 is not installed.
+    """
+    from holdfast.lab.report.page import page
+    from holdfast.lab.report.plots import draw
+
+    plots = draw(summary, rows)
+    (folder / PLOTS).mkdir(exist_ok=True)
+    for plot in plots:
+        write_whole(folder / PLOTS / f"{plot.name}.svg", plot.svg.encode())
+        write_whole(folder / PLOTS / f"{plot.name}.png", plot.png)
+    write_whole(folder / PAGE, page(summary, rows, plots).encode(errors="replace"))
+
+
+def read_summary(path: Path) -> RunSummary:
     """Return a summary from its file, or from the folder of a run; raises `NotReadable`."""
     file = path / SUMMARY if path.is_dir() else path
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Summary)
+        return msgspec.json.decode(file.read_bytes(), type=RunSummary)
     except FileNotFoundError:
         raise NotReadable(
             "does not exist", where=str(file), remedy="give a folder of `holdfast lab run -o`"

@@ -12,18 +12,17 @@ from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.limits import DEFAULT_LIMITS, GZIP, bounded_lines, too_long
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.importers import ImportedSession, sessions_in
-from holdfast.lab.scoring.render import content_text, render_all
-from holdfast.lab.scoring.session import Message, OwnSummary, Session
+from holdfast.lab.scoring.session import LabSession, Message, OwnSummary, content_text, render_all
 from holdfast.tokens.estimate import estimate_text
 
 _PARTIAL = ("branch", "resumed", "compression")
 """Relations of sessions that hold only what came after another's messages."""
 
 
-def read_sessions(paths: Sequence[Path]) -> Iterator[Session | NotReadable]:
+def read_sessions(paths: Sequence[Path]) -> Iterator[LabSession | NotReadable]:
     """Yield the sessions of files and folders, in the order of their names.
 
-    A set is JSON lines, a session a line: `id`, `messages` (OpenAI chat) and where there are any
+    A set is JSON lines, a session a line: `id`, `messages` (OpenAI chat) and if there are any
     `family` or `format`, `project` or `source`, `meta` with `tokens_o200k` and `compactions`.
     Everything else is read as `holdfast import` reads it. What is none of these is yielded as its
     `NotReadable`.
@@ -65,7 +64,7 @@ def _lines(path: Path) -> BinaryIO:
     return cast("BinaryIO", gzip.open(path)) if packed else path.open("rb")
 
 
-def _set(path: Path) -> Iterator[Session | NotReadable]:
+def _set(path: Path) -> Iterator[LabSession | NotReadable]:
     skipped: set[int] = set()
     try:
         with _lines(path) as lines:
@@ -81,7 +80,7 @@ def _set(path: Path) -> Iterator[Session | NotReadable]:
         )
 
 
-def _record(where: str, line: bytes) -> Session | NotReadable:
+def _record(where: str, line: bytes) -> LabSession | NotReadable:
     try:
         value: Any = json.loads(line)
     except ValueError:
@@ -97,7 +96,7 @@ def _record(where: str, line: bytes) -> Session | NotReadable:
             "holds something that is no message", where=where, remedy="each needs a `role`"
         )
     meta = cast("dict[str, Any]", record.get("meta") or {})
-    return Session(
+    return LabSession(
         id=record["id"],
         family=str(record.get("family") or record.get("format") or "sessions"),
         project=str(record.get("project") or _repository(str(record.get("source") or ""))),
@@ -132,7 +131,7 @@ def _whole(
             yield one
 
 
-def _imported(found: ImportedSession | NotReadable) -> Session | NotReadable:
+def _imported(found: ImportedSession | NotReadable) -> LabSession | NotReadable:
     if isinstance(found, NotReadable):
         return found
     try:
@@ -142,7 +141,7 @@ def _imported(found: ImportedSession | NotReadable) -> Session | NotReadable:
     messages = cast("list[Message]", made if isinstance(made, list) else made["messages"])
     same = len(messages) == len(found.transcript.messages)
     own = [OwnSummary(at, content_text(messages[at])) for at in found.summaries] if same else []
-    return Session(
+    return LabSession(
         id=f"{found.agent}/{found.source_id}",
         family=found.agent,
         project=found.cwd or str(Path(found.path).parent),

@@ -2,16 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
+from holdfast.caching.breakpoints import NEWEST_CARRIERS
 from holdfast.caching.prices import TTL_SECONDS, Bill, Prices, Ttl, bill
-from holdfast.lab.prompt import Prompt
-from holdfast.lab.recording import Entry, Recording
+from holdfast.lab.recording import RecordedMessage, Recording
+
+Piece = tuple[Any, int]
+"""A message on the wire and its tokens; the same object is the same text."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class Prompt:
+    """The messages of the next request, their total, and the first that is not as it was sent."""
+
+    __slots__ = ("_unchanged", "outside_tokens", "pieces", "system_stop", "tokens")
+
+    def __init__(self, outside_tokens: int, system_stop: int) -> None:
+        """Start with what stands outside the list; `system_stop` messages lead it unchanged."""
+        self.outside_tokens = outside_tokens
+        self.system_stop = system_stop
+        self.pieces: list[Piece] = []
+        self.tokens = outside_tokens
+        self._unchanged = 0
+
+    def extend(self, pieces: Sequence[Piece]) -> None:
+        """Put new messages at the end."""
+        self.pieces.extend(pieces)
+        self.tokens += sum(tokens for _, tokens in pieces)
+
+    def change(self, at: int, piece: Piece) -> None:
+        """Put another message in the place of one."""
+        self.tokens += piece[1] - self.pieces[at][1]
+        self.pieces[at] = piece
+        self._unchanged = min(self._unchanged, at)
+
+    def replace(self, pieces: Sequence[Piece]) -> None:
+        """Put another list in the place of all messages."""
+        self._unchanged = min(self._unchanged, self._same(pieces))
+        self.pieces = list(pieces)
+        self.tokens = self.outside_tokens + sum(tokens for _, tokens in pieces)
+
+    def kept_tokens(self, pieces: Sequence[Piece], *, at_marks: bool) -> int:
+        """Return how much of what is cached another list would leave of use."""
+        same = self._same(pieces)
+        if at_marks:
+            same = self.system_stop if same >= self.system_stop else 0
+        return self.outside_tokens + sum(tokens for _, tokens in pieces[:same])
+
+    def _same(self, pieces: Sequence[Piece]) -> int:
+        same = 0
+        for (was, _), (now, _) in zip(self.pieces, pieces, strict=False):
+            if was is not now:
+                break
+            same += 1
+        return same
+
+    def sent(self) -> None:
+        """Note that the provider has seen the prompt as it is."""
+        self._unchanged = len(self.pieces)
+
+    def cached_tokens(self, sent_length: int, *, at_marks: bool) -> int:
+        """Return how much of the prompt the provider can read from its cache.
+
+        `sent_length` is the length of the last request, 0 if nothing is cached any more. A
+        provider that caches at marks finds only prefixes that end at one: the system prompt and
+        the newest three messages of the last request.
+        """
+        if not sent_length:
+            return 0
+        stop = min(self._unchanged, sent_length)
+        if at_marks and stop <= sent_length - NEWEST_CARRIERS:
+            stop = self.system_stop if stop >= self.system_stop else 0
+        return self.outside_tokens + sum(tokens for _, tokens in self.pieces[:stop])
+
+
+class ReplayTerms(Struct, frozen=True, kw_only=True):
     """Under which conditions a session is replayed."""
 
     prices: Prices
@@ -31,7 +99,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         return self.pause_seconds >= TTL_SECONDS[self.ttl]
 
 
-class Moment(Struct, frozen=True):
+class CallState(Struct, frozen=True):
     """What a strategy knows before a call."""
 
     prompt: Prompt
@@ -42,8 +110,8 @@ class Moment(Struct, frozen=True):
     """How much was added to the prompt since the first call."""
 
 
-class Compacted(Struct, frozen=True):
-    """What a strategy did before a call, where it folded something."""
+class ReplayCompaction(Struct, frozen=True):
+    """What a compaction before a call did."""
 
     tokens_before: int
     tokens_after: int
@@ -53,13 +121,13 @@ class Compacted(Struct, frozen=True):
 class Player(Protocol):
     """A strategy at work on one session."""
 
-    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
         """Take what was said since the last call; the prompt has it already, and what is new in
         it may still be changed.
         """
         ...
 
-    def act(self, moment: Moment) -> Compacted | None:
+    def act(self, state: CallState) -> ReplayCompaction | None:
         """Change the prompt before a call, or leave it."""
         ...
 
@@ -95,7 +163,7 @@ class Replay(Struct, frozen=True, kw_only=True):
         return self.bill.read_tokens / sent if sent else 0.0
 
 
-def replay(recording: Recording, name: str, player: Player, terms: Terms) -> Replay:
+def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) -> Replay:
     """Return what `recording` costs when `player` decides before each call what is sent."""
     prompt = Prompt(recording.outside_tokens, recording.system_stop)
     total, summaries = Bill(), Bill()
@@ -107,7 +175,7 @@ def replay(recording: Recording, name: str, player: Player, terms: Terms) -> Rep
             sent_length = 0
         at_marks = terms.prices.at_marks
         cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
-        done = player.act(Moment(prompt, cached, calls, grown))
+        done = player.act(CallState(prompt, cached, calls, grown))
         if done is not None:
             compactions += 1
             if terms.model_summary:
@@ -127,7 +195,7 @@ def replay(recording: Recording, name: str, player: Player, terms: Terms) -> Rep
     )  # fmt: skip
 
 
-def _extend(prompt: Prompt, player: Player, entries: tuple[Entry, ...]) -> int:
+def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]) -> int:
     """Put what was said at the end of the prompt; return by how much that grew."""
     before = prompt.tokens
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
@@ -135,9 +203,9 @@ def _extend(prompt: Prompt, player: Player, entries: tuple[Entry, ...]) -> int:
     return prompt.tokens - before
 
 
-def _size(entries: tuple[Entry, ...]) -> int:
+def _size(entries: tuple[RecordedMessage, ...]) -> int:
     return sum(entry.tokens for entry in entries)
 
 
-def _summary_bill(done: Compacted, cached: int, terms: Terms) -> Bill:
+def _summary_bill(done: ReplayCompaction, cached: int, terms: ReplayTerms) -> Bill:
     return bill(terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl)

@@ -20,44 +20,38 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.errors import NotReadable, NotWritable
-from holdfast.lab.rows import Row
-from holdfast.lab.scoring.elsewhere import common
-from holdfast.lab.scoring.needed import Elsewhere
-from holdfast.lab.scoring.session import Session
-from holdfast.lab.session_rows import Terms, session_rows
+from holdfast.lab.measures import DEFAULT_PRICES
+from holdfast.lab.results import RunManifest, ScoreRow
+from holdfast.lab.scoring.needed import Elsewhere, common_knowledge
+from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.scoring.shell import shell_parser
+from holdfast.lab.session_rows import TrialTerms, session_rows
+from holdfast.lab.strategies import RunSettings, all_strategies, choose_strategies
 
 MANIFEST, PROGRESS, ROWS = "run.json", "progress.jsonl", "rows.jsonl"
-FORMAT = 1
 
 Tell: TypeAlias = Callable[[int, int], None]
 """Told how many sessions are done, and of how many."""
-MakeTerms: TypeAlias = Callable[[], Terms]
+MakeTerms: TypeAlias = Callable[[], TrialTerms]
 """Makes what is asked, in the process that works: peers and models cannot be sent to it."""
-
-
-class Manifest(Struct, frozen=True, kw_only=True):
-    """What a run was asked; another run may go on in its folder only where this is the same."""
-
-    format: int = FORMAT
-    version: str
-    strategies: tuple[str, ...]
-    budgets: tuple[float, ...]
-    peer_budgets: tuple[float, ...]
-    main: float
-    drifting: tuple[str, ...]
-    asked: dict[str, str]
-    """Further settings that change figures: model, summariser, peers."""
-    sessions: tuple[str, ...]
-    digest: str
-    """Of the text of all sessions that were read, also of those that were not run."""
 
 
 class _Finished(Struct, frozen=True):
     session: str
-    rows: list[Row]
+    rows: list[ScoreRow]
 
 
-def digest_of(sessions: Sequence[Session]) -> str:
+def terms_for(asked: RunSettings) -> TrialTerms:
+    """Return what every session is put through."""
+    return TrialTerms(
+        strategies=choose_strategies(asked.strategies, all_strategies(asked)),
+        budgets=asked.budgets, peer_budgets=asked.peer_budgets, main=asked.main,
+        drifting=frozenset(asked.drifting),
+        prices=asked.prices or DEFAULT_PRICES,
+    )  # fmt: skip
+
+
+def digest_of(sessions: Sequence[LabSession]) -> str:
     """Return a hash of all that the sessions say."""
     found = hashlib.sha256()
     for session in sessions:
@@ -67,26 +61,27 @@ def digest_of(sessions: Sequence[Session]) -> str:
 
 def run(
     folder: Path,
-    sessions: Sequence[Session],
-    manifest: Manifest,
+    sessions: Sequence[LabSession],
+    manifest: RunManifest,
     make_terms: MakeTerms,
     *,
-    known: Iterable[Session],
+    known: Iterable[LabSession],
     jobs: int,
     tell: Tell,
-) -> list[Row]:
+) -> list[ScoreRow]:
     """Return the rows of all sessions; those that the folder has already are not made again.
 
     `known` are the sessions that say what is common knowledge: these and others beside them.
     Raises `NotWritable` where the folder holds another run. A stop at any time loses at most the
     sessions that are being worked on.
     """
+    shell_parser()  # a missing extra is told before anything is written
     _claim(folder, manifest)
     done = _finished(folder / PROGRESS) if not (folder / ROWS).exists() else _read_rows(folder)
     waiting = [session for session in sessions if session.id not in done]
     tell(len(sessions) - len(waiting), len(sessions))
     if waiting:
-        elsewhere = common(known)
+        elsewhere = common_knowledge(known)
         with (folder / PROGRESS).open("ab") as progress:
             for finished in _worked(waiting, elsewhere, make_terms, jobs):
                 done[finished.session] = finished.rows
@@ -99,10 +94,10 @@ def run(
     return rows
 
 
-def read_run(folder: Path) -> tuple[Manifest, list[Row]]:
+def read_run(folder: Path) -> tuple[RunManifest, list[ScoreRow]]:
     """Return a finished run; raises `NotReadable`."""
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=RunManifest)
         rows = [row for rows in _read_rows(folder).values() for row in rows]
     except FileNotFoundError as error:
         raise NotReadable(
@@ -117,7 +112,7 @@ def read_run(folder: Path) -> tuple[Manifest, list[Row]]:
     return manifest, rows
 
 
-def _claim(folder: Path, manifest: Manifest) -> None:
+def _claim(folder: Path, manifest: RunManifest) -> None:
     """Make the folder this run's, or find that it is."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / MANIFEST
@@ -126,7 +121,7 @@ def _claim(folder: Path, manifest: Manifest) -> None:
         write_whole(path, made + b"\n")
         return
     try:
-        there = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        there = msgspec.json.decode(path.read_bytes(), type=RunManifest)
     except (OSError, msgspec.DecodeError):
         there = None
     if there != manifest:
@@ -135,9 +130,9 @@ def _claim(folder: Path, manifest: Manifest) -> None:
         )
 
 
-def _finished(path: Path) -> dict[str, list[Row]]:
+def _finished(path: Path) -> dict[str, list[ScoreRow]]:
     """Return the rows of sessions that were done; a torn last line is none."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[ScoreRow]] = {}
     if not path.exists():
         return found
     data = path.read_bytes()
@@ -150,10 +145,10 @@ def _finished(path: Path) -> dict[str, list[Row]]:
     return found
 
 
-def _read_rows(folder: Path) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _read_rows(folder: Path) -> dict[str, list[ScoreRow]]:
+    found: dict[str, list[ScoreRow]] = {}
     for line in (folder / ROWS).read_bytes().splitlines():
-        row = msgspec.json.decode(line, type=Row)
+        row = msgspec.json.decode(line, type=ScoreRow)
         found.setdefault(row.session, []).append(row)
     return found
 
@@ -173,13 +168,13 @@ def _begin(elsewhere: Elsewhere, make_terms: MakeTerms) -> None:
     _held[:] = [elsewhere, make_terms()]
 
 
-def _work(session: Session) -> _Finished:
+def _work(session: LabSession) -> _Finished:
     elsewhere, terms = _held
     return _Finished(session.id, session_rows(session, elsewhere, terms))
 
 
 def _worked(
-    sessions: Sequence[Session], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int
+    sessions: Sequence[LabSession], elsewhere: Elsewhere, make_terms: MakeTerms, jobs: int
 ) -> Iterator[_Finished]:
     """Yield sessions as they are done, the largest begun first."""
     order = sorted(sessions, key=lambda session: -session.tokens)

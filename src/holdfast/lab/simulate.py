@@ -1,31 +1,316 @@
-"""Recorded sessions under every strategy, and what each costs in all."""
+"""Recorded sessions under every strategy of compaction, and what each costs in all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from holdfast.caching.economics import Rule
+from holdfast.caching.economics import Rule, Situation, weigh
 from holdfast.caching.prices import Bill
-from holdfast.lab.recording import Recording
-from holdfast.lab.replay import Replay, Terms, replay
-from holdfast.lab.strategies import (
-    Strategy,
-    append_only,
-    fixed,
-    masking,
-    planner,
-    rare_and_deep,
+from holdfast.compaction.choose import HEAD_SHARE
+from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.compressor import Compressor
+from holdfast.lab.recording import RecordedMessage, Recording
+from holdfast.lab.replay import (
+    CallState,
+    Piece,
+    Player,
+    Prompt,
+    Replay,
+    ReplayCompaction,
+    ReplayTerms,
+    replay,
 )
-from holdfast.policy import Policy
+from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
 
+MASK_TOKENS = 16
+"""A line that says that an old result was removed."""
+UNMASKED_RESULTS = 5
+"""How many of the newest results stay whole; SWE-agent keeps as many."""
+
+DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
+"""Seldom and thoroughly: from 80 % of the window to about 20 %."""
 DEFAULT = Policy()
 THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
 """Shares of the window that are tried. The planner may act from the lowest on."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class ReplayStrategy(Struct, frozen=True):
+    """A strategy by name; `start` makes a player for one session."""
+
+    name: str
+    start: Callable[[Recording, ReplayTerms], Player]
+
+
+def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
+    """Return the strategy that does nothing, or nothing after a result has arrived."""
+    if arrival == "off":
+        return ReplayStrategy("append only", lambda recording, terms: _Nothing())
+    policy = replace(_policy_at(1.0), arrival=arrival)
+    return ReplayStrategy(
+        "append only + arrival",
+        lambda recording, terms: _Compacting(recording, policy, terms, _at_calls(frozenset())),
+    )
+
+
+def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
+    """Return the strategy that masks all but the newest results before every call."""
+    return ReplayStrategy("masking every turn", lambda recording, terms: _Masking(keep))
+
+
+def fixed(threshold: float) -> ReplayStrategy:
+    """Return the strategy that compacts at a share of the window."""
+    policy = _policy_at(threshold)
+    return ReplayStrategy(
+        f"threshold {threshold:.0%}",
+        lambda recording, terms: _Compacting(recording, policy, terms, _by_size),
+    )
+
+
+def rare_and_deep() -> ReplayStrategy:
+    """Return the strategy that compacts seldom, and to little."""
+    return ReplayStrategy(
+        "rare and deep", lambda recording, terms: _Compacting(recording, DEEP, terms, _by_size)
+    )
+
+
+def planner(
+    start: float, rule: Rule | None = None, arrival: ArrivalLevel = "off"
+) -> ReplayStrategy:
+    """Return the strategy that asks the planner from a share of the window on."""
+    policy = replace(_policy_at(start), arrival=arrival)
+    return ReplayStrategy(
+        "planner" if arrival == "off" else "planner + arrival",
+        lambda recording, terms: _Compacting(recording, policy, terms, _by_costs(rule or Rule())),
+    )
+
+
+def at_calls(calls: frozenset[int], threshold: float) -> ReplayStrategy:
+    """Return the strategy that compacts before the calls that are named, by their number from 0.
+
+    The budgets are those of a compaction at a share of the window; below that share it does
+    nothing. For looking back: no strategy knows beforehand which calls they are.
+    """
+    policy = _policy_at(threshold)
+    return ReplayStrategy(
+        "in hindsight",
+        lambda recording, terms: _Compacting(recording, policy, terms, _at_calls(calls)),
+    )
+
+
+def _policy_at(threshold: float) -> Policy:
+    """Return a policy by which nothing happens to results on arrival."""
+    return Policy(
+        threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0, arrival="off"
+    )
+
+
+class _Nothing:
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        del entries, prompt
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        del state
+
+
+class _Masking:
+    """Masks the oldest result as soon as there are too many of them."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._whole: deque[int] = deque()
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        first = len(prompt.pieces) - len(entries)
+        self._whole.extend(first + at for at, entry in enumerate(entries) if entry.results)
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        prompt = state.prompt
+        while len(self._whole) > self._keep:
+            at = self._whole.popleft()
+            if prompt.pieces[at][1] > MASK_TOKENS:
+                prompt.change(at, (object(), MASK_TOKENS))
+
+
+_Due: TypeAlias = Callable[[CallState, int, int], bool]
+"""Takes the state before a call, what a compaction leaves, and how much of that is cached; tells
+whether to compact. Asked again with what the compaction really left."""
+
+
+def _by_size(budget: Budget, terms: ReplayTerms) -> _Due:
+    """Return the rule by which a compaction is due from the threshold on."""
+    del terms
+    return lambda state, after, kept: state.prompt.tokens >= budget.threshold_tokens
+
+
+def _at_calls(calls: frozenset[int]) -> Callable[[Budget, ReplayTerms], _Due]:
+    """Return what makes the rule by which a compaction is due at calls that somebody chose."""
+    return lambda budget, terms: lambda state, after, kept: state.calls in calls
+
+
+def _by_costs(rule: Rule) -> Callable[[Budget, ReplayTerms], _Due]:
+    """Return what makes the rule that asks the planner."""
+    return lambda budget, terms: partial(_is_worth_it, rule, budget, terms)
+
+
+def _is_worth_it(
+    rule: Rule, budget: Budget, terms: ReplayTerms, state: CallState, after: int, kept: int
+) -> bool:
+    now, by_model = state.prompt.tokens, terms.model_summary
+    situation = Situation(
+        tokens_now=now,
+        tokens_after=after,
+        cached_tokens=state.cached_tokens,
+        kept_prefix_tokens=kept,
+        turns_so_far=state.calls,
+        tokens_per_turn=state.grown_tokens / state.calls if state.calls else 0.0,
+        threshold_tokens=budget.threshold_tokens,
+        hard_tokens=budget.hard_tokens,
+        summary_input_tokens=now if by_model else 0,
+        summary_cached_tokens=state.cached_tokens if by_model else 0,
+        summary_output_tokens=budget.summary_max_tokens if by_model else 0,
+        prices=terms.prices,
+        ttl=terms.ttl,
+    )
+    return weigh(situation, rule).answer == "act"
+
+
+class _Compacting:
+    """Compacts with the real compressor when told to; undoes it if it was not worth it."""
+
+    def __init__(
+        self, recording: Recording, policy: Policy, terms: ReplayTerms,
+        due: Callable[[Budget, ReplayTerms], _Due],
+    ) -> None:  # fmt: skip
+        self._compressor = Compressor(
+            context_length=terms.context_length, policy=policy, dialect=recording.dialect,
+            tools=recording.tools, redact=_as_it_is,
+        )  # fmt: skip
+        self._policy = policy
+        self._budget = budget_for(policy, terms.context_length)
+        self._due = due(self._budget, terms)
+        self._at_marks = terms.prices.at_marks
+        self._decode = dialect_named(recording.dialect).decode
+        self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
+        self._ask: object = None
+        self._waiting: list[RecordedMessage] = []
+        self._count = 0
+        self._retry_from = 0
+
+    def take(self, entries: tuple[RecordedMessage, ...], prompt: Prompt) -> None:
+        self._waiting.extend(entries)
+        for entry in entries:
+            if entry.is_ask:
+                self._ask = entry.wire
+        if self._policy.arrival != "off":
+            self._arrive(len(entries), prompt)
+
+    def _arrive(self, count: int, prompt: Prompt) -> None:
+        """Show what is new as the compressor does, before it is first sent."""
+        self._catch_up()
+        shown, first = self._compressor.messages, len(prompt.pieces) - count
+        for at, wire in enumerate(shown[len(shown) - count :], first):
+            if wire is not prompt.pieces[at][0]:
+                prompt.change(at, (wire, self._tokens(wire)))
+
+    def _catch_up(self) -> None:
+        self._compressor.append(*(entry.wire for entry in self._waiting))
+        self._waiting.clear()
+
+    def act(self, state: CallState) -> ReplayCompaction | None:
+        now = state.prompt.tokens
+        if now < max(self._budget.threshold_tokens, self._retry_from):
+            return None
+        if not self._due(state, *self._expected(state.prompt)):
+            return None
+        done = self._compact(state)
+        # what was in vain is not tried again before something has been added
+        self._retry_from = state.prompt.tokens + self._budget.tail_tokens // 2
+        return done
+
+    def _expected(self, prompt: Prompt) -> tuple[int, int]:
+        """Return about what a compaction leaves, and how much of that is cached already."""
+        pieces, stop = prompt.pieces, prompt.system_stop
+        system = prompt.outside_tokens + _size(pieces[:stop])
+        head = self._head(prompt, system)
+        start, newest = self._tail(pieces, head)
+        between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
+        fixed = system + _size(pieces[stop:head]) + between
+        return expected_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
+
+    def _head(self, prompt: Prompt, system: int) -> int:
+        """Return about where the head would end."""
+        stop = prompt.system_stop
+        head = stop if self._count else stop + self._policy.protect_first
+        free = self._budget.threshold_tokens - system
+        return head if _size(prompt.pieces[stop:head]) <= HEAD_SHARE * free else stop
+
+    def _tail(self, pieces: Sequence[Piece], least: int) -> tuple[int, int]:
+        """Return about where the tail would start, and its tokens."""
+        start, spent = len(pieces), 0
+        while start > least:
+            tokens = pieces[start - 1][1]
+            enough = len(pieces) - start >= self._policy.min_tail
+            full = spent >= self._budget.tail_tokens or spent + tokens > self._budget.ceiling_tokens
+            if enough and full:
+                break
+            start, spent = start - 1, spent + tokens
+        return start, spent
+
+    def _compact(self, state: CallState) -> ReplayCompaction | None:
+        prompt, compressor = state.prompt, self._compressor
+        self._catch_up()
+        report = compressor.compact(force=True)
+        if report.status == "unchanged":
+            return None
+        pieces = [(wire, self._tokens(wire)) for wire in compressor.messages]
+        after = prompt.outside_tokens + _size(pieces)
+        if not self._due(state, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
+            compressor.undo()
+            return None
+        self._count += 1
+        done = ReplayCompaction(prompt.tokens, after, report.summary_tokens)
+        prompt.replace(pieces)
+        return done
+
+    def _tokens(self, wire: object) -> int:
+        known = self._sizes.get(id(wire))
+        if known is not None:
+            return known
+        decoded = self._decode([wire], 0)
+        return sum(message_tokens(message, Estimator()) for message in decoded)
+
+
+def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest: int = 0) -> int:
+    """Return about how many tokens a compaction of a prompt of `now` tokens leaves.
+
+    `fixed` is what it never folds: tools, system prompt, the first messages, the latest ask;
+    `newest` the last messages that stay whatever their size. The tail gets its budget, and the
+    summary its share of the rest within its bounds.
+    """
+    tail = min(max(budget.tail_tokens, newest), max(now - fixed, 0))
+    folded = max(now - fixed - tail, 0)
+    share = int(folded * policy.summary_ratio)
+    summary = min(max(share, budget.summary_min_tokens), budget.summary_max_tokens, folded)
+    return min(fixed + tail + summary, now)
+
+
+def _size(pieces: Sequence[Piece]) -> int:
+    return sum(tokens for _, tokens in pieces)
+
+
+def _as_it_is(text: str) -> str:
+    """Hide nothing: what is replayed is counted, never shown."""
+    return text
+
+
+class StrategyCost(Struct, frozen=True, kw_only=True):
     """What a strategy cost over all sessions."""
 
     strategy: str
@@ -55,7 +340,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 def strategies_for(
     thresholds: Sequence[float] = THRESHOLDS, rule: Rule | None = None
-) -> list[Strategy]:
+) -> list[ReplayStrategy]:
     """Return the strategies that are compared: append only first, the planner last, both also
     with results shown on arrival as the policy has it.
     """
@@ -71,20 +356,20 @@ def strategies_for(
 
 
 def simulate(
-    recordings: Sequence[Recording], terms: Terms, strategies: Sequence[Strategy]
-) -> list[Outcome]:
+    recordings: Sequence[Recording], terms: ReplayTerms, strategies: Sequence[ReplayStrategy]
+) -> list[StrategyCost]:
     """Return what each strategy costs over the recordings; the first one is the yardstick."""
     table = [
         [replay(one, strategy.name, strategy.start(one, terms), terms) for one in recordings]
         for strategy in strategies
     ]
-    return [outcome(rows, table[0]) for rows in table]
+    return [add_up(rows, table[0]) for rows in table]
 
 
-def outcome(rows: Sequence[Replay], yardstick: Sequence[Replay]) -> Outcome:
+def add_up(rows: Sequence[Replay], yardstick: Sequence[Replay]) -> StrategyCost:
     """Return the replays of one strategy added up, beside those of the yardstick."""
     total = sum(row.usd for row in rows)
-    return Outcome(
+    return StrategyCost(
         strategy=rows[0].strategy if rows else "",
         sessions=len(rows),
         calls=sum(row.calls for row in rows),
@@ -94,10 +379,8 @@ def outcome(rows: Sequence[Replay], yardstick: Sequence[Replay]) -> Outcome:
         bill=sum((row.bill for row in rows), Bill()),
         summaries=sum((row.summaries for row in rows), Bill()),
         ratio=_ratio(total, sum(row.usd for row in yardstick)),
-        ratios=tuple(
-            _ratio(row.usd, base.usd) for row, base in zip(rows, yardstick, strict=True)
-        ),
-    )  # fmt: skip
+        ratios=tuple(_ratio(row.usd, base.usd) for row, base in zip(rows, yardstick, strict=True)),
+    )
 
 
 def quantiles(values: Sequence[float], shares: Sequence[float]) -> list[float]:

@@ -1,302 +1,341 @@
-"""What can be done about a growing prompt: nothing, masking, compacting by size, by costs."""
+"""Strategies that make a history small: Holdfast, plain cuts to beat, an adversary, peers."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.economics import Rule, Situation, weigh
-from holdfast.caching.expectation import expected_after
-from holdfast.compaction.choose import HEAD_SHARE
-from holdfast.compaction.measure import Estimator, message_tokens
-from holdfast.dialects.registry import dialect_named
-from holdfast.engine.compressor import Compressor
-from holdfast.lab.prompt import Piece, Prompt
-from holdfast.lab.recording import Entry, Recording
-from holdfast.lab.replay import Compacted, Moment, Player, Terms
-from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
+from holdfast.caching.prices import Prices
+from holdfast.engine.oneshot import Compressed, compress
+from holdfast.errors import HoldfastError, UnknownName
+from holdfast.facts.frame import summary_body
+from holdfast.lab.peers import MODES, PEERS, Failure, Peers, Request
+from holdfast.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
+from holdfast.lab.scoring.facts import facts_in
+from holdfast.lab.scoring.session import (
+    JudgedView,
+    Message,
+    content_text,
+    is_system,
+    render,
+    render_all,
+    text_parts,
+    without_system,
+)
+from holdfast.ports import Summarizer
+from holdfast.tokens.estimate import estimate_text
+from holdfast.writing.writers import Writers, writers_of
 
-MASK_TOKENS = 16
-"""A line that says that an old result was removed."""
-UNMASKED_RESULTS = 5
-"""How many of the newest results stay whole; SWE-agent keeps as many."""
+Shrink: TypeAlias = Callable[[Sequence[Message], int], JudgedView]
+"""Takes the messages before the cut and a number of tokens; gives what the model would see."""
 
-DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
-"""Seldom and thoroughly: from 80 % of the window to about 20 %."""
+StrategyKind: TypeAlias = Literal["ours", "plain", "adversary", "peer", "own"]
+"""`plain` keeps usable text; an `adversary` is there to show that a score can be gamed; `own` is
+what the agent of the session wrote itself."""
+_LONG_LINE = 400
+"""Characters. A longer line is parted, so that one line of JSON does not starve a plain cut."""
+LEFT_OUT = "[…]"
+PLACEHOLDER = "[result left out]"
+_SMALL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
+"""Tokens of the usual windows of models; the large one for what the small one cannot hold."""
+DRIFTING = (OURS, "head+tail", "keep-tail", "random-lines")
+"""Strategies that are also tried in 1, 2, 4 and 8 compactions."""
 
 
 class Strategy(Struct, frozen=True):
-    """A strategy by name; `start` makes a player for one session."""
+    """A strategy of the lab; `keeps_budget` is false if it takes what it takes."""
 
     name: str
-    start: Callable[[Recording, Terms], Player]
+    kind: StrategyKind
+    what: str
+    shrink: Shrink
+    keeps_budget: bool = True
+    shrink_for: Callable[[Any, int, str], Any] | None = None
+    """Makes the view for one provider, from messages in its dialect; None: it knows no providers.
+    """
 
 
-def append_only(arrival: ArrivalLevel = "off") -> Strategy:
-    """Return the strategy that does nothing, or nothing after a result has arrived."""
-    if arrival == "off":
-        return Strategy("append only", lambda recording, terms: _Nothing())
-    policy = replace(_policy_at(1.0), arrival=arrival)
-    return Strategy(
-        "append only + arrival",
-        lambda recording, terms: _Compacting(
-            recording, policy, terms, lambda budget, terms: _AtCalls(frozenset())
-        ),
+def text_view(text: str) -> JudgedView:
+    """Return a view that is one text."""
+    return JudgedView(text=text, tokens=estimate_text(text))
+
+
+def message_view(messages: Sequence[Message]) -> JudgedView:
+    """Return a view that is a message list; its system prompt stands outside the budget."""
+    text = render_all(without_system(messages))
+    return JudgedView(text=text, tokens=estimate_text(text), messages=tuple(messages))
+
+
+def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the first and the last lines, half of the budget each."""
+    lines = lines_of(messages)
+    head = _most(len(lines), budget_tokens // 2, lambda count: _joined(lines[:count]))
+
+    def with_tail(count: int) -> str:
+        return _joined([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
+
+    tail = _most(len(lines) - head, budget_tokens, with_tail)
+    return text_view(with_tail(tail) if head + tail < len(lines) else _joined(lines))
+
+
+def keep_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the last lines."""
+    lines = lines_of(messages)
+
+    def last(count: int) -> str:
+        return _joined(lines[len(lines) - count :])
+
+    return text_view(last(_most(len(lines), budget_tokens, last)))
+
+
+def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep lines drawn at random, in their order, each text once."""
+    lines = list(dict.fromkeys(line for line in lines_of(messages) if line.strip()))
+    order = list(range(len(lines)))
+    random.Random(crc32(_joined(lines[:50]).encode(errors="replace"))).shuffle(order)
+
+    def drawn(count: int) -> str:
+        return _joined([lines[index] for index in sorted(order[:count])])
+
+    return text_view(drawn(_most(len(lines), budget_tokens, drawn)))
+
+
+def one_liners(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep the first line of every message, clipped, the newest ones where not all fit."""
+    lines = [_first_line(message) for message in without_system(messages)]
+
+    def last(count: int) -> str:
+        return _joined(lines[len(lines) - count :])
+
+    return text_view(last(_most(len(lines), budget_tokens, last)))
+
+
+def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep facts alone, those of most messages first: plain recall is easily gamed."""
+    counts: Counter[str] = Counter()
+    for message in without_system(messages):
+        counts.update(sorted(facts_in(render(message))))
+    ranked = [fact for fact, _ in counts.most_common()]
+
+    def first(count: int) -> str:
+        return _joined(ranked[:count])
+
+    return text_view(first(_most(len(ranked), budget_tokens, first)))
+
+
+def lines_of(messages: Sequence[Message]) -> list[str]:
+    """Return the lines of the messages, very long ones in parts."""
+    found: list[str] = []
+    for line in render_all(without_system(messages)).split("\n"):
+        while len(line) > _LONG_LINE:
+            at = max(line.rfind(", ", 0, _LONG_LINE), line.rfind(" ", _LONG_LINE // 2, _LONG_LINE))
+            at = at + 1 if at > 0 else _LONG_LINE
+            found.append(line[:at])
+            line = line[at:]
+        found.append(line)
+    return found
+
+
+def _first_line(message: Message) -> str:
+    label, _, text = render(message).partition("\n")
+    line = next((line for line in text.split("\n") if line.strip()), "")
+    return f"{label} {line.strip()}"[:_LONG_LINE]
+
+
+def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
+    """Return how many lines fit into a budget; `text_of` gives the text with a number of lines."""
+    low, high = 0, min(count, max(budget_tokens, 0) * 4)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate_text(text_of(middle)) <= budget_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines)
+
+
+def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    """Keep everything."""
+    del budget_tokens
+    return message_view(messages)
+
+
+def masking(keep: int) -> Shrink:
+    """Return the strategy that keeps the newest `keep` tool results, whatever that takes."""
+    return partial(_masked, keep)
+
+
+def _masked(keep: int, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    del budget_tokens
+    results = [at for at, message in enumerate(messages) if message["role"] == "tool"]
+    masked = frozenset(results[: max(len(results) - keep, 0)])
+    return message_view(
+        [
+            {**message, "content": PLACEHOLDER} if at in masked else message
+            for at, message in enumerate(messages)
+        ]
     )
 
 
-def masking(keep: int = UNMASKED_RESULTS) -> Strategy:
-    """Return the strategy that masks all but the newest results before every call."""
-    return Strategy("masking every turn", lambda recording, terms: _Masking(keep))
+def by_holdfast(summarizer: Summarizer | Writers | str | None = None) -> Shrink:
+    """Return the strategy that compresses to the budget, with a model's prose if one is given."""
+    return partial(_compressed, summarizer)
 
 
-def fixed(threshold: float) -> Strategy:
-    """Return the strategy that compacts at a share of the window."""
-    policy = _policy_at(threshold)
-    return Strategy(
-        f"threshold {threshold:.0%}",
-        lambda recording, terms: _Compacting(recording, policy, terms, _BySize),
+def _compressed(
+    summarizer: Summarizer | Writers | str | None, messages: Sequence[Message], budget_tokens: int
+) -> JudgedView:
+    """Compress to the budget; the system prompt stands outside it."""
+    prompt = render_all(message for message in messages if is_system(message))
+    total = estimate_text(render_all(messages))
+    outside = estimate_text(prompt) if prompt else 0
+    window = _SMALL_WINDOW if total < _SMALL_WINDOW else _LARGE_WINDOW
+    done = compress(
+        list(messages), target_tokens=outside + budget_tokens, context_length=window,
+        summarizer=summarizer,
+    )  # fmt: skip
+    return holdfast_view(list(done.messages), outside, done)
+
+
+def for_provider(messages: Any, budget_tokens: int, provider: str) -> Any:
+    """Return the view that Holdfast makes for a provider, from messages in its dialect."""
+    made = compress(
+        messages, target_tokens=budget_tokens, context_length=_LARGE_WINDOW, provider=provider
     )
+    return made.messages
 
 
-def rare_and_deep() -> Strategy:
-    """Return the strategy that compacts seldom, and to little."""
-    return Strategy(
-        "rare and deep", lambda recording, terms: _Compacting(recording, DEEP, terms, _BySize)
-    )
-
-
-def planner(start: float, rule: Rule | None = None, arrival: ArrivalLevel = "off") -> Strategy:
-    """Return the strategy that asks the planner from a share of the window on."""
-    policy = replace(_policy_at(start), arrival=arrival)
-    return Strategy(
-        "planner" if arrival == "off" else "planner + arrival",
-        lambda recording, terms: _Compacting(
-            recording, policy, terms,
-            lambda budget, terms: _ByCosts(budget, terms, rule or Rule()),
-        ),
+def holdfast_view(
+    view: Sequence[Message], outside_tokens: int, done: Compressed | None = None
+) -> JudgedView:
+    """Return a view of ours; what the system prompt grew by counts."""
+    grown = estimate_text(render_all(filter(is_system, view))) - outside_tokens
+    text = render_all(without_system(view))
+    return JudgedView(
+        text=text, tokens=estimate_text(text) + max(grown, 0), messages=tuple(view),
+        summaries=tuple(summaries_in(view)), archived=True,
+        resolves=None if done is None else partial(_resolves, done),
+        positions=0 if done is None else len(done.originals),
+        note="" if done is None else done.report.reason or "",
     )  # fmt: skip
 
 
-def at_calls(calls: frozenset[int], threshold: float) -> Strategy:
-    """Return the strategy that compacts before the calls that are named, by their number from 0.
+def summaries_in(messages: Sequence[Message]) -> list[str]:
+    """Return the bodies of the summaries in a view."""
+    bodies = [summary_body(text) for message in messages for text in text_parts(message)]
+    return [body for body in bodies if body is not None]
 
-    The budgets are those of a compaction at a share of the window; below that share it does
-    nothing. For looking back: no strategy knows beforehand which calls they are.
+
+def _resolves(done: Compressed, reference: str) -> bool:
+    try:
+        return bool(done.recall(reference))
+    except HoldfastError:
+        return False
+
+
+def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
+    """Return a strategy for each mode of each peer; its process starts when it is first asked."""
+    asked = Peers(folder)
+    return tuple(
+        Strategy(name, "peer", _what(name), partial(_shrunk, asked, name), keeps_budget=True)
+        for name in MODES
+    )
+
+
+def _what(name: str) -> str:
+    peer, _, mode = name.partition(":")
+    (does,) = [one.does for one in PEERS[peer].modes if one.name == mode]
+    return f"{PEERS[peer].requirements[0]}: {does}"
+
+
+def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
+    system = [message for message in messages if is_system(message)]
+    request = Request(
+        messages=without_system(messages),
+        system="\n\n".join(map(content_text, system)) or None,
+        budget_tokens=budget_tokens,
+        context_length=_SMALL_WINDOW,
+    )
+    found = peers.compress(name, request, _count)
+    if isinstance(found, Failure):
+        return JudgedView(text="", tokens=0, failed=found.error)
+    shown = message_view([*system, *without_system(found.answer.messages)])
+    return replace(shown, cpu_ms=found.answer.cpu_ms, note=found.answer.note)
+
+
+def _count(messages: Sequence[Message]) -> int:
+    return estimate_text(render_all(without_system(messages)))
+
+
+PLAIN: tuple[Strategy, ...] = (
+    Strategy(OURS, "ours", "Holdfast without a model", by_holdfast(), shrink_for=for_provider),
+    Strategy(BASE, "plain", "the first and the last lines, half of the budget each", head_and_tail),
+    Strategy("keep-tail", "plain", "the last lines", keep_tail),
+    Strategy("random-lines", "plain", "lines drawn at random, in order", random_lines),
+    Strategy("one-liners", "plain", "the first line of each message, the newest first", one_liners),
+    Strategy("masking-3", "plain", "all but the newest 3 tool results blanked", masking(3), False),
+    Strategy("masking-5", "plain", "all but the newest 5 tool results blanked", masking(5), False),
+    Strategy(
+        "masking-10", "plain", "all but the newest 10 tool results blanked", masking(10), False
+    ),
+    Strategy("append-only", "plain", "everything, whatever it takes", append_only, False),
+    Strategy(BARE_LIST, "adversary", "facts alone, the most frequent first", bare_list),
+)
+
+
+def choose_strategies(names: Sequence[str], known: Sequence[Strategy]) -> Mapping[str, Strategy]:
+    """Return the strategies of these names in the order of the table; all if none is named.
+
+    Raises `UnknownName` with the names that there are.
     """
-    policy = _policy_at(threshold)
-    return Strategy(
-        "in hindsight",
-        lambda recording, terms: _Compacting(
-            recording, policy, terms, lambda budget, terms: _AtCalls(calls)
-        ),
-    )
+    table = {strategy.name: strategy for strategy in known}
+    for name in names:
+        if name not in table:
+            raise UnknownName("strategy", name, tuple(table))
+    return {name: strategy for name, strategy in table.items() if not names or name in names}
 
 
-def _policy_at(threshold: float) -> Policy:
-    """Return a policy by which nothing happens to results on arrival."""
-    return Policy(
-        threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0, arrival="off"
-    )
+class RunSettings(Struct, frozen=True, kw_only=True):
+    """The settings of a run."""
+
+    strategies: tuple[str, ...] = ()
+    """Names; empty: all that there are."""
+    budgets: tuple[float, ...]
+    peer_budgets: tuple[float, ...] = ()
+    main: float = 0.2
+    drifting: tuple[str, ...] = ()
+    model: str = ""
+    prices: Prices | None = None
+    summarizer: str = ""
+    summarizer_url: str = ""
+    summarizer_key_variable: str = ""
+    peer_folder: str = ""
+    """Where the environments of the peers are; empty: no peers."""
 
 
-class _Nothing:
-    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
-        del entries, prompt
-
-    def act(self, moment: Moment) -> Compacted | None:
-        del moment
-
-
-class _Masking:
-    """Masks the oldest result as soon as there are too many of them."""
-
-    def __init__(self, keep: int) -> None:
-        self._keep = keep
-        self._whole: deque[int] = deque()
-
-    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
-        first = len(prompt.pieces) - len(entries)
-        self._whole.extend(first + at for at, entry in enumerate(entries) if entry.results)
-
-    def act(self, moment: Moment) -> Compacted | None:
-        prompt = moment.prompt
-        while len(self._whole) > self._keep:
-            at = self._whole.popleft()
-            if prompt.pieces[at][1] > MASK_TOKENS:
-                prompt.change(at, (object(), MASK_TOKENS))
-
-
-class _Due(Protocol):
-    """Whether to compact before this call; asked again with what a compaction really leaves."""
-
-    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool: ...
-
-
-class _BySize:
-    """A compaction is due from the threshold on."""
-
-    def __init__(self, budget: Budget, terms: Terms) -> None:
-        del terms
-        self._threshold = budget.threshold_tokens
-
-    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
-        del after_tokens, kept_tokens
-        return moment.prompt.tokens >= self._threshold
-
-
-class _AtCalls:
-    """A compaction is due at calls that somebody chose."""
-
-    def __init__(self, calls: frozenset[int]) -> None:
-        self._calls = calls
-
-    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
-        del after_tokens, kept_tokens
-        return moment.calls in self._calls
-
-
-class _ByCosts:
-    """The planner is asked."""
-
-    def __init__(self, budget: Budget, terms: Terms, rule: Rule) -> None:
-        self._budget, self._terms, self._rule = budget, terms, rule
-
-    def __call__(self, moment: Moment, after_tokens: int, kept_tokens: int) -> bool:
-        now, budget = moment.prompt.tokens, self._budget
-        by_model = self._terms.model_summary
-        situation = Situation(
-            tokens_now=now,
-            tokens_after=after_tokens,
-            cached_tokens=moment.cached_tokens,
-            kept_prefix_tokens=kept_tokens,
-            turns_so_far=moment.calls,
-            tokens_per_turn=moment.grown_tokens / moment.calls if moment.calls else 0.0,
-            threshold_tokens=budget.threshold_tokens,
-            hard_tokens=budget.hard_tokens,
-            summary_input_tokens=now if by_model else 0,
-            summary_cached_tokens=moment.cached_tokens if by_model else 0,
-            summary_output_tokens=budget.summary_max_tokens if by_model else 0,
-            prices=self._terms.prices,
-            ttl=self._terms.ttl,
-        )
-        return weigh(situation, self._rule).answer == "act"
-
-
-class _Compacting:
-    """Compacts with the real compressor when told to; takes it back where it was not worth it."""
-
-    def __init__(
-        self, recording: Recording, policy: Policy, terms: Terms,
-        due: Callable[[Budget, Terms], _Due],
-    ) -> None:  # fmt: skip
-        self._compressor = Compressor(
-            context_length=terms.context_length, policy=policy, dialect=recording.dialect,
-            tools=recording.tools, redact=_as_it_is,
+def all_strategies(asked: RunSettings) -> tuple[Strategy, ...]:
+    """Return every strategy that the settings make possible, ours first."""
+    found = list(PLAIN)
+    if asked.summarizer:
+        writer = writers_of(
+            asked.summarizer, url=asked.summarizer_url,
+            key_variable=asked.summarizer_key_variable, on_failure="ledger",
         )  # fmt: skip
-        self._policy = policy
-        self._budget = budget_for(policy, terms.context_length)
-        self._due = due(self._budget, terms)
-        self._at_marks = terms.prices.at_marks
-        self._decode = dialect_named(recording.dialect).decode
-        self._sizes = {id(entry.wire): entry.tokens for entry in recording.entries}
-        self._ask: object = None
-        self._waiting: list[Entry] = []
-        self._count = 0
-        self._retry_from = 0
-
-    def take(self, entries: tuple[Entry, ...], prompt: Prompt) -> None:
-        self._waiting.extend(entries)
-        for entry in entries:
-            if entry.is_ask:
-                self._ask = entry.wire
-        if self._policy.arrival != "off":
-            self._arrive(len(entries), prompt)
-
-    def _arrive(self, count: int, prompt: Prompt) -> None:
-        """Show what is new as the compressor does, before it is first sent."""
-        self._catch_up()
-        shown, first = self._compressor.messages, len(prompt.pieces) - count
-        for at, wire in enumerate(shown[len(shown) - count :], first):
-            if wire is not prompt.pieces[at][0]:
-                prompt.change(at, (wire, self._tokens(wire)))
-
-    def _catch_up(self) -> None:
-        self._compressor.append(*(entry.wire for entry in self._waiting))
-        self._waiting.clear()
-
-    def act(self, moment: Moment) -> Compacted | None:
-        now = moment.prompt.tokens
-        if now < max(self._budget.threshold_tokens, self._retry_from):
-            return None
-        if not self._due(moment, *self._expected(moment.prompt)):
-            return None
-        done = self._compact(moment)
-        # what was in vain is not tried again before something has been added
-        self._retry_from = moment.prompt.tokens + self._budget.tail_tokens // 2
-        return done
-
-    def _expected(self, prompt: Prompt) -> tuple[int, int]:
-        """Return about what a compaction leaves, and how much of that is cached already."""
-        pieces, stop = prompt.pieces, prompt.system_stop
-        system = prompt.outside_tokens + _size(pieces[:stop])
-        head = self._head(prompt, system)
-        start, newest = self._tail(pieces, head)
-        between = sum(tokens for wire, tokens in pieces[head:start] if wire is self._ask)
-        fixed = system + _size(pieces[stop:head]) + between
-        return expected_after(self._policy, self._budget, prompt.tokens, fixed, newest), system
-
-    def _head(self, prompt: Prompt, system: int) -> int:
-        """Return about where the head would end."""
-        stop = prompt.system_stop
-        head = stop if self._count else stop + self._policy.protect_first
-        free = self._budget.threshold_tokens - system
-        return head if _size(prompt.pieces[stop:head]) <= HEAD_SHARE * free else stop
-
-    def _tail(self, pieces: Sequence[Piece], least: int) -> tuple[int, int]:
-        """Return about where the tail would start, and its tokens."""
-        start, spent = len(pieces), 0
-        while start > least:
-            tokens = pieces[start - 1][1]
-            enough = len(pieces) - start >= self._policy.min_tail
-            full = spent >= self._budget.tail_tokens or spent + tokens > self._budget.ceiling_tokens
-            if enough and full:
-                break
-            start, spent = start - 1, spent + tokens
-        return start, spent
-
-    def _compact(self, moment: Moment) -> Compacted | None:
-        prompt, compressor = moment.prompt, self._compressor
-        self._catch_up()
-        report = compressor.compact(force=True)
-        if report.status == "unchanged":
-            return None
-        pieces = [(wire, self._tokens(wire)) for wire in compressor.messages]
-        after = prompt.outside_tokens + _size(pieces)
-        if not self._due(moment, after, prompt.kept_tokens(pieces, at_marks=self._at_marks)):
-            compressor.undo()
-            return None
-        self._count += 1
-        done = Compacted(prompt.tokens, after, report.summary_tokens)
-        prompt.replace(pieces)
-        return done
-
-    def _tokens(self, wire: object) -> int:
-        known = self._sizes.get(id(wire))
-        if known is not None:
-            return known
-        decoded = self._decode([wire], 0)
-        return sum(message_tokens(message, Estimator()) for message in decoded)
-
-
-def _size(pieces: Sequence[Piece]) -> int:
-    return sum(tokens for _, tokens in pieces)
-
-
-def _as_it_is(text: str) -> str:
-    """Hide nothing: what is replayed is counted, never shown."""
-    return text
+        found.insert(
+            1, Strategy(WITH_MODEL, "ours", f"with {asked.summarizer}", by_holdfast(writer))
+        )
+    if asked.peer_folder:
+        found.extend(peer_strategies(Path(asked.peer_folder)))
+    return tuple(found)

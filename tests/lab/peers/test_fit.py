@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lab.peers import Answer, Failure, Request, fitted
-from holdfast.lab.peers.fit import MOST_TRIES
+from holdfast.lab.peers import Answer, Failure, Request, fit_to_budget
+from holdfast.lab.peers.ask import MOST_TRIES
 
 
 def sized(sizes: Sequence[int]) -> list[Any]:
@@ -59,7 +59,7 @@ def test_what_can_fit_fits_and_the_peer_is_asked_a_bounded_number_of_times(
     """However a peer counts, the result is within the budget, and the search ends."""
     budget = max(int(sum(sizes) * share), 1)
     peer = Peer(scale, floor)
-    found = fitted(peer, asking(sizes, budget), count)
+    found = fit_to_budget(peer, asking(sizes, budget), count)
     assert not isinstance(found, Failure)
     assert found.tokens == count(found.answer.messages) <= budget
     assert found.tries == len(peer.asked) <= 2 * MOST_TRIES
@@ -72,7 +72,7 @@ def test_a_peer_that_counts_in_its_own_way_gets_all_of_its_budget(
     """Small messages: at least nine tenths of the budget are used."""
     sizes = [5] * 2_000
     budget = int(sum(sizes) * share)
-    found = fitted(Peer(scale, 0), asking(sizes, budget), count)
+    found = fit_to_budget(Peer(scale, 0), asking(sizes, budget), count)
     assert not isinstance(found, Failure)
     assert found.tokens >= 0.9 * budget
 
@@ -80,7 +80,7 @@ def test_a_peer_that_counts_in_its_own_way_gets_all_of_its_budget(
 @given(st.lists(st.integers(5, 50), max_size=3), st.integers(0, 10))
 def test_a_peer_is_asked_at_least_once(sizes: list[int], budget: int) -> None:
     """Also for an empty history, and for a budget of nothing."""
-    found = fitted(Peer(1.0, 0), asking(sizes, budget), count)
+    found = fit_to_budget(Peer(1.0, 0), asking(sizes, budget), count)
     assert not isinstance(found, Failure)
     assert found.tokens <= budget
 
@@ -88,9 +88,9 @@ def test_a_peer_is_asked_at_least_once(sizes: list[int], budget: int) -> None:
 def test_floors_are_lowered_only_where_nothing_fits_with_them() -> None:
     """The peer's own defaults come first."""
     roomy, tight = Peer(1.0, 2), Peer(1.0, 8)
-    fitted(roomy, asking([10] * 20, 60), count)
+    fit_to_budget(roomy, asking([10] * 20, 60), count)
     assert not any(request.pressed for request in roomy.asked)
-    found = fitted(tight, asking([10] * 20, 60), count)
+    found = fit_to_budget(tight, asking([10] * 20, 60), count)
     assert not isinstance(found, Failure)
     assert tight.asked[-1].pressed
     assert found.tokens == 60
@@ -104,7 +104,7 @@ def test_where_nothing_fits_the_smallest_answer_comes_back() -> None:
         calls.append(request)
         return Answer(tuple(request.messages), 1.0, moves=False)
 
-    found = fitted(stubborn, asking([10] * 20, 60), count)
+    found = fit_to_budget(stubborn, asking([10] * 20, 60), count)
     assert not isinstance(found, Failure)
     assert found.tokens == 200
     assert [request.pressed for request in calls] == [False, True]
@@ -118,5 +118,7 @@ def test_the_first_failure_ends_the_search() -> None:
         calls.append(request)
         return Failure("hung", "no answer within 1 seconds")
 
-    assert fitted(hangs, asking([10], 5), count) == Failure("hung", "no answer within 1 seconds")
+    assert fit_to_budget(hangs, asking([10], 5), count) == Failure(
+        "hung", "no answer within 1 seconds"
+    )
     assert len(calls) == 1

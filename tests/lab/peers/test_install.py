@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.lab.peers import Failure
-from holdfast.lab.peers.install import interpreter
+from holdfast.lab.peers.worker import interpreter
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the scripts are for a POSIX shell")
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.lab import peers
 from holdfast.lab.peers import Answer, Failure, Request, Worker
-from holdfast.lab.peers.protocol import Outcome
+from holdfast.lab.peers.worker import Reply
 
 WORKERS = Path(peers.__file__).parent / "workers"
 REQUEST = Request(
@@ -17,7 +17,7 @@ REQUEST = Request(
 )
 
 
-def ask(folder: Path, body: str) -> Outcome:
+def ask(folder: Path, body: str) -> Reply:
     """Return what a driver with this body of `compress` answers."""
     script = folder / "driver.py"
     script.write_text(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.lab.peers import MODES, Failure, Peers, Request
-from holdfast.lab.peers.fit import Fitted
+from holdfast.lab.peers.ask import Fitted
 from holdfast.tokens import estimate_text
 
 pytestmark = pytest.mark.soak

@@ -8,10 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec import Struct
 
-from holdfast.lab.output import Summary
-from holdfast.lab.rows import Row
-from holdfast.lab.run import Manifest
-from holdfast.lab.summary import summarise
+from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, summarise
 
 LEVELS = {"holdfast": 0.8, "head+tail": 0.5, "masking-3": 0.9, "bare-list": 0.05, "peer": 0.6}
 SCORES = ("recall", "bound", "copy4", "errors", "reach", "stale")
@@ -20,8 +17,8 @@ SCORES = ("recall", "bound", "copy4", "errors", "reach", "stale")
 class MadeUp(Struct, frozen=True):
     """A run and what follows from it."""
 
-    rows: list[Row]
-    summary: Summary
+    rows: list[ScoreRow]
+    summary: RunSummary
 
 
 def made_up(
@@ -33,7 +30,7 @@ def made_up(
 ) -> MadeUp:
     """Return a run in which Holdfast is better than head+tail by about .3, and somebody failed."""
     draw = random.Random(seed)
-    rows: list[Row] = []
+    rows: list[ScoreRow] = []
 
     def add(family: str, session: int, strategy: str, **more: object) -> None:
         level = LEVELS.get(strategy, 0.6)
@@ -46,7 +43,9 @@ def made_up(
             "violations": {"anthropic": 2, "strict": 0} if strategy == "peer" else None,
             "missed": {"far": ["the words of a session"]}, **more,
         }  # fmt: skip
-        rows.append(Row(family=family, session=f"{family}/{session}", strategy=strategy, **fields))
+        rows.append(
+            ScoreRow(family=family, session=f"{family}/{session}", strategy=strategy, **fields)
+        )
 
     for family in families:
         for session in range(sessions):
@@ -57,16 +56,16 @@ def made_up(
                 for steps in (1, 2, 4, 8):
                     add(family, session, strategy, part="drift", steps=steps)
             add(family, session, "agents-own-summary", part="own", budget=0.13)
-            rows.append(Row(
+            rows.append(ScoreRow(
                 part="cut", session=f"{family}/{session}", family=family, cut=9, budget=0.2,
                 strategy="absent", failed="could not be installed",
             ))  # fmt: skip
-    manifest = Manifest(
+    manifest = RunManifest(
         version="1", strategies=(*strategies, "absent"), budgets=(0.1, 0.2), peer_budgets=(),
         main=0.2, drifting=tuple(strategies), asked={"model": ""}, digest="0123",
         sessions=tuple(dict.fromkeys(row.session for row in rows)),
     )  # fmt: skip
-    return MadeUp(rows, Summary(manifest=manifest, skipped=list(skipped), lines=summarise(rows)))
+    return MadeUp(rows, RunSummary(manifest=manifest, skipped=list(skipped), lines=summarise(rows)))
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,19 +13,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.lab.output import write_results
-from holdfast.lab.report.words import signed
+from holdfast.lab.output import write_tables
+from holdfast.lab.report.plots import PLOTS
+from holdfast.lab.report.tables import format_cell
+from holdfast.lab.report.verdict import format_difference
 from holdfast.lab.run import MANIFEST, ROWS
-from holdfast.lab.table import cell
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "make_benchmarks.py"
 
 
-def made(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the script."""
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
-    )
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    """Return the names of the script, which is read once."""
+    return runpy.run_path(str(SCRIPT))
+
+
+@pytest.fixture
+def make(script: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Return what runs the script in this process."""
+
+    def run(*arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+        return script["main"]()
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -33,48 +45,60 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., Any
     found, run = tmp_path_factory.mktemp("run"), make_run(families=("coding",))
     (found / MANIFEST).write_bytes(msgspec.json.encode(run.summary.manifest))
     (found / ROWS).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in run.rows))
-    write_results(found, run.summary.manifest, run.rows)
+    write_tables(found, run.summary)
+    (found / "plots").mkdir()
+    for name in PLOTS:  # drawn in test_page.py; here they are copied
+        (found / "plots" / f"{name}.svg").write_text(f"<svg>{name}</svg>")
     return found
 
 
-def test_the_page_is_made_of_the_run_and_the_same_again(folder: Path, tmp_path: Path) -> None:
+def test_the_page_is_made_of_the_run_and_the_same_again(
+    folder: Path, tmp_path: Path, script: dict[str, Any], make: Callable[..., int]
+) -> None:
     """Twice gives the same bytes; every link leads somewhere; the figures are the summary's."""
-    from holdfast.lab.report.markdown import read
-
-    done = made(str(folder), "--full", str(folder), "--docs", str(tmp_path))
+    arguments = (str(folder), "--full", str(folder), "--docs", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     first = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert made(str(folder), "--full", str(folder), "--docs", str(tmp_path)).returncode == 0
+    assert make(*arguments) == 0
     again = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert first == again
     page = first["benchmarks.md"].decode()
     for target in re.findall(r"\]\((pictures/[^)]+)\)", page):
         assert (tmp_path / target).exists()
     assert page.count("pictures/benchmarks-") == 7
-    run = read(folder)
+    run = script["read"](folder)
     for line in run.main:
-        assert all(cell(line.figures[name]) in page for name in line.figures if name in ("bound",))
+        assert all(
+            format_cell(line.figures[name]) in page for name in line.figures if name in ("bound",)
+        )
     for one in run.found:
         if (one.part, one.budget, one.figure, one.other) == ("cut", 0.2, "bound", "peer"):
-            assert f"| peer | **{signed(one.by)}** |" in page
+            assert f"| peer | **{format_difference(one.by)}** |" in page
     assert "- absent failed: could not be installed (coding, at 20 % of the tokens)" in page
 
 
-def test_plots_of_an_earlier_run_do_not_stay(folder: Path, tmp_path: Path) -> None:
+def test_plots_of_an_earlier_run_do_not_stay(
+    folder: Path, tmp_path: Path, make: Callable[..., int]
+) -> None:
     """Pictures that the run has not are taken away; those of other pages are left."""
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (pictures / "benchmarks-old.svg").write_text("old")
     (pictures / "check.svg").write_text("other")
-    assert made(str(folder), "--docs", str(tmp_path)).returncode == 0
+    assert make(str(folder), "--docs", str(tmp_path)) == 0
     assert not (pictures / "benchmarks-old.svg").exists()
     assert (pictures / "check.svg").read_text() == "other"
 
 
-def test_a_folder_without_a_run_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_told_and_nothing_is_written(
+    tmp_path: Path, make: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
     """One sentence, exit code 2, no page."""
-    done = made(str(tmp_path), "--docs", str(tmp_path))
-    assert done.returncode == 2
-    assert "holds no finished run" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert make(str(tmp_path), "--docs", str(tmp_path)) == 2
+    said = capsys.readouterr().err
+    assert "holds no finished run" in said
+    assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

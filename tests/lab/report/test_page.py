@@ -16,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.lab.report.command import command_of
-from holdfast.lab.report.plots.style import drawable
-from holdfast.lab.report.words import number
-from holdfast.lab.report.write import write_report
-from holdfast.lab.table import groups
+from holdfast.lab.output import write_report
+from holdfast.lab.report.panels import shorten_name
+from holdfast.lab.report.tables import command_of, groups
+from holdfast.lab.report.verdict import format_number
 
 Make = Callable[..., Any]
 HOSTILE = (
@@ -108,7 +107,7 @@ def test_every_figure_of_the_page_is_the_summary_s(run: Any, report: dict[str, b
         for name, found in line.figures.items()
     )
     assert sorted((figure, value) for figure, value, _ in cells) == wanted
-    assert all(shown == number(float(value)) for _, value, shown in cells)
+    assert all(shown == format_number(float(value)) for _, value, shown in cells)
 
 
 def test_the_page_opens_by_itself(report: dict[str, bytes]) -> None:
@@ -171,12 +170,12 @@ def test_hostile_names_do_no_harm(
 
 @given(st.text(max_size=60))
 def test_any_name_can_be_drawn(name: str) -> None:
-    """A name in a plot is short, on one line, printable, and not hidden by a low line."""
-    shown = drawable(name)
+    """Short, on one line, printable, not hidden by a low line; shortened twice is once."""
+    shown = shorten_name(name)
     assert len(shown) <= 27
     assert shown.isprintable() or shown.startswith("\u200a_")
     assert not shown.startswith("_")
-    assert drawable(shown).strip("\u200a□") == shown.strip("\u200a□")
+    assert shorten_name(shown) == shown
 
 
 def test_a_run_without_holdfast_has_no_verdict(tmp_path: Path, make_run: Make) -> None:
@@ -216,7 +215,7 @@ def test_without_the_extra_the_run_says_so() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from holdfast.errors import MissingExtra\n"
-        "try:\n    import holdfast.lab.report.write\n"
+        "try:\n    import holdfast.lab.report.page\n"
         "except MissingExtra as error:\n    print(error.extra)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

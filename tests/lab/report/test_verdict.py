@@ -10,37 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.lab.report.losses import behind, losses
 from holdfast.lab.report.verdict import (
     LEAST_SESSIONS,
     MAIN_SCORES,
-    Difference,
-    differences,
+    ScoreDifference,
+    basis_of,
+    behind,
+    compare_at_budget,
+    compare_strategies,
+    describe_over_budget,
     drift_changes,
     drifts,
-    findings,
-    terms_of,
+    format_difference,
+    format_sign,
+    join_names,
+    list_losses,
+    own,
+    write_headline,
 )
-from holdfast.lab.report.words import headline, listed, own, sign, signed, with_more
-from holdfast.lab.rows import Row
-from holdfast.lab.scoring.stats import Estimate, estimate
+from holdfast.lab.results import MeanInterval, ScoreRow, mean_interval
 
 Make = Callable[..., Any]
 
 
-def row(session: int, strategy: str, cut: int = 1, **rates: float | None) -> Row:
+def row(session: int, strategy: str, cut: int = 1, **rates: float | None) -> ScoreRow:
     """Return a row of one family at one budget."""
-    return Row(
+    return ScoreRow(
         part="cut", session=str(session), family="f", strategy=strategy, cut=cut, budget=0.2,
         tokens_before=100, allowed=20, tokens=20, rates=dict(rates),
     )  # fmt: skip
 
 
-def difference(figure: str, low: float, high: float, sessions: int = 10) -> Difference:
+def difference(figure: str, low: float, high: float, sessions: int = 10) -> ScoreDifference:
     """Return a difference with this interval."""
-    return Difference(
+    return ScoreDifference(
         part="cut", family="f", budget=0.2, steps=1, figure=figure, other="o",
-        by=Estimate((low + high) / 2, low, high, sessions),
+        by=MeanInterval((low + high) / 2, low, high, sessions),
     )  # fmt: skip
 
 
@@ -57,8 +62,8 @@ def test_ahead_is_said_only_where_the_interval_is_above_zero(
         for at, (mine, other) in enumerate(pairs)
         for made in (row(at, "holdfast", bound=mine), row(at, "other", bound=other))
     ]
-    (found,) = differences(rows)
-    assert found.by == estimate([mine - other for mine, other in pairs])
+    (found,) = compare_strategies(rows)
+    assert found.by == mean_interval([mine - other for mine, other in pairs])
     if len(pairs) < LEAST_SESSIONS:
         assert found.standing == "too few"
     else:
@@ -86,7 +91,7 @@ def test_differences_are_of_the_same_cuts() -> None:
         row(1, "holdfast", cut=1, bound=0.9), row(1, "holdfast", cut=2, bound=0.1),
         row(1, "other", cut=1, bound=0.8), replace(row(1, "other", cut=2), failed="no"),
     ]  # fmt: skip
-    (found,) = differences(rows)
+    (found,) = compare_strategies(rows)
     assert found.by.mean == pytest.approx(0.1)
     assert found.by.sessions == 1
 
@@ -98,7 +103,7 @@ def test_a_session_counts_once_however_often_it_is_cut() -> None:
         row(1, "other", cut=1, bound=0.0), row(1, "other", cut=2, bound=0.0),
         row(2, "holdfast", bound=0.25), row(2, "other", bound=0.0),
     ]  # fmt: skip
-    (found,) = differences(rows)
+    (found,) = compare_strategies(rows)
     assert found.by.mean == 0.5
     assert found.by.sessions == 2
 
@@ -106,20 +111,20 @@ def test_a_session_counts_once_however_often_it_is_cut() -> None:
 def test_who_takes_more_or_games_a_score_is_no_equal(make_run: Make) -> None:
     """Over the budget, or without usable text: not among those that Holdfast is held against."""
     run = make_run()
-    terms = {line.strategy: terms_of(line) for line in run.summary.lines if line.figures}
+    terms = {line.strategy: basis_of(line) for line in run.summary.lines if line.figures}
     assert terms["masking-3"] == "over"
     assert terms["bare-list"] == "adversary"
     assert terms["head+tail"] == terms["peer"] == terms["holdfast"] == "equal"
-    found = findings(run.summary.lines, differences(run.rows), 0.2, MAIN_SCORES)
+    found = compare_at_budget(run.summary.lines, compare_strategies(run.rows), 0.2, MAIN_SCORES)
     assert {one.other for finding in found for one in finding.against} == {"head+tail", "peer"}
 
 
 def test_the_headline_names_who_is_not_outdone(make_run: Make) -> None:
     """Ahead of all: said so. Otherwise each family says who is even or ahead."""
     run = make_run()
-    found = findings(run.summary.lines, differences(run.rows), 0.2, MAIN_SCORES)
-    assert "ahead of every strategy" in headline(found, "bound")
-    assert "in all of 2 families: coding and dialogue" in headline(found, "bound")
+    found = compare_at_budget(run.summary.lines, compare_strategies(run.rows), 0.2, MAIN_SCORES)
+    assert "ahead of every strategy" in write_headline(found, "bound")
+    assert "in all of 2 families: coding and dialogue" in write_headline(found, "bound")
     worse = [
         replace(row, rates={**row.rates, "bound": 0.95})
         if (row.family, row.strategy) == ("coding", "peer")
@@ -127,8 +132,8 @@ def test_the_headline_names_who_is_not_outdone(make_run: Make) -> None:
         for row in run.rows
     ]
     lines = make_run().summary.lines
-    found = findings(lines, differences(worse), 0.2, MAIN_SCORES)
-    said = headline(found, "bound")
+    found = compare_at_budget(lines, compare_strategies(worse), 0.2, MAIN_SCORES)
+    said = write_headline(found, "bound")
     assert "in dialogue (1 of 2 families)" in said
     assert "in coding it is behind peer" in said
 
@@ -142,30 +147,32 @@ def test_who_took_more_is_told_apart(make_run: Make) -> None:
         else row
         for row in run.rows
     ]
-    found = findings(run.summary.lines, differences(worse), 0.2, MAIN_SCORES, "over")
-    assert with_more(found, "bound") == (
+    found = compare_at_budget(
+        run.summary.lines, compare_strategies(worse), 0.2, MAIN_SCORES, "over"
+    )
+    assert describe_over_budget(found, "bound") == (
         "Of those that took more tokens than allowed, on bound recall: Holdfast is ahead all the "
         "same of masking-3 (coding); ahead of Holdfast are masking-3 (dialogue)."
     )
-    equals = findings(run.summary.lines, differences(worse), 0.2, ["bound"])
-    assert "masking-3" not in headline(equals, "bound")
-    assert with_more([], "bound") == ""
+    equals = compare_at_budget(run.summary.lines, compare_strategies(worse), 0.2, ["bound"])
+    assert "masking-3" not in write_headline(equals, "bound")
+    assert describe_over_budget([], "bound") == ""
 
 
 def test_too_few_sessions_give_no_verdict(make_run: Make) -> None:
     """With five sessions nothing is ahead of anything."""
     run = make_run(sessions=LEAST_SESSIONS - 1)
-    found = findings(run.summary.lines, differences(run.rows), 0.2, MAIN_SCORES)
+    found = compare_at_budget(run.summary.lines, compare_strategies(run.rows), 0.2, MAIN_SCORES)
     assert all(one.standing == "too few" for finding in found for one in finding.against)
-    assert "nothing can be said" in headline(found, "bound")
-    assert behind(run.summary, differences(run.rows), "coding") == []
+    assert "nothing can be said" in write_headline(found, "bound")
+    assert behind(run.summary, compare_strategies(run.rows), "coding") == []
 
 
 def test_losses_are_those_of_the_intervals(make_run: Make) -> None:
     """Who is behind, over, dear, slow or wrong is listed; the others are not."""
     run = make_run()
-    found = differences(run.rows)
-    said = losses(run.summary, found)
+    found = compare_strategies(run.rows)
+    said = list_losses(run.summary, found)
     assert list(said) == ["coding", "dialogue"]
     figures = {one.figure for one in found if one.part == "cut" and one.budget == 0.2
                and one.standing == "behind" and one.other in ("head+tail", "peer")}  # fmt: skip
@@ -194,17 +201,17 @@ def test_drift_stands_on_the_same_sessions(make_run: Make) -> None:
 
 def test_the_agents_own_summary_is_held_against(make_run: Make) -> None:
     """In as many tokens: one sentence for each family and main score."""
-    said = own(differences(make_run().rows))
+    said = own(compare_strategies(make_run().rows))
     assert len(said) == 4
     assert all("Holdfast is ahead, +" in sentence for sentence in said)
 
 
 def test_figures_in_words() -> None:
     """Signs, lists, and a single session, which has no interval."""
-    assert [sign(0.1), sign(-0.1), sign(0.001), sign(-0.001), sign(-250)] == [
+    assert [format_sign(value) for value in (0.1, -0.1, 0.001, -0.001, -250)] == [
         "+0.10", "−0.10", "0.00", "0.00", "−250",
     ]  # fmt: skip
-    assert [listed([]), listed("a"), listed("ab"), listed("abc")] == [
+    assert [join_names([]), join_names("a"), join_names("ab"), join_names("abc")] == [
         "", "a", "a and b", "a, b and c",
     ]  # fmt: skip
-    assert signed(Estimate(0.1, 0.1, 0.1, 1)) == "+0.10"
+    assert format_difference(MeanInterval(0.1, 0.1, 0.1, 1)) == "+0.10"

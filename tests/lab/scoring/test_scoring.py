@@ -14,17 +14,14 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
 from halves.split import SPLIT_FILE, read_split
-from holdfast.lab.scoring.artifacts import same_file, touched_files
-from holdfast.lab.scoring.claims import claimed_files, summary_facts
-from holdfast.lab.scoring.context import contexts, is_bound
-from holdfast.lab.scoring.facts import facts_in, kind_of, stands
+from holdfast.lab.results import mean_interval
+from holdfast.lab.scoring.facts import contexts, facts_in, is_bound, is_present, kind_of
+from holdfast.lab.scoring.files import claimed_files, same_file, summary_facts, touched_files
 from holdfast.lab.scoring.needed import Elsewhere, copied_grams, needed_facts, prepare
-from holdfast.lab.scoring.session import Session
+from holdfast.lab.scoring.session import LabSession
 from holdfast.lab.scoring.shell import touched_by
-from holdfast.lab.scoring.signals import constraints, one_line, open_errors, without_colours
-from holdfast.lab.scoring.stats import estimate
-from holdfast.lab.ways.lines import lines_of
-from holdfast.lab.ways.registry import PLAIN, chosen
+from holdfast.lab.scoring.signals import constraints, one_line, open_errors, without_colors
+from holdfast.lab.strategies import PLAIN, choose_strategies, lines_of
 
 NOTHING = Elsewhere(frozenset(), frozenset())
 
@@ -75,11 +72,11 @@ def test_kinds_of_facts() -> None:
 
 def test_a_fact_stands_only_as_a_whole() -> None:
     """A longer name is not a mention of a shorter one."""
-    assert stands("run main.go now", "main.go")
-    assert stands("main.go", "main.go")
-    assert stands('"\\nmain.go"', "main.go")
-    assert not stands("domain.go", "main.go")
-    assert not stands("load_state_all", "load_state")
+    assert is_present("run main.go now", "main.go")
+    assert is_present("main.go", "main.go")
+    assert is_present('"\\nmain.go"', "main.go")
+    assert not is_present("domain.go", "main.go")
+    assert not is_present("load_state_all", "load_state")
 
 
 @given(st.text(max_size=300))
@@ -245,7 +242,7 @@ def test_a_fact_is_needed_when_the_agent_is_the_first_to_say_it_again() -> None:
         user("and userThing?"),
         agent("now farThing, nearThing, firstThing, userThing, known_tool, commonThing"),
     ]
-    session = Session("s", "codex", "a/b", messages)
+    session = LabSession("s", "codex", "a/b", messages)
     elsewhere = Elsewhere(frozenset({"commonThing"}), frozenset())
     prepared = prepare(session)
     cut = len(prepared.messages) - 2
@@ -256,7 +253,7 @@ def test_a_fact_is_needed_when_the_agent_is_the_first_to_say_it_again() -> None:
 def test_copied_grams_are_words_that_the_agent_writes_again() -> None:
     """Four words in a row count; four words that everybody has do not."""
     messages = [user("rename alpha beta gamma delta now and then"), agent("alpha beta gamma delta")]
-    prepared = prepare(Session("s", "codex", "a/b", messages))
+    prepared = prepare(LabSession("s", "codex", "a/b", messages))
     assert copied_grams(prepared, 1, NOTHING) == ["alpha beta gamma delta"]
     common = Elsewhere(frozenset(), frozenset({"alpha", "beta", "gamma", "delta"}))
     assert copied_grams(prepared, 1, common) == []
@@ -286,8 +283,8 @@ def test_baselines_keep_whole_lines_within_their_budget(texts: list[str], budget
     """No baseline takes more than it was given, and what it keeps stood in the source."""
     messages = [user(text) for text in texts]
     source = {*lines_of(messages), "[…]", ""}
-    for way in chosen(("head+tail", "keep-tail", "random-lines"), PLAIN).values():
-        shown = way.shrink(messages, budget)
+    for strategy in choose_strategies(("head+tail", "keep-tail", "random-lines"), PLAIN).values():
+        shown = strategy.shrink(messages, budget)
         assert shown.tokens <= max(budget, 4)
         assert set(shown.text.split("\n")) <= source
 
@@ -307,13 +304,13 @@ def test_no_session_is_in_both_halves() -> None:
 
 def test_an_interval_holds_its_mean() -> None:
     """The estimate of equal scores is sharp; of none there is none."""
-    found = estimate([0.5] * 9)
+    found = mean_interval([0.5] * 9)
     assert found is not None
     assert (found.mean, found.low, found.high, found.sessions) == (0.5, 0.5, 0.5, 9)
-    assert estimate([]) is None
+    assert mean_interval([]) is None
 
 
-def test_white_space_and_colour_do_not_count() -> None:
-    """Lines are compared on one line, without terminal colours."""
+def test_white_space_and_color_do_not_count() -> None:
+    """Lines are compared on one line, without terminal colors."""
     assert one_line("\x1b[31mFAIL\x1b[0m\t a \n b") == "FAIL a b"
-    assert stands(without_colours("\x1b[31mERROR\x1b[0m x"), "ERROR")
+    assert is_present(without_colors("\x1b[31mERROR\x1b[0m x"), "ERROR")

@@ -10,9 +10,9 @@ from msgspec import to_builtins
 from holdfast.cli.inputs import json_option
 from holdfast.dialects.jsontext import dump
 from holdfast.errors import NotReadable
-from holdfast.lab.gate import Fall, falls
-from holdfast.lab.output import Summary, read_summary
-from holdfast.lab.ways.registry import OURS
+from holdfast.lab.gate import Fall, find_falls
+from holdfast.lab.output import read_summary
+from holdfast.lab.results import OURS, RunSummary
 
 PASSED, FELL = 0, 1
 
@@ -39,7 +39,7 @@ def command(run: str, baseline: str, strategy: str, as_json: bool) -> int:
         raise NotReadable(
             f"has no line of {strategy!r}", where=baseline, remedy="name a strategy of its run"
         )
-    found = falls(before.lines, now.lines, strategy)
+    found = find_falls(before.lines, now.lines, strategy)
     if as_json:
         for fall in found:
             click.echo(dump(to_builtins(fall)))
@@ -51,7 +51,7 @@ def command(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     return FELL if found else PASSED
 
 
-def _refuse_others(before: Summary, now: Summary) -> None:
+def _refuse_others(before: RunSummary, now: RunSummary) -> None:
     if before.manifest.digest != now.manifest.digest:
         raise NotReadable(
             "is a run of other sessions than the baseline",

@@ -26,11 +26,16 @@ from holdfast.errors import NotReadable
 from holdfast.lab.output import write_results
 from holdfast.lab.peers import MODES, Peers
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.run import Manifest, Tell, digest_of, run
-from holdfast.lab.scoring.session import Session
-from holdfast.lab.terms import Asked, all_ways, terms_for
-from holdfast.lab.ways.registry import DRIFTING, chosen
-from holdfast.lab.ways.way import Way
+from holdfast.lab.results import RunManifest
+from holdfast.lab.run import Tell, digest_of, run, terms_for
+from holdfast.lab.scoring.session import LabSession
+from holdfast.lab.strategies import (
+    DRIFTING,
+    RunSettings,
+    Strategy,
+    all_strategies,
+    choose_strategies,
+)
 
 _BUDGETS = "5,10,20,30,50"
 _MAIN = 0.2
@@ -87,8 +92,8 @@ def command(files: tuple[str, ...], **options: Any) -> int:
     if missing:
         return say(f"{label(missing[0])}: does not exist; nothing was run")
     asked = _asked(options)
-    ways = chosen(asked.strategies, all_ways(asked))
-    _install(asked, ways)
+    strategies = choose_strategies(asked.strategies, all_strategies(asked))
+    _install(asked, strategies)
     folder = Path(options["output"])
     with _progress() as tell:
         known, problems = _read(files)
@@ -99,8 +104,8 @@ def command(files: tuple[str, ...], **options: Any) -> int:
                 f"no session of at least {options['min_tokens']:,} tokens was found; "
                 f"name other files, or lower --min-tokens"
             )
-        manifest = Manifest(
-            version=_version(), strategies=tuple(ways), budgets=asked.budgets,
+        manifest = RunManifest(
+            version=_version(), strategies=tuple(strategies), budgets=asked.budgets,
             peer_budgets=asked.peer_budgets, main=asked.main, drifting=asked.drifting,
             asked={"model": asked.model, "summarizer": asked.summarizer},
             sessions=tuple(session.id for session in sessions), digest=digest_of(known),
@@ -121,13 +126,13 @@ def command(files: tuple[str, ...], **options: Any) -> int:
     return 0
 
 
-def _asked(options: dict[str, Any]) -> Asked:
+def _asked(options: dict[str, Any]) -> RunSettings:
     budgets = _shares(options["budgets"], "--budgets")
     priced = prices_for(options["model"], ()) if options["model"] else None
     if priced is not None and priced.prices is None:
         raise click.UsageError(priced.note, click.get_current_context())
     names = tuple(name.strip() for name in options["strategies"].split(",") if name.strip())
-    return Asked(
+    return RunSettings(
         strategies=names, budgets=budgets,
         peer_budgets=_shares(options["peer_budgets"], "--peer-budgets"),
         main=min(budgets, key=lambda share: abs(share - _MAIN)),
@@ -146,12 +151,12 @@ def _peer_folder(options: dict[str, Any], names: Sequence[str]) -> str:
     return options["peer_folder"] or str(home_folder() / "lab-peers")
 
 
-def _install(asked: Asked, ways: Mapping[str, Way]) -> None:
+def _install(asked: RunSettings, strategies: Mapping[str, Strategy]) -> None:
     """Make the environments of the peers once, before several processes want them."""
     if not asked.peer_folder:
         return
     peers = Peers(Path(asked.peer_folder))
-    for name in ways:
+    for name in strategies:
         if name in MODES:
             failure = peers.install(name, lambda said: click.echo(said, err=True))
             if failure is not None:
@@ -171,9 +176,9 @@ def _shares(given: str, flag: str) -> tuple[float, ...]:
     return tuple(share / 100 for share in found)
 
 
-def _read(files: Sequence[str]) -> tuple[list[Session], list[NotReadable]]:
+def _read(files: Sequence[str]) -> tuple[list[LabSession], list[NotReadable]]:
     """Return all sessions, each id once, and what could not be read."""
-    found: dict[str, Session] = {}
+    found: dict[str, LabSession] = {}
     problems: list[NotReadable] = []
     for one in read_sessions([Path(name) for name in files]):
         if isinstance(one, NotReadable):
@@ -183,7 +188,7 @@ def _read(files: Sequence[str]) -> tuple[list[Session], list[NotReadable]]:
     return list(found.values()), problems
 
 
-def _wanted(known: Sequence[Session], options: dict[str, Any]) -> tuple[list[Session], int]:
+def _wanted(known: Sequence[LabSession], options: dict[str, Any]) -> tuple[list[LabSession], int]:
     """Return the sessions to be run, and how many of those asked for are too short."""
     names, least = _only(options["only"]), options["min_tokens"]
     asked = [one for one in known if names is None or one.id in names]
@@ -203,11 +208,11 @@ def _only(name: str | None) -> frozenset[str] | None:
         raise NotReadable("is no JSON list of ids", where=label(name)) from None
 
 
-def _spread(sessions: Sequence[Session], most: int) -> list[Session]:
+def _spread(sessions: Sequence[LabSession], most: int) -> list[LabSession]:
     """Return at most so many sessions of each family, evenly spread over their order."""
     totals = Counter(session.family for session in sessions)
     seen: Counter[str] = Counter()
-    kept: list[Session] = []
+    kept: list[LabSession] = []
     for session in sessions:
         total, at = totals[session.family], seen[session.family]
         seen[session.family] += 1

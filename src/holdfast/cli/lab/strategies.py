@@ -6,16 +6,16 @@ import click
 
 from holdfast.cli.inputs import json_option
 from holdfast.dialects.jsontext import dump
-from holdfast.lab.terms import Asked, all_ways
+from holdfast.lab.strategies import RunSettings, all_strategies
 
 
 @click.command()
 @json_option
 def command(as_json: bool) -> int:
     """List the strategies that can be tried."""
-    for way in all_ways(Asked(budgets=(), peer_folder=".")):
+    for strategy in all_strategies(RunSettings(budgets=(), peer_folder=".")):
         if as_json:
-            click.echo(dump({"name": way.name, "kind": way.kind, "what": way.what}))
+            click.echo(dump({"name": strategy.name, "kind": strategy.kind, "what": strategy.what}))
         else:
-            click.echo(f"{way.name:22}{way.kind:11}{way.what}")
+            click.echo(f"{strategy.name:22}{strategy.kind:11}{strategy.what}")
     return 0

@@ -5,11 +5,9 @@ runs on the peer's Python and imports nothing of Holdfast, and asked over pipes,
 way. Whatever a peer does is a value: `Answer`, or `Failure` with a sentence for the table.
 """
 
-from holdfast.lab.peers.ask import Peers
-from holdfast.lab.peers.fit import Count, fitted
-from holdfast.lab.peers.protocol import Answer, Failure, Request
+from holdfast.lab.peers.ask import Count, Peers, fit_to_budget
 from holdfast.lab.peers.table import MODES, PEERS, Mode, Peer
-from holdfast.lab.peers.worker import Worker
+from holdfast.lab.peers.worker import Answer, Failure, Request, Worker
 
 __all__ = [
     "MODES",
@@ -22,5 +20,5 @@ __all__ = [
     "Peers",
     "Request",
     "Worker",
-    "fitted",
+    "fit_to_budget",
 ]

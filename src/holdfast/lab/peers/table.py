@@ -1,4 +1,4 @@
-"""The peers of the lab: what they are, in which ways they are run, what cannot be shown."""
+"""The peers of the lab: what they are, in which modes they are run, what cannot be shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Mode(Struct, frozen=True):
-    """One way in which a peer is run; its full name is `peer:mode`."""
+    """One mode in which a peer is run; its full name is `peer:mode`."""
 
     name: str
     does: str

@@ -1,4 +1,4 @@
-"""A worker process: asked over pipes, and whatever it does comes back as a value."""
+"""A worker of a peer: installed in a venv of its own, asked over pipes, always a value back."""
 
 from __future__ import annotations
 
@@ -9,22 +9,63 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+import venv
+from collections.abc import Callable, Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
-from types import TracebackType
-from typing import IO
+from typing import IO, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.lab.peers.protocol import Answer, Failure, Outcome, Request
 from holdfast.transcript import Payload
 
+Why: TypeAlias = Literal["not installed", "refused", "hung", "died", "garbled"]
 _KEPT_BYTES = 4_096
+"""Of the end of what a worker writes to standard error, for its last line."""
 _SHOWN_CHARS = 300
 _DRAIN_SECONDS = 5.0
 """A child that left the worker's group may hold its standard error open for ever."""
+_STAMP = "installed.txt"
+_INSTALL_SECONDS = 1_800.0
+"""Half an hour for pip on a slow line; a limit only so that a run cannot wait forever."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One history to make small, as an OpenAI chat list without system prompts."""
+
+    messages: Sequence[Payload]
+    system: str | None = None
+    tools: Sequence[Payload] = ()
+    budget_tokens: int
+    """What the result is to come to; the worker hands it to the peer's nearest setting."""
+    context_length: int
+    mode: str = ""
+    """Which of the peer's modes, by its short name; `Peers` sets it."""
+    pressed: bool = False
+    """Whether nothing fitted before: now the peer's own floors of messages are lowered too."""
+
+
+class Answer(Struct, frozen=True):
+    """What a peer made of a history; nothing in it is mended."""
+
+    messages: tuple[Payload, ...]
+    cpu_ms: float
+    """CPU of the peer's own call alone."""
+    note: str = ""
+    """How it was driven, if that is not obvious."""
+    moves: bool = True
+    """Whether another budget could have given another result."""
+
+
+class Failure(Struct, frozen=True):
+    """Why there is no answer, in one sentence; `why` sorts it, "refused" is the worker's own."""
+
+    why: Why
+    error: str
+
+
+Reply: TypeAlias = Answer | Failure
 
 
 class _Line(Struct, frozen=True):
@@ -41,7 +82,7 @@ class Worker:
     """One process for many requests; use it in one thread, as a context manager.
 
     It starts at the first request. What hung, died or wrote something else than an answer is
-    stopped, and the next request starts it anew. It runs in a scratch folder that goes with it,
+    stopped, and the next request starts it again. It runs in a scratch folder that goes with it,
     sees no variable of this process's environment, and its errors are read and dropped.
     """
 
@@ -54,15 +95,10 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, request: Request) -> Outcome:
+    def ask(self, request: Request) -> Reply:
         """Return what the worker answers to a request, or why there is no answer."""
         try:
             running = self._running = self._running or _Running(self._command)
@@ -93,7 +129,7 @@ def _encoded(request: Request) -> bytes:
     return json.dumps(msgspec.to_builtins(request)).encode()
 
 
-def _outcome(line: _Line) -> Outcome:
+def _outcome(line: _Line) -> Reply:
     if line.error is not None:
         return Failure("refused", line.error)
     if line.messages is None:
@@ -201,3 +237,50 @@ def _environment(folder: Path) -> dict[str, str]:
         "HEADROOM_OFFLINE": "1",
         "DO_NOT_TRACK": "1",
     }
+
+
+def interpreter(
+    folder: Path, requirements: tuple[str, ...], tell: Callable[[str], None] = lambda _: None
+) -> Path | Failure:
+    """Return the absolute path of the Python of the venv in `folder` with these requirements.
+
+    It is made if it is missing or has others; `tell` hears of that first, for it takes minutes.
+    Two processes must not do so at once in one folder: install before going parallel.
+    """
+    folder = folder.absolute()  # a worker runs in a folder of its own
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    stamp, wanted = folder / _STAMP, "\n".join(requirements)
+    try:
+        if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return python
+        if not python.exists() and _holds_something_else(folder):
+            return _failed(requirements, f"{folder} holds something else; give another folder")
+        tell(f"installing {', '.join(requirements)} into {folder}")
+        stamp.unlink(missing_ok=True)
+        if not python.exists():
+            venv.create(folder, clear=True, with_pip=True)
+        line = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        done = subprocess.run(
+            [*line, *requirements], capture_output=True, text=True, errors="replace",
+            check=False, timeout=_INSTALL_SECONDS,
+        )  # fmt: skip
+        if done.returncode:
+            return _failed(requirements, _last_line(done.stderr))
+        stamp.write_text(wanted, encoding="utf-8")
+    except (OSError, subprocess.SubprocessError) as error:
+        return _failed(requirements, f"{type(error).__name__}: {error}")
+    return python
+
+
+def _holds_something_else(folder: Path) -> bool:
+    """Return whether there is anything in the folder, and no venv: it is not ours to clear."""
+    return folder.is_dir() and any(folder.iterdir()) and not (folder / "pyvenv.cfg").exists()
+
+
+def _failed(requirements: tuple[str, ...], reason: str) -> Failure:
+    return Failure("not installed", f"{' '.join(requirements)} could not be installed: {reason}")
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "pip said nothing"

@@ -1,28 +1,107 @@
-"""The tables of the page as values: figures with intervals and marks, faults, failures."""
+"""The tables of a run: as Markdown, and as values for the page."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from msgspec import Struct
 
-from holdfast.lab.output import Summary
-from holdfast.lab.report.glossary import FAULTS
-from holdfast.lab.report.verdict import Difference, Standing
-from holdfast.lab.report.words import listed, number
-from holdfast.lab.rows import Row
-from holdfast.lab.summary import OVER, SPEED, Line
-from holdfast.lab.table import COLUMNS, groups
-from holdfast.lab.ways.registry import OURS
+from holdfast.lab.figures import COST, FAULTS, OVER, SPEED, USED
+from holdfast.lab.peers import MODES
+from holdfast.lab.report.verdict import ScoreDifference, Standing, format_number, join_names
+from holdfast.lab.results import OURS, MeanInterval, RunManifest, RunSummary, ScoreLine, ScoreRow
 
+COLUMNS = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
+           "constraints", "reach", "stale", USED, COST)  # fmt: skip
+LEGEND = (
+    "Means over sessions, 95 % bootstrap intervals below. recall: facts that the agent used after "
+    "the cut and that still stand in the view; far: those neither in the first message nor in the "
+    "last tenth; bound: beside their own words; copy4: runs of four words that the agent wrote "
+    "again; files P, R: precision and recall of changed files; errors: error lines that nothing "
+    "settled; commands: those run again later; constraints: the user's; reach: kept, or among the "
+    "first five hits of a search for the words beside it; stale: changed values of which only an "
+    "old one is shown; used: tokens as a share of the budget; cost: price of the rest of the "
+    "session over that of going on with everything, cache counted."
+)
+_TITLES = {"cut": "at {budget:.0%}", "drift": "after {steps} compactions, {budget:.0%}",
+           "own": "in as many tokens as the agent's own summary"}  # fmt: skip
 _SHOWN = (*COLUMNS, OVER, SPEED)
 _REASON_CHARS = 300
+"""Of a failure; a traceback of a peer may be longer than the table."""
 _MARKS: dict[Standing, str] = {"ahead": "▼", "behind": "▲", "even": "", "too few": ""}
 """Beside another's figure: Holdfast is ahead, so it is lower."""
 
 
-class Cell(Struct, frozen=True):
+def groups(lines: Sequence[ScoreLine]) -> dict[tuple[str, str, float, int], list[ScoreLine]]:
+    """Return the lines that stand in one table, in order."""
+    found: dict[tuple[str, str, float, int], list[ScoreLine]] = {}
+    for line in lines:
+        found.setdefault((line.part, line.family, line.budget, line.steps), []).append(line)
+    return found
+
+
+def title(line: ScoreLine) -> str:
+    """Return what a table is about, by one of its lines."""
+    what = _TITLES[line.part].format(budget=line.budget, steps=line.steps)
+    return f"{line.family}, {what}"
+
+
+def markdown(lines: Sequence[ScoreLine], main: float) -> str:
+    """Return a table for each family: the main budget first, then other budgets, drift, own."""
+    parts = ["# Results\n", LEGEND, ""]
+    found = groups(lines)
+    order = sorted(found, key=lambda key: (key[0] != "cut", key[0], key[2] != main, *key[1:]))
+    for key in order:
+        rows = found[key]
+        most = max(line.sessions for line in rows)
+        parts.append(f"## {title(rows[0])} ({most} sessions)\n")
+        parts.append(f"| | {' | '.join(COLUMNS)} | faults | {SPEED} |")
+        parts.append("| --- |" + " --- |" * (len(COLUMNS) + 2))
+        parts.extend(map(_row, rows))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _row(line: ScoreLine) -> str:
+    if not line.figures:
+        return f"| {line.strategy} | {line.failed} |" + " |" * (len(COLUMNS) + 1)
+    cells = [format_cell(line.figures.get(name)) for name in COLUMNS]
+    speed = line.figures.get(SPEED)
+    fast = "–" if speed is None else f"{speed.mean:,.0f}"
+    return f"| {line.strategy} | {' | '.join(cells)} | {faults(line)} | {fast} |"
+
+
+def format_cell(found: MeanInterval | None) -> str:
+    """Return a mean with its interval; one session has none."""
+    if found is None:
+        return "–"
+    if found.sessions == 1:
+        return format_short(found.mean)
+    return f"{format_short(found.mean)} ({format_short(found.low)}–{format_short(found.high)})"
+
+
+def format_short(value: float) -> str:
+    """Return a figure in as few signs as it needs."""
+    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 0.995 else f"{value:.1f}"
+
+
+def faults(line: ScoreLine) -> str:
+    """Return what must not be: counts that are not 0, broken rules, budgets not kept."""
+    said = [f"{count} {name}" for name, count in line.counts.items() if count]
+    broken = sum((line.violations or {}).values())
+    if broken:
+        said.append(f"{broken} broken rules")
+    over = line.figures.get(OVER)
+    if over is not None and over.mean > 0:
+        said.append(f"over budget in {over.mean:.0%}")
+    if line.failed:
+        said.append(line.failed)
+    return "; ".join(said) or "none"
+
+
+class TableCell(Struct, frozen=True):
     """One figure of a table: what is shown, what is sorted by, and how it stands to Holdfast's."""
 
     figure: str
@@ -37,7 +116,7 @@ class TableRow(Struct, frozen=True):
 
     strategy: str
     is_ours: bool
-    cells: list[Cell]
+    cells: list[TableCell]
     failed: str = ""
 
 
@@ -61,7 +140,7 @@ class FaultRow(Struct, frozen=True):
     over: str
 
 
-def tables(summary: Summary, found: Sequence[Difference]) -> list[Table]:
+def tables(summary: RunSummary, found: Sequence[ScoreDifference]) -> list[Table]:
     """Return the tables of the main budget first, then those of other budgets, drift, own."""
     standings: dict[tuple[str, str, float, int, str, str], Standing] = {
         (one.part, one.family, one.budget, one.steps, one.other, one.figure): one.standing
@@ -88,7 +167,7 @@ def tables(summary: Summary, found: Sequence[Difference]) -> list[Table]:
     return [table for _, table in sorted(made, key=lambda item: item[0])]
 
 
-def _title(line: Line) -> str:
+def _title(line: ScoreLine) -> str:
     share = f"{line.budget * 100:g} % of the tokens"
     what = {
         "cut": f"at {share}",
@@ -98,24 +177,26 @@ def _title(line: Line) -> str:
     return f"{line.family}, {what[line.part]}"
 
 
-def _table_row(line: Line, figures: Sequence[str], marks: dict[str, str]) -> TableRow:
-    cells: list[Cell] = []
+def _table_row(line: ScoreLine, figures: Sequence[str], marks: dict[str, str]) -> TableRow:
+    cells: list[TableCell] = []
     for name in figures:
         found = line.figures.get(name)
         if found is None:
-            cells.append(Cell(name, None, "–"))
+            cells.append(TableCell(name, None, "–"))
         else:
-            spread = f"{number(found.low)}–{number(found.high)}"
+            spread = f"{format_number(found.low)}–{format_number(found.high)}"
             interval = spread if found.sessions > 1 else "1 session"
-            cells.append(Cell(name, found.mean, number(found.mean), interval, marks[name]))
+            cells.append(
+                TableCell(name, found.mean, format_number(found.mean), interval, marks[name])
+            )
     return TableRow(
         line.strategy, line.strategy.startswith(OURS), cells, line.failed[:_REASON_CHARS]
     )
 
 
-def fault_rows(rows: Sequence[Row]) -> Iterator[FaultRow]:
+def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
     """Yield what each strategy did wrong in these rows."""
-    by: dict[str, list[Row]] = {}
+    by: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if not row.failed:
             by.setdefault(row.strategy, []).append(row)
@@ -130,15 +211,38 @@ def fault_rows(rows: Sequence[Row]) -> Iterator[FaultRow]:
             name, name.startswith(OURS),
             [sum(row.counts.get(fault, 0) for row in mine) for fault in FAULTS],
             "no messages to check" if not checked
-            else f"{listed(wrong) or '0'} ({len(checked):,} views)",
+            else f"{join_names(wrong) or '0'} ({len(checked):,} views)",
             f"{over:,} of {len(mine):,} views",
         )  # fmt: skip
 
 
-def failures(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
+def failures(lines: Sequence[ScoreLine]) -> list[tuple[str, str, str]]:
     """Return who failed, why, and where; one reason once."""
     where: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         if line.failed:
             where.setdefault((line.strategy, line.failed[:_REASON_CHARS]), []).append(_title(line))
     return [(name, reason, "; ".join(places)) for (name, reason), places in where.items()]
+
+
+def command_of(manifest: RunManifest) -> str:
+    """Return the command; a manifest holds neither the files nor what changes no figure."""
+    parts = [
+        "holdfast lab run FILES…",
+        f"--strategies {quote(','.join(manifest.strategies))}",
+        f"--budgets {_shares(manifest.budgets)}",
+    ]
+    if set(manifest.strategies) & set(MODES):
+        parts.append("--peers")
+    if manifest.peer_budgets:
+        parts.append(f"--peer-budgets {_shares(manifest.peer_budgets)}")
+    for name, value in manifest.asked.items():
+        if value:
+            parts.append(f"--{name} {quote(value)}")
+    if not manifest.drifting:
+        parts.append("--no-drift")
+    return " ".join(parts)
+
+
+def _shares(budgets: tuple[float, ...]) -> str:
+    return ",".join(f"{budget * 100:g}" for budget in budgets)

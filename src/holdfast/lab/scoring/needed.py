@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from zlib import crc32
 
-from holdfast.lab.scoring.context import contexts
-from holdfast.lab.scoring.facts import facts_in, kind_of, places, stands
-from holdfast.lab.scoring.render import agent_text, calls_of, decoded, is_system, render
-from holdfast.lab.scoring.session import Message, Session
+from holdfast.lab.scoring.facts import contexts, facts_in, is_present, kind_of, places
+from holdfast.lab.scoring.session import (
+    LabSession,
+    Message,
+    agent_text,
+    calls_of,
+    decode_arguments,
+    is_system,
+    render,
+    render_all,
+)
 from holdfast.lab.scoring.signals import error_lines, one_line
 
+# The numbers belong to the definition of the scores: chosen once, before any test figure was read.
+# The limits keep long sessions affordable; what is over them is picked by a hash.
 _MOST_FACTS = 200
 _MOST_GRAMS = 400
 _MOST_MENTIONS = 24
+_MOST_FUTURE = 500
 _LAST_SHARE = 0.10
+"""A fact is far if it is neither in the first message nor in this share before the cut."""
 _WORD = re.compile(r"\w+")
 _COMMAND_KEYS = ("command", "cmd")
 _COMMAND_CHARS = (8, 300)
+"""Shorter commands (`ls`) are everywhere, longer ones are scripts."""
 _LEAST_LINE_CHARS = 16
 _CUE_CHARS = 200
 _CUE_WORDS = 8
+"""Words on either side of a fact by which one would search for it."""
 _LINE_CUE_WORDS = 2
 """Of a command or an error line one remembers how it begins."""
 _CUE_WORD = re.compile(r"[^\W_][\w.-]{2,40}")
-_MOST_FUTURE = 500
 
 
 @dataclass(frozen=True)
-class Fact:
+class NeededFact:
     """A fact that the agent needs after the cut."""
 
     text: str
     kind: str
     is_far: bool
     contexts: tuple[frozenset[str], ...] = ()
-    """The words beside its mentions; none where it stood alone, and then it cannot be bound."""
+    """The words beside its mentions; none if it stood alone, and then it cannot be bound."""
     cue: str = ""
     """The words beside its first use after the cut, without itself: what one would search for."""
 
@@ -52,10 +65,10 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSession:
     """A session taken apart once, for all its cuts."""
 
-    session: Session
+    session: LabSession
     messages: list[Message]
     """Without system prompts."""
     texts: list[str]
@@ -70,13 +83,13 @@ class Prepared:
         return [len(text) + 1 for text in self.texts]
 
 
-def prepare(session: Session) -> Prepared:
+def prepare(session: LabSession) -> PreparedSession:
     """Return a session with the text and the facts of each message."""
     messages = [message for message in session.messages if not is_system(message)]
     texts = [render(message) for message in messages]
     system = "\n".join(render(message) for message in session.messages if is_system(message))
     facts = [facts_in(text) for text in texts]
-    return Prepared(session, messages, texts, facts, system, _schema(messages))
+    return PreparedSession(session, messages, texts, facts, system, _schema(messages))
 
 
 def _schema(messages: Sequence[Message]) -> set[str]:
@@ -84,7 +97,7 @@ def _schema(messages: Sequence[Message]) -> set[str]:
     for message in messages:
         for name, arguments in calls_of(message):
             found.add(name)
-            _add_keys(decoded(arguments), found)
+            _add_keys(decode_arguments(arguments), found)
     return found
 
 
@@ -98,7 +111,7 @@ def _add_keys(value: Any, found: set[str]) -> None:
             _add_keys(inner, found)
 
 
-def needed_facts(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> list[Fact]:
+def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[NeededFact]:
     """Return the facts that stand before the cut and that the agent is the first to say after.
 
     Not those of the system prompt, nor those of other projects. At most 200, picked by a hash.
@@ -118,18 +131,18 @@ def needed_facts(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> list[Fac
     wanted = sorted(set(wanted), key=lambda row: (crc32(row[0].encode(errors="replace")), row))
     before = "\n".join(prepared.texts[:cut])
     last = before[int(len(before) * (1 - _LAST_SHARE)) :]
-    rows: list[Fact] = []
+    rows: list[NeededFact] = []
     for text, kind in wanted[:_MOST_FACTS]:
         whole_lines = kind in ("command", "error line")
         near = any(
-            text in one_line(near) if whole_lines else stands(near, text)
+            text in one_line(near) if whole_lines else is_present(near, text)
             for near in (prepared.texts[0], last)
         )
         if whole_lines:
             cue = " ".join(text.split()[:_LINE_CUE_WORDS])
         else:
             cue = _cue(prepared.texts[first_by_agent[text]], text)
-        rows.append(Fact(text, kind, not near, _contexts(before, text, kind), cue))
+        rows.append(NeededFact(text, kind, not near, _contexts(before, text, kind), cue))
     return rows
 
 
@@ -144,7 +157,7 @@ def _cue(used: str, fact: str) -> str:
     return " ".join(word for word in near if fact not in word and word not in fact)
 
 
-def future_facts(prepared: Prepared, cut: int) -> frozenset[str]:
+def future_facts(prepared: PreparedSession, cut: int) -> frozenset[str]:
     """Return names that are first said after the cut: no view of what was before can hold them.
 
     Numbers may come up by chance and are left out; at most 500, picked by a hash.
@@ -163,7 +176,7 @@ def _contexts(before: str, text: str, kind: str) -> tuple[frozenset[str], ...]:
     return tuple(set(contexts(before, text, _MOST_MENTIONS)))
 
 
-def _commands(prepared: Prepared, cut: int) -> set[str]:
+def _commands(prepared: PreparedSession, cut: int) -> set[str]:
     """Return the commands that the agent ran before the cut and runs again after it."""
     before = {line for message in prepared.messages[:cut] for line in commands_of(message)}
     return {line for message in prepared.messages[cut:] for line in commands_of(message)} & before
@@ -173,7 +186,7 @@ def commands_of(message: Message) -> list[str]:
     """Return the shell commands of a message, each on one line."""
     found: list[str] = []
     for _, arguments in calls_of(message):
-        values = decoded(arguments)
+        values = decode_arguments(arguments)
         for key in _COMMAND_KEYS:
             line = one_line(str(values.get(key) or ""))
             if _COMMAND_CHARS[0] <= len(line) <= _COMMAND_CHARS[1]:
@@ -181,7 +194,7 @@ def commands_of(message: Message) -> list[str]:
     return found
 
 
-def _quoted_errors(prepared: Prepared, cut: int) -> set[str]:
+def _quoted_errors(prepared: PreparedSession, cut: int) -> set[str]:
     """Return the error lines before the cut that the agent is the first to quote after it."""
     lines = {
         one_line(line)
@@ -202,7 +215,7 @@ def _quoted_errors(prepared: Prepared, cut: int) -> set[str]:
     return found
 
 
-def copied_grams(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> list[str]:
+def copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[str]:
     """Return runs of four words before the cut that the agent is the first to write after it.
 
     One of the four is a word that no other project has; at most 400, picked by a hash.
@@ -237,20 +250,40 @@ def words_in(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
-def surviving(flat_view: str, view: str, fact: Fact) -> str:
-    """Return the form in which a fact still stands in a view; empty where it does not.
+def surviving_form(flat_view: str, view: str, fact: NeededFact) -> str:
+    """Return the form in which a fact is still in a view; empty if it is not.
 
     A path may also stand there as a folder and, elsewhere, the path below it.
     """
     if fact.kind in ("command", "error line"):
         return fact.text if fact.text in flat_view else ""
-    if stands(view, fact.text):
+    if is_present(view, fact.text):
         return fact.text
     if fact.kind != "path":
         return ""
     parts = fact.text.split("/")
     for at in range(2, len(parts)):
         folder, below = "/".join(parts[:at]), "/".join(parts[at:])
-        if len(folder) > 1 and stands(view, below) and stands(view, folder):
+        if len(folder) > 1 and is_present(view, below) and is_present(view, folder):
             return below
     return ""
+
+
+def common_knowledge(sessions: Iterable[LabSession]) -> Elsewhere:
+    """Return what the sessions of at least two projects know; those of one need not be together."""
+    facts: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
+    for session in sessions:
+        text = render_all(session.messages)
+        its_facts = facts.setdefault(session.project, set())
+        its_facts |= facts_in(text)
+        its_facts.update(line for message in session.messages for line in commands_of(message))
+        words.setdefault(session.project, set()).update(words_in(text))
+    return Elsewhere(_of_two(facts.values()), _of_two(words.values()))
+
+
+def _of_two(sets: Iterable[set[str]]) -> frozenset[str]:
+    counts: Counter[str] = Counter()
+    for one in sets:
+        counts.update(one)
+    return frozenset(item for item, count in counts.items() if count > 1)

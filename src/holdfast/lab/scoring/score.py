@@ -8,52 +8,56 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from holdfast.lab.scoring.artifacts import among, touched_files
-from holdfast.lab.scoring.changed import Changed, changed_values, stale_share
-from holdfast.lab.scoring.claims import claimed_files, label_numbers, references, summary_facts
-from holdfast.lab.scoring.context import is_bound
-from holdfast.lab.scoring.facts import stands
+from holdfast.lab.scoring.facts import is_bound, is_present
+from holdfast.lab.scoring.files import (
+    among,
+    claimed_files,
+    label_numbers,
+    references,
+    summary_facts,
+    touched_files,
+)
 from holdfast.lab.scoring.needed import (
     Elsewhere,
-    Fact,
-    Prepared,
+    NeededFact,
+    PreparedSession,
     copied_grams,
     future_facts,
     grams_of,
     needed_facts,
-    surviving,
+    surviving_form,
 )
-from holdfast.lab.scoring.render import cut_at, is_system
-from holdfast.lab.scoring.session import Message
+from holdfast.lab.scoring.session import JudgedView, Message, cut_at, is_system
 from holdfast.lab.scoring.shell import Touched
-from holdfast.lab.scoring.shown import Shown
 from holdfast.lab.scoring.signals import (
+    Changed,
     OpenError,
+    changed_values,
     constraint_survives,
     constraints,
     error_survives,
     one_line,
     open_errors,
-    without_colours,
+    stale_share,
+    without_colors,
 )
 from holdfast.tokens.estimate import estimate_text
 
 CUTS = (0.4, 0.6, 0.8)
-
-RATES = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
-         "constraints", "reach", "stale")  # fmt: skip
-"""Scores from 0 to 1, averaged over sessions; `reach` is kept or found again by a search."""
-COUNTS = ("invented", "bad refs", "leaked")
-"""Things that must not be, summed."""
+"""Shares of a session's text at which it is cut."""
 _SEARCHED = 40
+"""Lost facts that are searched for; the others count as if they were found as often."""
 _OWN_WORDS = 2
+"""So few names of the future may be words of a strategy's own; more are a leak."""
 
 Find: TypeAlias = Callable[[str], Sequence[str]]
 """Returns the texts of the first five hits of a search among what was before the cut."""
+_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,60}(?::[0-9a-f]{1,8})?\]")
+"""The placeholder of a hidden secret is not a fact of the source."""
 
 
 @dataclass(frozen=True)
-class Case:
+class CutCase:
     """What is true of a session at a cut."""
 
     cut: int
@@ -65,7 +69,7 @@ class Case:
     source: str
     tokens: int
     """Of the messages before the cut, as text, without system prompts."""
-    facts: list[Fact]
+    facts: list[NeededFact]
     grams: list[str]
     touched: Touched
     errors: list[OpenError]
@@ -76,7 +80,7 @@ class Case:
 
 @dataclass
 class Score:
-    """How one view does in one case; None where there was nothing to hold."""
+    """How one view does in one case; None if there was nothing to keep."""
 
     used: float
     rates: dict[str, float | None]
@@ -85,19 +89,19 @@ class Score:
 
 
 def cases_of(
-    prepared: Prepared, elsewhere: Elsewhere, shares: Sequence[float] = CUTS
-) -> Iterator[Case]:
+    prepared: PreparedSession, elsewhere: Elsewhere, shares: Sequence[float] = CUTS
+) -> Iterator[CutCase]:
     """Yield a session's cases; cuts that fall on one message are one case."""
     cuts = {cut_at(prepared.messages, prepared.sizes, share) for share in shares}
     for cut in sorted(cut for cut in cuts if cut):
         yield case_at(prepared, cut, elsewhere)
 
 
-def case_at(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> Case:
+def case_at(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> CutCase:
     """Return what is true of a session before one of its messages."""
     seen = prepared.messages[:cut]
     text = "\n".join(prepared.texts[:cut])
-    return Case(
+    return CutCase(
         cut=cut,
         messages=_with_system(prepared, seen),
         later=prepared.messages[cut:],
@@ -113,7 +117,7 @@ def case_at(prepared: Prepared, cut: int, elsewhere: Elsewhere) -> Case:
     )
 
 
-def _with_system(prepared: Prepared, seen: Sequence[Message]) -> list[Message]:
+def _with_system(prepared: PreparedSession, seen: Sequence[Message]) -> list[Message]:
     """Return the messages before the cut as they stood in the session."""
     last = seen[-1]
     found: list[Message] = []
@@ -124,10 +128,10 @@ def _with_system(prepared: Prepared, seen: Sequence[Message]) -> list[Message]:
     return found
 
 
-def score(case: Case, shown: Shown, budget_tokens: int, find: Find | None = None) -> Score:
+def score(case: CutCase, shown: JudgedView, budget_tokens: int, find: Find | None = None) -> Score:
     """Return how much of the truth a view holds; `find` searches what was before the cut."""
     view, flat = shown.text, one_line(shown.text)
-    forms = [surviving(flat, view, fact) for fact in case.facts]
+    forms = [surviving_form(flat, view, fact) for fact in case.facts]
     pairs = list(zip(case.facts, forms, strict=True))
     far = [bool(form) for fact, form in pairs if fact.is_far]
     grams = grams_of(view, frozenset())
@@ -171,14 +175,14 @@ def _share(rows: Sequence[bool]) -> float | None:
 
 def _leaked(future: frozenset[str], view: str) -> list[str]:
     """Return names in a view that were first said later; one or two may be words of its own."""
-    found = sorted(fact for fact in future if stands(view, fact))
+    found = sorted(fact for fact in future if is_present(view, fact))
     return found if len(found) > _OWN_WORDS else []
 
 
-def _reach(pairs: Sequence[tuple[Fact, str]], find: Find | None) -> float | None:
+def _reach(pairs: Sequence[tuple[NeededFact, str]], find: Find | None) -> float | None:
     """Return the share of facts that are kept, or in the first five hits for the words beside them.
 
-    Of the lost ones at most 40 are searched for, picked by their order, and stand for the rest.
+    Of the lost ones at most 40 are searched for, picked by their order, and represent the rest.
     """
     if not pairs:
         return None
@@ -190,11 +194,11 @@ def _reach(pairs: Sequence[tuple[Fact, str]], find: Find | None) -> float | None
     return 1 - len(lost) / len(pairs) * (1 - found / len(tried))
 
 
-def _holds(text: str, fact: Fact) -> bool:
-    return bool(surviving(one_line(text), text, fact))
+def _holds(text: str, fact: NeededFact) -> bool:
+    return bool(surviving_form(one_line(text), text, fact))
 
 
-def _lost(facts: Sequence[Fact], forms: Sequence[str], *, far: bool) -> list[str]:
+def _lost(facts: Sequence[NeededFact], forms: Sequence[str], *, far: bool) -> list[str]:
     return [
         f"{fact.kind}: {fact.text}"
         for fact, form in zip(facts, forms, strict=True)
@@ -202,7 +206,7 @@ def _lost(facts: Sequence[Fact], forms: Sequence[str], *, far: bool) -> list[str
     ]
 
 
-def _bound(case: Case, forms: Sequence[str], view: str) -> tuple[float | None, list[str]]:
+def _bound(case: CutCase, forms: Sequence[str], view: str) -> tuple[float | None, list[str]]:
     """Return the share of facts that stand beside their own words, and those that do not."""
     rows: list[bool] = []
     lost: list[str] = []
@@ -216,16 +220,18 @@ def _bound(case: Case, forms: Sequence[str], view: str) -> tuple[float | None, l
     return _share(rows), lost
 
 
-def _files(case: Case, shown: Shown) -> tuple[float | None, float | None, list[str], list[str]]:
+def _files(
+    case: CutCase, shown: JudgedView
+) -> tuple[float | None, float | None, list[str], list[str]]:
     """Return precision and recall of the touched files, wrong claims, and files not shown.
 
     Claims are what a summary lists; calls that are still in the view show their files as well and
-    cannot be wrong. A text without messages claims nothing, and shows a file where its bare name
+    cannot be wrong. A text without messages claims nothing, and shows a file if its bare name
     stands: more than it deserves.
     """
     truth = case.touched
     if not shown.messages:
-        lost = [path for path in truth.sure if not stands(shown.text, posixpath.basename(path))]
+        lost = [path for path in truth.sure if not is_present(shown.text, posixpath.basename(path))]
         return None, _rate(truth.sure, lost), [], sorted(lost)
     claims = set[str]().union(*map(claimed_files, shown.summaries))
     wrong = [path for path in claims if not among(path, truth.sure | truth.unsure)]
@@ -239,20 +245,16 @@ def _rate(rows: set[str], bad: Sequence[str]) -> float | None:
     return 1 - len(bad) / len(rows) if rows else None
 
 
-_PLACEHOLDER = re.compile(r"\[redacted:[a-z0-9-]{1,60}(?::[0-9a-f]{1,8})?\]")
-"""What stands for a hidden secret is no fact of the source."""
-
-
-def _inventions(case: Case, shown: Shown) -> tuple[list[str], list[str]]:
+def _inventions(case: CutCase, shown: JudgedView) -> tuple[list[str], list[str]]:
     """Return facts of the summaries that the source has not, and references to nothing."""
     if not shown.summaries:
         return [], []
-    source = without_colours(case.source)
+    source = without_colors(case.source)
     invented = [
         fact
         for body in shown.summaries
         for fact in sorted(summary_facts(_PLACEHOLDER.sub(" ", body)))
-        if not surviving("", source, Fact(fact, "path" if "/" in fact else "", False))
+        if not surviving_form("", source, NeededFact(fact, "path" if "/" in fact else "", False))
     ]
     if shown.resolves is None:
         return invented, []

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.lab.scoring.render import content_text, decoded
-from holdfast.lab.scoring.session import Message
+from msgspec import Struct
+
+from holdfast.lab.scoring.session import Message, content_text, decode_arguments
 
 _ERROR_SHAPES = re.compile(
     r"""^\s{0,8}(?:
@@ -32,8 +34,9 @@ _ERROR_SHAPES = re.compile(
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LONGEST_LINE = 2_000
 _LINES_A_RESULT = 5
+"""Error lines of a result that count: the first ones name the cause."""
 _KEPT_CHARS = 80
-"""A line survives where its first so many characters do."""
+"""A line survives if its first 80 characters do, a user's sentence if its first 160 do."""
 
 _FAILED = re.compile(
     r"\A\s{0,8}(?:<tool_use_error>|exit\ code:?\ [1-9]|error\b|\{\"error\""
@@ -44,11 +47,12 @@ _FAILED = re.compile(
 )
 _RUNNING = re.compile(r"^Process running with session ID (\d{1,12})", re.MULTILINE)
 _HEAD_CHARS = 4_000
+"""Of a result, in which it says how the call went."""
 _SHOWS = re.compile(
     r"\s*(?:cat|sed -n|nl|head|tail|grep|rg|git (?:diff|show|log|blame|grep)|awk|less|jq|bat|find"
     r"|ls)\b"
 )
-"""Commands whose output is other text: an error word in it is no error of theirs."""
+"""Commands whose output is other text: an error word in it is not an error of theirs."""
 _SHOWING_TOOLS = frozenset((
     "read", "view", "open", "cat", "grep", "glob", "search", "find", "find_file", "search_dir",
     "search_file", "read_file", "list", "ls", "websearch", "webfetch", "webfetch", "task",
@@ -99,6 +103,11 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _NOT_THEIRS = ("This session is being continued from", "[Request interrupted", "Caveat: ")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 _SENTENCE_CHARS = (8, 500)
+_PAIR = re.compile(
+    r"(?<![\w.])([A-Za-z_][\w-]{2,40})[\"']?\s?[:=]\s?[\"']?([\w$][\w.$%:/+-]{0,40})", re.ASCII
+)
+_LEAST_TIMES = 2
+"""Results of one call that must give a name before its value can have changed."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +119,12 @@ class OpenError:
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one space, colours taken out."""
-    return " ".join(without_colours(text).split())
+    """Return a text with every run of white space as one space, colors taken out."""
+    return " ".join(without_colors(text).split())
 
 
-def without_colours(text: str) -> str:
-    """Return a text without the codes that colour it."""
+def without_colors(text: str) -> str:
+    """Return a text without the codes that color it."""
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
@@ -140,8 +149,8 @@ def open_errors(messages: Sequence[Message]) -> list[OpenError]:
     errors stand in place of the old.
     """
     rows: dict[str, list[str]] = {}
-    for command, tool, result in answered(messages):
-        key = same_command(command)
+    for command, tool, result in answered_calls(messages):
+        key = normalize_command(command)
         shows = tool.lower() in _SHOWING_TOOLS or bool(_SHOWS.match(key.partition(" ")[2]))
         lines = error_lines(_first_line(result) if shows else result)
         if lines:
@@ -160,7 +169,7 @@ def error_survives(flat_view: str, error: OpenError) -> bool:
     return error.line[:_KEPT_CHARS] in flat_view
 
 
-def answered(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
+def answered_calls(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
     """Return call, tool name and result of each answered call, in the order of the results.
 
     What is heard from a process that runs on belongs to the command that started it.
@@ -171,7 +180,7 @@ def answered(messages: Sequence[Message]) -> list[tuple[str, str, str]]:
     for message in messages:
         for call in message.get("tool_calls") or ():
             name = str(call["function"].get("name", ""))
-            values = decoded(str(call["function"].get("arguments") or ""))
+            values = decode_arguments(str(call["function"].get("arguments") or ""))
             command = running.get(str(values.get("session_id"))) or _command(name, values)
             open_calls[str(call.get("id"))] = (name, command)
         if message["role"] == "tool":
@@ -190,7 +199,7 @@ def _command(name: str, values: dict[str, Any]) -> str:
     return f"{name} {json.dumps(values, sort_keys=True)}"
 
 
-def same_command(command: str) -> str:
+def normalize_command(command: str) -> str:
     """Return a command without what only steers where it runs and where its output goes."""
     name, _, line = command.partition(" ")
     line, was = _LEADER.sub("", one_line(line)), ""
@@ -226,3 +235,53 @@ def constraints(messages: Sequence[Message]) -> list[str]:
 def constraint_survives(flat_view: str, sentence: str) -> bool:
     """Return whether the user's words still stand in a view on one line."""
     return sentence[: 2 * _KEPT_CHARS] in flat_view
+
+
+class Changed(Struct, frozen=True):
+    """A name whose value another result of the same call changed."""
+
+    name: str
+    old: frozenset[str]
+    newest: str
+
+
+def changed_values(messages: Sequence[Message]) -> list[Changed]:
+    """Return the names whose value differs between results of one call, said once in each.
+
+    A name that results of other calls have too may mean something else there, and is left out.
+    """
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    callers: dict[str, set[str]] = defaultdict(set)
+    for command, _, result in answered_calls(messages):
+        pairs = list(_pairs(result))
+        often = Counter(name for name, _ in pairs)
+        caller = normalize_command(command)
+        for name, value in pairs:
+            callers[name].add(caller)
+            if often[name] == 1:
+                told[caller, name].append(value)
+    return [
+        Changed(name, frozenset(values) - {values[-1]}, values[-1])
+        for (_, name), values in told.items()
+        if len(values) >= _LEAST_TIMES and len(callers[name]) == 1 and len(set(values)) > 1
+    ]
+
+
+def stale_share(view: str, changed: Sequence[Changed]) -> float | None:
+    """Return of the changed names that a view gives a value, how many have only old ones."""
+    if not changed:
+        return None
+    shown: dict[str, set[str]] = defaultdict(set)
+    for name, value in _pairs(view):
+        shown[name].add(value)
+    rows = [
+        row.newest not in shown[row.name]
+        for row in changed
+        if shown.get(row.name, set[str]()) & (row.old | {row.newest})
+    ]
+    return sum(rows) / len(rows) if rows else None
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for found in _PAIR.finditer(text):
+        yield found.group(1), found.group(2).rstrip(".:,/")

@@ -1,4 +1,4 @@
-"""The truth about files: what mutating calls and shell commands really touched."""
+"""The truth about files, and what a summary claims: its files, facts, references and sources."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from holdfast.lab.scoring.render import content_text, decoded
-from holdfast.lab.scoring.session import Message
+from holdfast.lab.scoring.facts import facts_in
+from holdfast.lab.scoring.session import Message, content_text, decode_arguments
 from holdfast.lab.scoring.shell import Touched, patched_files, touched_by
 from holdfast.lab.scoring.signals import has_failed
 
@@ -25,6 +25,17 @@ _PATCHERS = frozenset({"apply_patch", "patch", "applypatch"})
 _OPENED = re.compile(r"^\(Open file: ([^)\n]{1,300})\)|^\[File: (\S{1,300})", re.MULTILINE)
 _FOLDER = re.compile(r"^\(Current directory: ([^)\n]{1,300})\)", re.MULTILINE)
 _UPDATED = re.compile(r"^[AMD] (\S.{0,300})$", re.MULTILINE)
+_REFERENCE = re.compile(r"\bhf-[0-9a-f]{10}\b")
+_LABEL = re.compile(r" ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]")
+_SOURCE = re.compile(r" \[m(\d{1,9})\]$", re.MULTILINE)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+_MUTATED = re.compile(r"\b(?:created|changed|deleted|renamed|written)\b", re.IGNORECASE)
+_OURS = re.compile(
+    r"\bhf-[0-9a-f]{10}\b| ?\[(?:earlier )?m?\d[\w.:-]{0,80}\]|^\(… .*$|^\d{1,6}[.)] "
+    r"|\S*…\S*",
+    re.MULTILINE,
+)
+"""What the summary says in its own right: references, labels, counts, words that it clipped."""
 
 
 def touched_files(messages: Sequence[Message]) -> Touched:
@@ -45,7 +56,7 @@ def touched_files(messages: Sequence[Message]) -> Touched:
             open_file, folder = _editor_state(content_text(message), open_file, folder)
         for call in message.get("tool_calls") or ():
             name = str(call["function"].get("name", "")).lower().rpartition(".")[2]
-            values = decoded(str(call["function"].get("arguments") or ""))
+            values = decode_arguments(str(call["function"].get("arguments") or ""))
             result = results.get(str(call.get("id")))
             here, is_shell = _call(name, values, open_file, folder)
             if result is not None and name in _PATCHERS:
@@ -127,10 +138,10 @@ def _shell(line: str, folder: str, open_file: str) -> Touched:
 
 
 def _as_reported(here: Touched, result: str) -> Touched:
-    """Return only what a patch tool's own report names, where it names anything."""
+    """Return only what a patch tool's own report names, if it names anything."""
     text = result
     if result.startswith("{"):
-        text = str(decoded(result).get("output") or result)
+        text = str(decode_arguments(result).get("output") or result)
     named = set(_UPDATED.findall(text))
     if not named:
         return here
@@ -162,3 +173,38 @@ def _joined(words: list[Any]) -> str:
     if len(parts) >= 3 and parts[1].startswith("-") and parts[1].endswith("c"):
         return parts[2]
     return " ".join(parts)
+
+
+def claimed_files(summary: str) -> set[str]:
+    """Return the files that a summary lists as changed in any way.
+
+    Entries of the section on files look like `- path: created, changed 3 times [m12]`. Of a
+    rename both names count.
+    """
+    found: set[str] = set()
+    parts = _HEADING.split(summary)
+    for heading, body in zip(parts[1::2], parts[2::2], strict=False):
+        if "file" not in heading.lower():
+            continue
+        for line in body.split("\n"):
+            path, mark, words = line.removeprefix("- ").partition(": ")
+            if line.startswith("- ") and mark and _MUTATED.search(_LABEL.sub("", words)):
+                found.add(path.strip().strip("`"))
+                found.update(re.findall(r"renamed (?:from|to) `?([^\s`,;]+)", words))
+    return found
+
+
+def references(text: str) -> set[str]:
+    """Return the references in a view."""
+    return set(_REFERENCE.findall(text))
+
+
+def label_numbers(summary: str) -> set[int]:
+    """Return the positions of messages that the entries of a summary name as their sources."""
+    return {int(number) for number in _SOURCE.findall(summary)}
+
+
+def summary_facts(summary: str) -> set[str]:
+    """Return the facts of a summary, without its own marks and counts."""
+    headless = _HEADING.sub("", summary)
+    return facts_in(_OURS.sub(" ", headless))

@@ -1,1 +1,0 @@
-"""Plots of a run, drawn with matplotlib; the same input gives the same bytes."""

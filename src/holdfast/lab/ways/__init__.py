@@ -1,1 +1,0 @@
-"""Ways to make a history small: Holdfast, plain cuts to beat, adversaries, and peers."""
