@@ -14,15 +14,12 @@ import pytest
 
 from holdfast.errors import HoldfastError, MissingExtra, NotWritable
 from holdfast.testing.deadly import MARK, deadly_shard
-from holdfast.trajectories.batch import Outcome, compress_batch, read_report
-from holdfast.trajectories.claim import claimed
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
-from holdfast.trajectories.pool import do_shards
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.shards import cut
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.batch import BatchResult, compress_batch
+from holdfast.trajectories.folder import claim_folder, read_report
+from holdfast.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.reading import cut_shards, find_sources, read_records
 from holdfast.trajectories.verify import verify
+from holdfast.trajectories.workers import WorkerSetup, do_shards
 
 
 def _record(number: int, pairs: int = 12) -> dict[str, Any]:
@@ -53,12 +50,14 @@ BAD: dict[bytes, str] = {
 }  # fmt: skip
 
 
-def _job(artifacts: Artifacts = "keep", **options: Any) -> Job:
+def _job(artifacts: Artifacts = "keep", **options: Any) -> BatchSettings:
     policy = TrajectoryPolicy(target_tokens=900, max_turns=40, artifacts=artifacts)
-    return Job(**{"policy": policy, "shard_records": 4, **options})
+    return BatchSettings(**{"policy": policy, "shard_records": 4, **options})
 
 
-def _run(source: Path, folder: Path, job: Job | None = None, **options: Any) -> Outcome:
+def _run(
+    source: Path, folder: Path, job: BatchSettings | None = None, **options: Any
+) -> BatchResult:
     return compress_batch(find_sources([str(source)]), folder, job or _job(), **options)
 
 
@@ -178,7 +177,7 @@ def test_two_runs_do_not_write_into_one_folder(source: Path, tmp_path: Path):
     """The second one says so and changes nothing."""
     pytest.importorskip("fcntl", reason="only where files can be locked")
     with (
-        claimed(tmp_path / "out", _job(), resume=True),
+        claim_folder(tmp_path / "out", _job(), resume=True),
         pytest.raises(NotWritable, match="another run is writing into it"),
     ):
         _run(source, tmp_path / "out")
@@ -193,7 +192,7 @@ def test_every_format_holds_the_same_records(source: Path, tmp_path: Path, form:
     _run(source, tmp_path / "out", _job(format=form))
     parts = [sorted((tmp_path / name).glob("part*")) for name in ("plain", "out")]
     plain, packed = (
-        [json.loads(entry.data) for entry in read_entries(find_sources(list(map(str, paths))))]
+        [json.loads(entry.data) for entry in read_records(find_sources(list(map(str, paths))))]
         for paths in parts
     )
     assert plain == packed
@@ -239,11 +238,12 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
     for number in (2, 3):
         records[number]["note"] = MARK.decode()
     (tmp_path / "a.jsonl").write_bytes(_lines(records))
-    entries = read_entries(find_sources([str(tmp_path / "a.jsonl")]))
+    entries = read_records(find_sources([str(tmp_path / "a.jsonl")]))
     folder, job = tmp_path / "out", _job()
-    with claimed(folder, job, resume=True):
-        shards = cut(entries, most_records=4, most_bytes=10**9)
-        done = list(do_shards(shards, job, folder, workers=2, work=deadly_shard))
+    with claim_folder(folder, job, resume=True):
+        shards = cut_shards(entries, most_records=4, most_bytes=10**9)
+        setup = WorkerSetup(settings=job, folder=folder, work=deadly_shard)
+        done = list(do_shards(shards, setup, workers=2))
     assert sorted(one.number for one in done) == [0, 1]
     ids = [row["id"] for path in sorted(folder.glob("part-*")) for row in _read(path)]
     assert ids == [0, 1, 4, 5, 6, 7]
@@ -265,7 +265,7 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(source: Path
         _run(source, out)
     (blocked / "in the way").unlink()
     blocked.rmdir()
-    with claimed(out, _job(), resume=True):
+    with claim_folder(out, _job(), resume=True):
         blocked.mkdir()
     with pytest.raises(HoldfastError, match="run the same command again to go on"):
         _run(source, out)

@@ -15,9 +15,9 @@ from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
 from holdfast.pipeline.measure import Estimator
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing import ScriptedSummarizer
-from holdfast.trajectories.answers import Question
-from holdfast.trajectories.desk import RATE_TRIES, TRIES, Bureau, Desk
-from holdfast.trajectories.pace import Limits
+from holdfast.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
+from holdfast.trajectories.policy import RequestLimits
+from holdfast.trajectories.summaries import ModelQuestion
 
 
 class Clock:
@@ -35,18 +35,18 @@ class Clock:
         self.slept.append(seconds)
 
 
-def _question(words: str = "turns") -> Question:
-    return Question(SummaryRequest(instructions="do", prompt=words, max_tokens=100))
+def _question(words: str = "turns") -> ModelQuestion:
+    return ModelQuestion(SummaryRequest(instructions="do", prompt=words, max_tokens=100))
 
 
 @contextmanager
-def _desk(model: Any, **options: Any) -> Generator[tuple[Desk, Clock]]:
+def _desk(model: Any, **options: Any) -> Generator[tuple[ModelClient, Clock]]:
     clock = Clock()
-    bureau = Bureau(
+    bureau = ClientSettings(
         summarizer=model, who="m", counter=Estimator(), clock=clock.time, sleep=clock.sleep,
         **options,
     )  # fmt: skip
-    desk = Desk(bureau)
+    desk = ModelClient(bureau)
     try:
         yield desk, clock
     finally:
@@ -89,7 +89,7 @@ def test_no_more_are_under_way_than_was_said():
                 under_way -= 1
             return SummaryAnswer(text=request.prompt)
 
-    with _desk(Model(), limits=Limits(requests=2)) as (desk, _):
+    with _desk(Model(), limits=RequestLimits(requests=2)) as (desk, _):
         coming = [desk.ask(_question(f"{at}")) for at in range(6)]
         said = [one.result(20).answer for one in coming]
     assert [one.text for one in said if one] == [f"{at}" for at in range(6)]
@@ -117,7 +117,7 @@ def test_where_one_is_turned_away_all_wait():
         began.append((request.prompt, clock.now))
         return _failed("rate limited", 30.0) if len(began) == 1 else "said"
 
-    with _desk(ScriptedSummarizer(said), limits=Limits(requests=1)) as (desk, clock):
+    with _desk(ScriptedSummarizer(said), limits=RequestLimits(requests=1)) as (desk, clock):
         for one in [desk.ask(_question(words)) for words in ("a", "b")]:
             one.result(10)
     assert began[0] == ("a", 0.0)
@@ -204,7 +204,7 @@ def test_the_pace_of_a_run_is_kept():
         began.append(clock.now)
         return "said"
 
-    limits = Limits(requests=4, requests_per_minute=3)
+    limits = RequestLimits(requests=4, requests_per_minute=3)
     with _desk(ScriptedSummarizer(said), limits=limits) as (desk, clock):
         for one in [desk.ask(_question(f"{at}")) for at in range(8)]:
             one.result(10)

@@ -24,11 +24,10 @@ import pytest
 
 from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
 from holdfast.testing.run_records import run_record
-from holdfast.trajectories.claim import claimed
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.on_ray import do_on_ray
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.folder import claim_folder
+from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.ray_engine import do_on_ray
+from holdfast.trajectories.reading import find_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
@@ -161,8 +160,8 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
         records[number]["note"] = MARK.decode()
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     folder = tmp_path / "out"
-    job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=4)
-    with claimed(folder, job, resume=True):
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=4)
+    with claim_folder(folder, job, resume=True):
         sources = find_sources([str(tmp_path / "a.jsonl")])
         assert do_on_ray(sources, job, folder, workers=2, work=deadly_shard) == 2
     ids = [
@@ -183,10 +182,10 @@ def test_as_many_shards_are_done_at_a_time_as_was_said(tmp_path: Path):
     """From the start, and beside shards that are done: each waits until the other is begun."""
     records = [json.dumps(run_record(number, 3)) + "\n" for number in range(8)]
     source, folder = tmp_path / "a.jsonl", tmp_path / "out"
-    job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
     for shards in (2, 4):
         source.write_text("".join(records[: 2 * shards]))
-        with claimed(folder, job, resume=True):
+        with claim_folder(folder, job, resume=True):
             sources = find_sources([str(source)])
             assert do_on_ray(sources, job, folder, workers=2, work=meeting_shard) == shards
         assert _marks(folder) == shards
@@ -197,8 +196,8 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(
 ):
     """One sentence with the remedy; afterwards the run goes on to the same bytes."""
     out = tmp_path / "out"
-    with claimed(out, Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=3),
-                 resume=True):  # fmt: skip
+    settings = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=3)
+    with claim_folder(out, settings, resume=True):
         (out / "part-00020.jsonl").mkdir()
     code, said = _ended(_start(runs, out))
     assert (code, said.count(b"\n")) == (2, 1)
