@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast.errors import NotWritable
-from holdfast.trajectories.folder import DEATHS, STATE, note_attempt
+from holdfast.trajectories.folder import DEATHS, METRICS, STATE, note_attempt
+from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.reading import RawRecord, cut_shards
+from holdfast.trajectories.shard import ShardRun, do_shard, tools_for
 
 
 def _killed_at(folder: Path, at: int) -> None:
@@ -71,3 +75,16 @@ def test_processes_that_die_before_they_begin_stop_the_batch(folder: Path):
         pass
     with note_attempt(folder, "part-00000") as attempt:
         assert attempt.poison == {}
+
+
+def test_processes_that_die_while_they_write_stop_the_batch(folder: Path):
+    """No record is at fault then: the shard is not tried for ever, and what is finished stays."""
+    shard = next(cut_shards([RawRecord("a.jsonl", 1, b"{}")], most_records=1, most_bytes=1))
+    settings = BatchSettings(policy=TrajectoryPolicy(target_tokens=900))
+    begun: list[int] = []
+    run = ShardRun(settings=settings, tools=tools_for(settings), folder=folder)
+    (folder / METRICS).mkdir()
+    do_shard(shard, replace(run, on_record=begun.append))
+    assert begun == [0, 1]
+    with pytest.raises(NotWritable, match="3 processes died on it; what is finished stays"):
+        do_shard(shard, replace(run, poison={1: "3 processes died on it"}))

@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.errors import HoldfastError, MissingExtra, NotWritable
 from holdfast.testing.deadly import MARK, deadly_shard
+from holdfast.testing.run_records import folder_files
 from holdfast.trajectories.batch import BatchResult, compress_batch
 from holdfast.trajectories.folder import claim_folder, read_report
 from holdfast.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
@@ -65,14 +66,6 @@ def _read(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """Good and bad records, short and long, in two files."""
@@ -120,31 +113,33 @@ def test_a_redaction_key_is_that_of_the_manifest_when_a_run_goes_on(tmp_path: Pa
         record["conversations"][8:8] = [{"from": "gpt", "value": "How?"}, said]
     source.write_bytes(_lines(records))
     _run(source, out, _job(redaction_key="of this run"))
-    before = _files(out)
+    before = folder_files(out)
     tags = set(re.findall(rb"\[redacted:password:([0-9a-f]+)\]", before["part-00000.jsonl"]))
     assert [len(tag) for tag in tags] == [8]
     assert [name for name, data in before.items() if b"of this run" in data] == ["manifest.json"]
     (out / ".holdfast/part-00000.json").unlink()
     _run(source, out, _job())
-    assert _files(out) == before
+    assert folder_files(out) == before
     with pytest.raises(NotWritable, match="other settings"):
         _run(source, out, _job(redaction_key="another"))
     _run(source, out, _job(), resume=False)
-    assert tags.isdisjoint(re.findall(rb"password:([0-9a-f]+)", _files(out)["part-00000.jsonl"]))
+    assert tags.isdisjoint(
+        re.findall(rb"password:([0-9a-f]+)", folder_files(out)["part-00000.jsonl"])
+    )
 
 
 def test_the_bytes_depend_on_input_and_settings_alone(source: Path, tmp_path: Path):
     """One process or three, in one run or gone on with."""
     _run(source, tmp_path / "one")
     _run(source, tmp_path / "three", workers=3)
-    assert _files(tmp_path / "one") == _files(tmp_path / "three")
+    assert folder_files(tmp_path / "one") == folder_files(tmp_path / "three")
     for name in ("part-00001.jsonl", ".holdfast/part-00001.json", ".holdfast/part-00003.json",
                  "report.json"):  # fmt: skip
         (tmp_path / "three" / name).unlink()
     (tmp_path / "three/.part-00001.jsonl.77.tmp").write_bytes(b"torn")
     done = _run(source, tmp_path / "three")
     assert (done.resumed, done.report.shards) == (5, 7)
-    assert _files(tmp_path / "one") == _files(tmp_path / "three")
+    assert folder_files(tmp_path / "one") == folder_files(tmp_path / "three")
 
 
 def test_a_shard_whose_input_changed_is_done_again(source: Path, tmp_path: Path):
@@ -155,7 +150,7 @@ def test_a_shard_whose_input_changed_is_done_again(source: Path, tmp_path: Path)
     done = _run(source, tmp_path / "out")
     assert (done.resumed, done.report.shards) == (4, 5)
     _run(source, tmp_path / "anew")
-    assert _files(tmp_path / "out") == _files(tmp_path / "anew")
+    assert folder_files(tmp_path / "out") == folder_files(tmp_path / "anew")
 
 
 def test_only_the_same_settings_go_on_in_a_folder(source: Path, tmp_path: Path):
@@ -165,12 +160,12 @@ def test_only_the_same_settings_go_on_in_a_folder(source: Path, tmp_path: Path):
         _run(source, tmp_path / "out", _job(shard_records=5))
     _run(source, tmp_path / "out", _job(shard_records=5), resume=False)
     _run(source, tmp_path / "five", _job(shard_records=5))
-    assert _files(tmp_path / "out") == _files(tmp_path / "five")
-    before = _files(source)
+    assert folder_files(tmp_path / "out") == folder_files(tmp_path / "five")
+    before = folder_files(source)
     for resume in (True, False):
         with pytest.raises(NotWritable, match="no output of this command"):
             _run(source, source, resume=resume)
-    assert _files(source) == before
+    assert folder_files(source) == before
 
 
 def test_two_runs_do_not_write_into_one_folder(source: Path, tmp_path: Path):
@@ -272,7 +267,7 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(source: Path
     blocked.rmdir()
     assert _run(source, out).resumed >= 1
     _run(source, tmp_path / "undisturbed")
-    assert _files(out) == _files(tmp_path / "undisturbed")
+    assert folder_files(out) == folder_files(tmp_path / "undisturbed")
 
 
 def test_verify_finds_what_was_changed_behind_its_back(source: Path, tmp_path: Path):

@@ -20,6 +20,7 @@ from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.pipeline.frame import SUMMARY_OPEN
 from holdfast.pipeline.measure import Estimator
 from holdfast.ports import SummaryRequest
+from holdfast.testing.run_records import folder_files
 from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from holdfast.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
 from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
@@ -97,11 +98,8 @@ def _run(records: Path, folder: Path, job: BatchSettings, **options: Any) -> Bat
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "answers" not in path.parts
-    }
+    """Return the files of a batch without the answers of the model."""
+    return {name: data for name, data in folder_files(folder).items() if "/answers/" not in name}
 
 
 def _written(folder: Path) -> bytes:
@@ -253,22 +251,26 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
 
 
 def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
-    """Put one question at a desk whose clock passes only while it sleeps; with what it slept."""
+    """Put one question at a client whose clock passes only while it sleeps; with what it slept."""
     now, slept = [0.0], list[float]()
 
     async def sleep(seconds: float) -> None:
         now[0] += seconds
         slept.append(seconds)
 
-    desk = ModelClient(ClientSettings(summarizer=summarizer_for(job), counter=Estimator(), who="m",
-                       clock=lambda: now[0], sleep=sleep))  # fmt: skip
+    model = summarizer_for(job)
+    client = ModelClient(
+        ClientSettings(
+            summarizer=model, counter=Estimator(), who="m", clock=lambda: now[0], sleep=sleep
+        )
+    )
     request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
     try:
-        return desk.answer(ModelQuestion(request)), slept
+        return client.answer(ModelQuestion(request)), slept
     except BatchStopped as error:
         return error.why, slept
     finally:
-        desk.close()
+        client.close()
 
 
 @pytest.mark.parametrize("sdk", SDKS)

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
-from holdfast.testing.run_records import run_record
+from holdfast.testing.run_records import folder_files, run_record
 from holdfast.trajectories.folder import claim_folder
 from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
 from holdfast.trajectories.ray_engine import do_on_ray
@@ -51,7 +51,7 @@ def undisturbed(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """What processes write."""
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     assert _ended(_start(runs, out, "--engine", "processes")) == (0, b"")
-    return _files(out)
+    return folder_files(out)
 
 
 def _line(runs: Path, out: Path, *more: str) -> list[str]:
@@ -75,14 +75,6 @@ def _start(runs: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
 def _ended(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     _, said = running.communicate(timeout=300)
     return running.returncode, said
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def _marks(out: Path) -> int:
@@ -118,7 +110,7 @@ def test_a_batch_that_processes_began_is_ended_by_ray_to_the_same_bytes(
         (out / f"part-{number:05d}.jsonl").unlink()
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert _ended(_start(runs, out)) == (0, b"")
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
     after = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert {name: after[name] for name in before} == before
 
@@ -145,7 +137,7 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
             hits += 1
     assert _ended(running) == (0, b"")
     assert hits
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def _wait_for_marks(running: subprocess.Popen[bytes], out: Path, wanted: int) -> None:
@@ -206,7 +198,7 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(
     assert 0 < _marks(out) < 80
     (out / "part-00020.jsonl").rmdir()
     assert _ended(_start(runs, out)) == (0, b"")
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
@@ -238,7 +230,7 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     assert 0 < int(marks) < 80
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert _files(kept) == undisturbed
+    assert folder_files(kept) == undisturbed
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence(runs: Path, tmp_path: Path):
@@ -270,7 +262,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
         done = subprocess.run(line, env={**env, "RAY_ADDRESS": where}, capture_output=True,
                               timeout=300, check=False)  # fmt: skip
         assert (done.returncode, done.stderr) == (0, b"")
-        assert _files(tmp_path / "out") == undisturbed
+        assert folder_files(tmp_path / "out") == undisturbed
     finally:
         for node in reversed(nodes):
             os.killpg(node.pid, signal.SIGTERM)

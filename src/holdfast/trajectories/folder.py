@@ -57,7 +57,7 @@ _OURS = (
 )
 _NOT_BEGUN = -1
 
-OnRecord: TypeAlias = Callable[[int], None]
+OnRecord: TypeAlias = Callable[[int], object]
 """Called with the number of a record in its shard when it is begun."""
 
 
@@ -259,13 +259,19 @@ class AttemptNote:
             self.remove()
             what = f"processes die before they begin{how}"
             raise NotWritable(str(self._folder), what, remedy=GO_ON)
-        self._append(b"-\n")
+        try:
+            with self._path.open("ab") as file:
+                file.write(b"-\n")
+        except OSError as error:
+            raise _refused(self._path, error) from None
         died = f"{DEATHS} processes died on it{how}"
         return {at: died for at, count in deaths.items() if count >= DEATHS}
 
-    def begin_record(self, at: int) -> None:
-        """Note that a record is begun; raises `NotWritable` if that cannot be written."""
-        self._append(b"%d\n" % at)
+    @contextlib.contextmanager
+    def open_records(self) -> Generator[OnRecord]:
+        """Give what notes that a record is begun."""
+        with self._path.open("ab", buffering=0) as file:
+            yield lambda at: file.write(b"%d\n" % at)
 
     def count_begun(self) -> int:
         """Return how many records the attempt under way has begun."""
@@ -275,13 +281,6 @@ class AttemptNote:
     def remove(self) -> None:
         """Forget all attempts: the shard is done, or stopped by something else than a record."""
         self._path.unlink(missing_ok=True)
-
-    def _append(self, data: bytes) -> None:
-        try:
-            with self._path.open("ab", buffering=0) as file:
-                file.write(data)
-        except OSError as error:
-            raise _refused(self._path, error) from None
 
     def _attempts(self) -> list[bytes]:
         try:
@@ -312,6 +311,7 @@ def note_attempt(folder: Path, name: str) -> Generator[Attempt]:
     note = AttemptNote(folder, name)
     poison = note.begin()
     try:
-        yield Attempt(poison, note.begin_record)
+        with note.open_records() as on_record:
+            yield Attempt(poison, on_record)
     finally:
         note.remove()

@@ -292,9 +292,9 @@ def run_worker(pipe: Pipe, setup: WorkerSetup[Any]) -> None:
 
 def _do_task(task: WorkerTask, setup: WorkerSetup[Any], run: ShardRun, worker: WorkerPipe) -> None:
     note = AttemptNote(setup.folder, task.shard.name, setup.notes)
-    run = replace(run, poison=task.poison, on_record=note.begin_record)
     try:
-        with plain_errors(setup.folder):
+        with plain_errors(setup.folder), note.open_records() as on_record:
+            run = replace(run, poison=task.poison, on_record=on_record)
             found = setup.work(task.shard, run)
     except HoldfastError as error:
         found = WorkerFailed(str(error))
