@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast import NotReadable, check
 from holdfast.dialects.load import dump, load
-from holdfast.pipeline.frame import SUMMARY_OPEN, digest_text, summary_text
+from holdfast.facts.frame import SUMMARY_OPEN, digest_text, summary_text
 from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import TrajectoryPolicy

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import BatchStopped
-from holdfast.pipeline.frame import SUMMARY_CLOSE, SUMMARY_OPEN
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from holdfast.compaction.measure import Estimator
 from holdfast.ports import SummaryAnswer
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.trajectories.compress import compress_trajectory

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast import NotReadable, check
 from holdfast.dialects.load import load
 from holdfast.errors import InvalidSetting
-from holdfast.pipeline.frame import SUMMARY_CLOSE, SUMMARY_OPEN
+from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from holdfast.testing import assistant, call, result, system, talk, user
 from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory

@@ -17,8 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.errors import BatchStopped, HoldfastError
-from holdfast.pipeline.frame import SUMMARY_OPEN
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import SUMMARY_OPEN
+from holdfast.compaction.measure import Estimator
 from holdfast.ports import SummaryRequest
 from holdfast.testing.run_records import folder_files
 from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
-from holdfast.pipeline.measure import Estimator
+from holdfast.compaction.measure import Estimator
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing import ScriptedSummarizer
 from holdfast.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient

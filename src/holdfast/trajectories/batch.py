@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import HoldfastError
-from holdfast.pipeline import prompts
+from holdfast.writing import prompts
 from holdfast.ports import TokenCounter
 from holdfast.trajectories.compress import compress_transcript
 from holdfast.trajectories.counting import counter_for

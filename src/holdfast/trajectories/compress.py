@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.rules import roles_alternate
-from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import recognise
+from holdfast.compaction.measure import Estimator
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
-from holdfast.pipeline.measure import Estimator, message_tokens, text_length, tools_tokens
+from holdfast.compaction.measure import Estimator, message_tokens, text_length, tools_tokens
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS, exact_counter
 from holdfast.trajectories.tokenizer_file import counter_of

@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.errors import BatchStopped, InvalidSetting, NotWritable, SummarizerFailed
-from holdfast.pipeline.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
-from holdfast.pipeline.prompts import VERSION
+from holdfast.writing.failures import CLASSES, LONGEST_PAUSE, remedy_for, without_writer
+from holdfast.writing.prompts import VERSION
 from holdfast.ports import Redact, Summarizer, SummaryAnswer, SummaryRequest, TokenCounter
-from holdfast.summarizers.named import summarizer_named
+from holdfast.writing.models.named import summarizer_named
 from holdfast.trajectories.counting import counter_for
 from holdfast.trajectories.folder import write_synced
 from holdfast.trajectories.policy import BatchSettings, RequestLimits

@@ -13,7 +13,7 @@ from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import merged_summaries, recognise, without_summary
+from holdfast.facts.frame import merged_summaries, recognise, without_summary
 from holdfast.trajectories.counting import SHAREGPT
 from holdfast.transcript import Groups, Message, Text, Transcript
 

@@ -10,18 +10,18 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from holdfast.errors import SummarizerFailed
-from holdfast.pipeline.asking import Asking, begin, take
-from holdfast.pipeline.choose import Choice
-from holdfast.pipeline.compact import Plan
-from holdfast.pipeline.dialogue.phrases import phrases_for
-from holdfast.pipeline.frame import merged_summaries, summary_text
-from holdfast.pipeline.gate import Checked, check, evidence_of, joined, patched_by
-from holdfast.pipeline.index import Readings, ScannedIndex
-from holdfast.pipeline.ledger import Around, Ledger, summarise, tokens_per_char, update
-from holdfast.pipeline.partition import Partition
-from holdfast.pipeline.state import CompactionState, carried_in, rehydrated
-from holdfast.pipeline.summary import Summary, merged, render_summary
-from holdfast.pipeline.work import Work
+from holdfast.writing.asking import Asking, begin, take
+from holdfast.compaction.choose import Choice
+from holdfast.compaction.compact import Plan
+from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.frame import merged_summaries, summary_text
+from holdfast.writing.gate import Checked, check, evidence_of, joined, patched_by
+from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
+from holdfast.compaction.partition import Partition
+from holdfast.compaction.state import CompactionState, carried_in, rehydrated
+from holdfast.facts.summary import Summary, merged, render_summary
+from holdfast.compaction.work import Work
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter, WireRules
 from holdfast.trajectories.region import Region
