@@ -153,9 +153,10 @@ def _ours(options: argparse.Namespace) -> Any:
     from holdfast.dialects.jsontext import parse
     from holdfast.dialects.load import dump, load_parsed
     from holdfast.redaction import RedactionPolicy, Redactor
-    from holdfast.trajectories.compress import Means, Written, compress_transcript
-    from holdfast.trajectories.counters import Remembering
+    from holdfast.trajectories.compress import CompressionTools, compress_transcript
+    from holdfast.trajectories.counting import Remembering
     from holdfast.trajectories.policy import TrajectoryPolicy
+    from holdfast.trajectories.summaries import WrittenSummary
 
     class Counter:
         name = options.counter
@@ -165,12 +166,12 @@ def _ours(options: argparse.Namespace) -> Any:
             self.count = counter(options.counter, options.tokenizer, options.call)
 
     policy = TrajectoryPolicy(target_tokens=options.target)
-    fixed = (lambda *_: Written(SUMMARY)) if options.fixed else None
+    fixed = (lambda *_: WrittenSummary(SUMMARY)) if options.fixed else None
     hide = Redactor(RedactionPolicy(personal=False))
 
     def begun() -> Callable[[bytes], tuple[bytes, bool]]:
         plain = options.call == "plain" and not Counter.is_estimate
-        means = Means(Remembering(Counter()) if plain else Counter(), hide, fixed)
+        means = CompressionTools(Remembering(Counter()) if plain else Counter(), hide, fixed)
 
         def work(line: bytes) -> tuple[bytes, bool]:
             given = load_parsed(parse(line))

@@ -25,15 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from holdfast.testing.model_server import ModelServer
-from holdfast.trajectories.answers import Answered, Question
-from holdfast.trajectories.estimate import count_shard
-from holdfast.trajectories.job import Job, desk_for, means_for
-from holdfast.trajectories.lanes import Lanes
-from holdfast.trajectories.pace import Limits
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.reading import Entry
-from holdfast.trajectories.shards import Shard, cut
-from holdfast.trajectories.work import ANSWERS, METRICS, STATE, do_shard
+from holdfast.trajectories.batch import count_shard
+from holdfast.trajectories.folder import ANSWERS, METRICS, STATE
+from holdfast.trajectories.model_client import client_for
+from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
+from holdfast.trajectories.reading import RawRecord, Shard, cut_shards
+from holdfast.trajectories.shard import RecordThreads, ShardRun, do_shard, tools_for
+from holdfast.trajectories.summaries import ModelAnswer, ModelQuestion
 from trajectories import DATA, sharegpt_lines
 
 POLICY = TrajectoryPolicy(target_tokens=16_384)
@@ -49,8 +47,8 @@ def main() -> int:
         print(f"skipped: no sessions in {DATA}; set HOLDFAST_DATA")
         return 0
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    entries = [Entry("", at, line) for at, line in enumerate(sharegpt_lines(options.limit), 1)]
-    shard = next(cut(entries, most_records=len(entries), most_bytes=1 << 40))
+    entries = [RawRecord("", at, line) for at, line in enumerate(sharegpt_lines(options.limit), 1)]
+    shard = next(cut_shards(entries, most_records=len(entries), most_bytes=1 << 40))
     size = sum(len(entry.data) for entry in entries)
     print(f"{len(entries)} records, {size / 1e6:.1f} MB, target {POLICY.target_tokens:,}")
     with tempfile.TemporaryDirectory() as scratch, ModelServer(NOTE) as server:
@@ -61,25 +59,29 @@ def main() -> int:
 def _measure(shard: Shard, folder: Path, url: str) -> None:
     for name in (STATE, METRICS):
         (folder / name).mkdir()
-    ledger = Job(policy=POLICY)
-    model = Job(policy=POLICY, summaries="model", summarizer="openai:m", summarizer_url=url)
-    desk = desk_for(model, folder / STATE / ANSWERS, Limits(requests=REQUESTS))
-    assert desk is not None
-    lanes = Lanes(REQUESTS)
+    ledger = BatchSettings(policy=POLICY)
+    model = BatchSettings(
+        policy=POLICY, summaries="model", summarizer="openai:m", summarizer_url=url
+    )
+    client = client_for(model, folder / STATE / ANSWERS, RequestLimits(requests=REQUESTS))
+    assert client is not None
+    threads = RecordThreads(REQUESTS)
 
-    def ask(question: Question) -> Answered:
-        coming = desk.ask(question)
-        with lanes.waiting():
+    def ask(question: ModelQuestion) -> ModelAnswer:
+        coming = client.ask(question)
+        with threads.wait():
             return coming.result()
 
-    plain, means = means_for(ledger), means_for(model, ask)
-    _timed("ledger", lambda: do_shard(shard, ledger, plain, folder, {}, _nobody))
-    found = _timed("estimate", lambda: count_shard(shard, model, means, folder, {}, _nobody))
-    _timed("model", lambda: do_shard(shard, model, means, folder, {}, _nobody, lanes))
-    _timed("model, kept", lambda: do_shard(shard, model, means, folder, {}, _nobody, lanes))
-    desk.close()
+    plain = ShardRun(settings=ledger, tools=tools_for(ledger), folder=folder)
+    asking = ShardRun(settings=model, tools=tools_for(model, ask), folder=folder, threads=threads)
+    _timed("ledger", lambda: do_shard(shard, plain))
+    found = _timed("estimate", lambda: count_shard(shard, asking))
+    _timed("model", lambda: do_shard(shard, asking))
+    _timed("model, kept", lambda: do_shard(shard, asking))
+    client.close()
     print(f"estimate: {found.calls} calls for {found.records} records, {found.input_tokens:,} "
-          f"tokens in; asked: {desk.spent.calls} calls, {desk.spent.failed} failed")  # fmt: skip
+          f"tokens in; asked: {client.spent.calls} calls, "
+          f"{client.spent.failed} failed")  # fmt: skip
 
 
 def _timed(name: str, do: Callable[[], Any]) -> Any:
@@ -87,10 +89,6 @@ def _timed(name: str, do: Callable[[], Any]) -> Any:
     found = do()
     print(f"{name:12} {time.process_time() - began:6.2f} s CPU")
     return found
-
-
-def _nobody(_: int) -> None:
-    """Tell nobody."""
 
 
 if __name__ == "__main__":

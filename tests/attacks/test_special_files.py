@@ -15,7 +15,7 @@ import pytest
 from holdfast.errors import NotReadable
 from holdfast.importers import ImportedSession, sessions_in
 from holdfast.lab.reading import read_sessions
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.reading import find_sources
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 WAIT_SECONDS = 60

@@ -19,7 +19,7 @@ import click
 import pytest
 
 from holdfast.cli.trajectories import COMMANDS, trajectories
-from holdfast.testing.run_records import run_record
+from holdfast.testing.run_records import folder_files, run_record
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = tuple(COMMANDS)
@@ -157,15 +157,7 @@ def undisturbed(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """The files of a run that nothing happens to."""
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     assert _start(runs, out).communicate()[1] == b""
-    return _files(out)
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    return folder_files(out)
 
 
 def _workers_of(pid: int) -> list[int]:
@@ -225,7 +217,7 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
     last = _start(runs, out)
     _, said = last.communicate()
     assert (last.returncode, said) == (0, b"")
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def test_progress_says_rate_and_time_left() -> None:
@@ -257,7 +249,7 @@ def test_a_disk_without_room_is_said_and_the_run_goes_on_later(
     assert "run the same command again to go on" in said
     assert not list(out.rglob("*.tmp"))
     assert _start(runs, out).communicate()[1] == b""
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def test_an_interrupt_ends_the_workers_too(runs: Path, tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from holdfast import NotReadable, check
 from holdfast.dialects.load import dump, load
 from holdfast.facts.frame import SUMMARY_OPEN, digest_text, summary_text
 from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.artifacts import is_compacted, stripped
 from holdfast.trajectories.compress import compress_trajectory
-from holdfast.trajectories.notice import NOTICE
 from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.trajectories.record import NOTICE, is_compacted, strip_generated
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
 
@@ -25,7 +24,7 @@ def _turns(*pairs: tuple[str, str]) -> list[dict[str, str]]:
 
 
 def _strip(turns: list[dict[str, str]]) -> Any:
-    return dump(stripped(load(turns)))
+    return dump(strip_generated(load(turns)))
 
 
 def test_a_summary_turn_and_its_notice_are_taken_out():
@@ -61,13 +60,13 @@ def test_a_record_without_generated_text_is_the_same_object():
     """Somebody who quotes a mark is still a user."""
     record = load(_turns(("human", f"What is {SUMMARY_OPEN}?"), ("gpt", "A mark.")))
     assert not is_compacted(record)
-    assert stripped(record) is record
+    assert strip_generated(record) is record
 
 
 def test_a_record_of_generated_text_alone_is_refused():
     """There is nothing left to train on."""
     with pytest.raises(NotReadable, match="nothing but generated text"):
-        stripped(load(_turns(("human", summary_text("## Goal\n- x", "", brief=True)))))
+        strip_generated(load(_turns(("human", summary_text("## Goal\n- x", "", brief=True)))))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

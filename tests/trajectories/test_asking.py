@@ -15,10 +15,15 @@ from holdfast.errors import BatchStopped
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from holdfast.ports import SummaryAnswer
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.trajectories.answers import Answered, Question
-from holdfast.trajectories.asking import ATTEMPTS, Asked, writer
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import Metrics, TrajectoryPolicy
+from holdfast.trajectories.summaries import (
+    ATTEMPTS,
+    ModelAnswer,
+    ModelQuestion,
+    SummaryModel,
+    model_writer,
+)
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 POLICY = TrajectoryPolicy(target_tokens=900, summary_tokens=500, keep_last=1)
@@ -36,23 +41,23 @@ NOTE = json.dumps({
 REDACTOR = Redactor(RedactionPolicy(personal=False))
 
 
-def _compressed(answers: Iterable[str | None]) -> tuple[str, Metrics, list[Question]]:
+def _compressed(answers: Iterable[str | None]) -> tuple[str, Metrics, list[ModelQuestion]]:
     """Compress the record with these answers, None for one that never came."""
-    asked: list[Question] = []
+    asked: list[ModelQuestion] = []
     left = iter(answers)
 
-    def ask(question: Question) -> Answered:
+    def ask(question: ModelQuestion) -> ModelAnswer:
         asked.append(question)
         text = next(left)
-        return Answered(None, 5) if text is None else Answered(SummaryAnswer(text=text))
+        return ModelAnswer(None, 5) if text is None else ModelAnswer(SummaryAnswer(text=text))
 
     made, metrics = _with(ask)
     return made["conversations"][2]["value"], metrics, asked
 
 
-def _with(ask: Callable[[Question], Answered]) -> tuple[Any, Metrics]:
-    who = Asked(name="m", context_length=0, counter=Estimator(), redact=REDACTOR)
-    return compress_trajectory(RECORD, POLICY, write=writer(who, ask), redact=REDACTOR)
+def _with(ask: Callable[[ModelQuestion], ModelAnswer]) -> tuple[Any, Metrics]:
+    who = SummaryModel(name="m", context_length=0, counter=Estimator(), redact=REDACTOR)
+    return compress_trajectory(RECORD, POLICY, write=model_writer(who, ask), redact=REDACTOR)
 
 
 def test_the_note_of_a_model_stands_in_our_frame_beside_the_ledger():
@@ -123,7 +128,7 @@ def test_where_no_answer_comes_the_ledger_writes():
 def test_what_stops_a_batch_is_not_swallowed():
     """No record would fare better."""
 
-    def ask(question: Question) -> Answered:
+    def ask(question: ModelQuestion) -> ModelAnswer:
         raise BatchStopped("no key")
 
     with pytest.raises(BatchStopped, match="no key; what is finished stays"):

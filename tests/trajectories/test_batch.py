@@ -14,15 +14,13 @@ import pytest
 
 from holdfast.errors import HoldfastError, MissingExtra, NotWritable
 from holdfast.testing.deadly import MARK, deadly_shard
-from holdfast.trajectories.batch import Outcome, compress_batch, read_report
-from holdfast.trajectories.claim import claimed
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.policy import Artifacts, TrajectoryPolicy
-from holdfast.trajectories.pool import do_shards
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.shards import cut
-from holdfast.trajectories.sources import find_sources
+from holdfast.testing.run_records import folder_files
+from holdfast.trajectories.batch import BatchResult, compress_batch
+from holdfast.trajectories.folder import claim_folder, read_report
+from holdfast.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.reading import cut_shards, find_sources, read_records
 from holdfast.trajectories.verify import verify
+from holdfast.trajectories.workers import WorkerSetup, do_shards
 
 
 def _record(number: int, pairs: int = 12) -> dict[str, Any]:
@@ -53,25 +51,19 @@ BAD: dict[bytes, str] = {
 }  # fmt: skip
 
 
-def _job(artifacts: Artifacts = "keep", **options: Any) -> Job:
+def _job(artifacts: Artifacts = "keep", **options: Any) -> BatchSettings:
     policy = TrajectoryPolicy(target_tokens=900, max_turns=40, artifacts=artifacts)
-    return Job(**{"policy": policy, "shard_records": 4, **options})
+    return BatchSettings(**{"policy": policy, "shard_records": 4, **options})
 
 
-def _run(source: Path, folder: Path, job: Job | None = None, **options: Any) -> Outcome:
+def _run(
+    source: Path, folder: Path, job: BatchSettings | None = None, **options: Any
+) -> BatchResult:
     return compress_batch(find_sources([str(source)]), folder, job or _job(), **options)
 
 
 def _read(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture
@@ -121,31 +113,33 @@ def test_a_redaction_key_is_that_of_the_manifest_when_a_run_goes_on(tmp_path: Pa
         record["conversations"][8:8] = [{"from": "gpt", "value": "How?"}, said]
     source.write_bytes(_lines(records))
     _run(source, out, _job(redaction_key="of this run"))
-    before = _files(out)
+    before = folder_files(out)
     tags = set(re.findall(rb"\[redacted:password:([0-9a-f]+)\]", before["part-00000.jsonl"]))
     assert [len(tag) for tag in tags] == [8]
     assert [name for name, data in before.items() if b"of this run" in data] == ["manifest.json"]
     (out / ".holdfast/part-00000.json").unlink()
     _run(source, out, _job())
-    assert _files(out) == before
+    assert folder_files(out) == before
     with pytest.raises(NotWritable, match="other settings"):
         _run(source, out, _job(redaction_key="another"))
     _run(source, out, _job(), resume=False)
-    assert tags.isdisjoint(re.findall(rb"password:([0-9a-f]+)", _files(out)["part-00000.jsonl"]))
+    assert tags.isdisjoint(
+        re.findall(rb"password:([0-9a-f]+)", folder_files(out)["part-00000.jsonl"])
+    )
 
 
 def test_the_bytes_depend_on_input_and_settings_alone(source: Path, tmp_path: Path):
     """One process or three, in one run or gone on with."""
     _run(source, tmp_path / "one")
     _run(source, tmp_path / "three", workers=3)
-    assert _files(tmp_path / "one") == _files(tmp_path / "three")
+    assert folder_files(tmp_path / "one") == folder_files(tmp_path / "three")
     for name in ("part-00001.jsonl", ".holdfast/part-00001.json", ".holdfast/part-00003.json",
                  "report.json"):  # fmt: skip
         (tmp_path / "three" / name).unlink()
     (tmp_path / "three/.part-00001.jsonl.77.tmp").write_bytes(b"torn")
     done = _run(source, tmp_path / "three")
     assert (done.resumed, done.report.shards) == (5, 7)
-    assert _files(tmp_path / "one") == _files(tmp_path / "three")
+    assert folder_files(tmp_path / "one") == folder_files(tmp_path / "three")
 
 
 def test_a_shard_whose_input_changed_is_done_again(source: Path, tmp_path: Path):
@@ -156,7 +150,7 @@ def test_a_shard_whose_input_changed_is_done_again(source: Path, tmp_path: Path)
     done = _run(source, tmp_path / "out")
     assert (done.resumed, done.report.shards) == (4, 5)
     _run(source, tmp_path / "anew")
-    assert _files(tmp_path / "out") == _files(tmp_path / "anew")
+    assert folder_files(tmp_path / "out") == folder_files(tmp_path / "anew")
 
 
 def test_only_the_same_settings_go_on_in_a_folder(source: Path, tmp_path: Path):
@@ -166,19 +160,19 @@ def test_only_the_same_settings_go_on_in_a_folder(source: Path, tmp_path: Path):
         _run(source, tmp_path / "out", _job(shard_records=5))
     _run(source, tmp_path / "out", _job(shard_records=5), resume=False)
     _run(source, tmp_path / "five", _job(shard_records=5))
-    assert _files(tmp_path / "out") == _files(tmp_path / "five")
-    before = _files(source)
+    assert folder_files(tmp_path / "out") == folder_files(tmp_path / "five")
+    before = folder_files(source)
     for resume in (True, False):
         with pytest.raises(NotWritable, match="no output of this command"):
             _run(source, source, resume=resume)
-    assert _files(source) == before
+    assert folder_files(source) == before
 
 
 def test_two_runs_do_not_write_into_one_folder(source: Path, tmp_path: Path):
     """The second one says so and changes nothing."""
     pytest.importorskip("fcntl", reason="only where files can be locked")
     with (
-        claimed(tmp_path / "out", _job(), resume=True),
+        claim_folder(tmp_path / "out", _job(), resume=True),
         pytest.raises(NotWritable, match="another run is writing into it"),
     ):
         _run(source, tmp_path / "out")
@@ -193,7 +187,7 @@ def test_every_format_holds_the_same_records(source: Path, tmp_path: Path, form:
     _run(source, tmp_path / "out", _job(format=form))
     parts = [sorted((tmp_path / name).glob("part*")) for name in ("plain", "out")]
     plain, packed = (
-        [json.loads(entry.data) for entry in read_entries(find_sources(list(map(str, paths))))]
+        [json.loads(entry.data) for entry in read_records(find_sources(list(map(str, paths))))]
         for paths in parts
     )
     assert plain == packed
@@ -239,11 +233,12 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
     for number in (2, 3):
         records[number]["note"] = MARK.decode()
     (tmp_path / "a.jsonl").write_bytes(_lines(records))
-    entries = read_entries(find_sources([str(tmp_path / "a.jsonl")]))
+    entries = read_records(find_sources([str(tmp_path / "a.jsonl")]))
     folder, job = tmp_path / "out", _job()
-    with claimed(folder, job, resume=True):
-        shards = cut(entries, most_records=4, most_bytes=10**9)
-        done = list(do_shards(shards, job, folder, workers=2, work=deadly_shard))
+    with claim_folder(folder, job, resume=True):
+        shards = cut_shards(entries, most_records=4, most_bytes=10**9)
+        setup = WorkerSetup(settings=job, folder=folder, work=deadly_shard)
+        done = list(do_shards(shards, setup, workers=2))
     assert sorted(one.number for one in done) == [0, 1]
     ids = [row["id"] for path in sorted(folder.glob("part-*")) for row in _read(path)]
     assert ids == [0, 1, 4, 5, 6, 7]
@@ -265,14 +260,14 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(source: Path
         _run(source, out)
     (blocked / "in the way").unlink()
     blocked.rmdir()
-    with claimed(out, _job(), resume=True):
+    with claim_folder(out, _job(), resume=True):
         blocked.mkdir()
     with pytest.raises(HoldfastError, match="run the same command again to go on"):
         _run(source, out)
     blocked.rmdir()
     assert _run(source, out).resumed >= 1
     _run(source, tmp_path / "undisturbed")
-    assert _files(out) == _files(tmp_path / "undisturbed")
+    assert folder_files(out) == folder_files(tmp_path / "undisturbed")
 
 
 def test_verify_finds_what_was_changed_behind_its_back(source: Path, tmp_path: Path):

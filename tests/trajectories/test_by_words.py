@@ -12,8 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.by_words import WORDS, ByWords
-from holdfast.trajectories.splits import GPT2, SPLITS, Split
+from holdfast.trajectories.tokenizer_file import GPT2, SPLITS, WORDS, ByWords, Split
 
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
 

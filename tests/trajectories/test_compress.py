@@ -16,9 +16,10 @@ from holdfast.errors import InvalidSetting
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from holdfast.testing import assistant, call, result, system, talk, user
 from holdfast.testing.trajectories import trajectories
-from holdfast.trajectories.compress import Written, compress_trajectory
-from holdfast.trajectories.notice import NOTICE
+from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import TrajectoryPolicy
+from holdfast.trajectories.record import NOTICE
+from holdfast.trajectories.summaries import WrittenSummary
 from holdfast.transcript import survey
 
 DIALECTS = ("sharegpt", "openai-chat", "anthropic")
@@ -115,7 +116,10 @@ def test_a_summary_that_is_no_shorter_is_found_out_by_counting_more():
     """A writer gives 1,000 words in the place of 500: the record stays, and its cost is exact."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     same, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written(_words(1_000), summary_calls=1)
+        RECORD,
+        policy,
+        counter=Words(),
+        write=lambda *_: WrittenSummary(_words(1_000), summary_calls=1),
     )
     assert same is RECORD
     assert (metrics.outcome, metrics.tokens_before) == ("nothing to fold", 1_120)
@@ -144,12 +148,15 @@ def test_the_words_of_a_writer_stand_in_the_summary_turn():
     """A writer gets the turns, the region and its room; where it fails the ledger writes."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=140, keep_last=2)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("told", summary_calls=1)
+        RECORD, policy, counter=Words(), write=lambda *_: WrittenSummary("told", summary_calls=1)
     )
     assert made["conversations"][4] == {"from": "human", "value": "told"}
     assert (metrics.summary_calls, metrics.errors) == (1, 0)
     made, metrics = compress_trajectory(
-        RECORD, policy, counter=Words(), write=lambda *_: Written("", summary_calls=2, errors=2)
+        RECORD,
+        policy,
+        counter=Words(),
+        write=lambda *_: WrittenSummary("", summary_calls=2, errors=2),
     )
     assert made["conversations"][4]["value"].startswith(SUMMARY_OPEN)
     assert (metrics.summary_calls, metrics.errors) == (2, 2)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import ExactCountingUnavailable, NotReadable
-from holdfast.trajectories.counters import Remembering, counter_for
+from holdfast.trajectories.counting import Remembering, counter_for
 
 
 def _file(path: Path) -> str:

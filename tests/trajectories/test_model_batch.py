@@ -20,14 +20,12 @@ from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.ports import SummaryRequest
-from holdfast.trajectories.answers import Answered, Question
-from holdfast.trajectories.batch import Outcome, compress_batch
-from holdfast.trajectories.desk import TRIES, Bureau, Desk
-from holdfast.trajectories.estimate import Estimate, estimate_batch
-from holdfast.trajectories.job import Job, summarizer_for
-from holdfast.trajectories.pace import Limits
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.sources import find_sources
+from holdfast.testing.run_records import folder_files
+from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
+from holdfast.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
+from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy
+from holdfast.trajectories.reading import find_sources
+from holdfast.trajectories.summaries import ModelAnswer, ModelQuestion
 from holdfast.trajectories.verify import verify
 
 if TYPE_CHECKING:
@@ -86,25 +84,22 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield found
 
 
-def _job(server: ModelServer, sdk: str = "openai", **options: Any) -> Job:
+def _job(server: ModelServer, sdk: str = "openai", **options: Any) -> BatchSettings:
     pytest.importorskip(sdk, reason=f"needs holdfast[{sdk}]")
     url = server.anthropic_url if sdk == "anthropic" else server.openai_url
-    return Job(
+    return BatchSettings(
         policy=TrajectoryPolicy(target_tokens=900, summary_tokens=600), summaries="model",
         summarizer=f"{sdk}:model-x", summarizer_url=url, shard_records=3, **options,
     )  # fmt: skip
 
 
-def _run(records: Path, folder: Path, job: Job, **options: Any) -> Outcome:
+def _run(records: Path, folder: Path, job: BatchSettings, **options: Any) -> BatchResult:
     return compress_batch(find_sources([str(records)]), folder, job, **options)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "answers" not in path.parts
-    }
+    """Return the files of a batch without the answers of the model."""
+    return {name: data for name, data in folder_files(folder).items() if "/answers/" not in name}
 
 
 def _written(folder: Path) -> bytes:
@@ -134,7 +129,7 @@ def test_summaries_are_written_by_a_model_and_checked(
         path.read_bytes() for path in out.rglob("*") if path.is_file() and path.suffix == ".json"
     )
     assert list(verify(out, find_sources([str(records)]))) == []
-    _run(records, tmp_path / "other", job, workers=3, limits=Limits(requests=2))
+    _run(records, tmp_path / "other", job, workers=3, limits=RequestLimits(requests=2))
     assert _files(out) == _files(tmp_path / "other")
 
 
@@ -155,7 +150,7 @@ def test_so_many_requests_are_under_way_as_was_said(
 
     server.replies(script)
     job = replace(_job(server), shard_records=10)
-    done = _run(records, tmp_path / "out", job, limits=Limits(requests=4))
+    done = _run(records, tmp_path / "out", job, limits=RequestLimits(requests=4))
     assert done.report.total.errors == 0
 
 
@@ -255,23 +250,27 @@ def test_too_many_requests_and_a_server_in_trouble_are_tried_again(
     assert _written(tmp_path / "out").count(b"It was settled to read") == LONG
 
 
-def _asked(job: Job) -> tuple[Answered | str, list[float]]:
-    """Put one question at a desk whose clock passes only while it sleeps; with what it slept."""
+def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
+    """Put one question at a client whose clock passes only while it sleeps; with what it slept."""
     now, slept = [0.0], list[float]()
 
     async def sleep(seconds: float) -> None:
         now[0] += seconds
         slept.append(seconds)
 
-    desk = Desk(Bureau(summarizer=summarizer_for(job), counter=Estimator(), who="m",
-                       clock=lambda: now[0], sleep=sleep))  # fmt: skip
+    model = summarizer_for(job)
+    client = ModelClient(
+        ClientSettings(
+            summarizer=model, counter=Estimator(), who="m", clock=lambda: now[0], sleep=sleep
+        )
+    )
     request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
     try:
-        return desk.answer(Question(request)), slept
+        return client.answer(ModelQuestion(request)), slept
     except BatchStopped as error:
         return error.why, slept
     finally:
-        desk.close()
+        client.close()
 
 
 @pytest.mark.parametrize("sdk", SDKS)
@@ -284,7 +283,7 @@ def test_the_pause_that_a_provider_asks_for_is_kept(server: ModelServer, sdk: st
                else openai_error(429, "rate_limit_exceeded", headers=later))  # fmt: skip
     server.replies(in_turn(refusal, "said"))
     found, slept = _asked(_job(server, sdk))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ModelAnswer)
     assert (found.answer and found.answer.text, found.failed, slept) == ("said", 1, [37.0])
 
 
@@ -352,7 +351,7 @@ def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
     job = _job(server)
     done = _run(records, tmp_path / "out", job)
     assert done.report.total.errors == TRIES * LONG
-    plain = Job(policy=job.policy, shard_records=3)
+    plain = BatchSettings(policy=job.policy, shard_records=3)
     _run(records, tmp_path / "plain", plain)
     assert _written(tmp_path / "out") == _written(tmp_path / "plain")
 
@@ -376,7 +375,7 @@ def test_a_worker_killed_while_it_asks_costs_no_answer(
         return note_about(request)
 
     server.replies(script)
-    _run(records, tmp_path / "out", job, workers=2, limits=Limits(requests=3))
+    _run(records, tmp_path / "out", job, workers=2, limits=RequestLimits(requests=3))
     assert len(asked) == LONG
     assert set(asked.values()) == {1}
     server.replies(note_about)
@@ -399,8 +398,8 @@ def test_the_estimate_is_what_is_asked(records: Path, tmp_path: Path, server: Mo
     assert 0.5 * sent < 4 * found.input_tokens < 2 * sent
     most = sum(asked.body["max_completion_tokens"] for asked in server.requests)
     assert found.output_tokens == most
-    assert estimate_batch(sources, out, job) == Estimate()
-    assert estimate_batch(sources, out, job, resume=False) == Estimate(kept=LONG)
+    assert estimate_batch(sources, out, job) == CallEstimate()
+    assert estimate_batch(sources, out, job, resume=False) == CallEstimate(kept=LONG)
 
 
 def test_a_long_region_is_asked_in_pieces_and_counted_so(tmp_path: Path, server: ModelServer):
@@ -417,7 +416,7 @@ def test_a_long_region_is_asked_in_pieces_and_counted_so(tmp_path: Path, server:
 def test_without_summaries_the_frame_alone_stands_there(records: Path, tmp_path: Path):
     """It says how many turns are gone; nothing of them is told, and the output is sound."""
     policy = TrajectoryPolicy(target_tokens=900, summary_tokens=120)
-    _run(records, tmp_path / "out", Job(policy=policy, summaries="none"))
+    _run(records, tmp_path / "out", BatchSettings(policy=policy, summaries="none"))
     rows = [json.loads(line) for line in _written(tmp_path / "out").splitlines()]
     told = [turn["value"] for row in rows for turn in row["conversations"]
             if "turns were left out here" in turn["value"]]  # fmt: skip

@@ -23,12 +23,11 @@ from typing import Any
 import pytest
 
 from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
-from holdfast.testing.run_records import run_record
-from holdfast.trajectories.claim import claimed
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.on_ray import do_on_ray
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.sources import find_sources
+from holdfast.testing.run_records import folder_files, run_record
+from holdfast.trajectories.folder import claim_folder
+from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.ray_engine import do_on_ray
+from holdfast.trajectories.reading import find_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
@@ -52,7 +51,7 @@ def undisturbed(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """What processes write."""
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     assert _ended(_start(runs, out, "--engine", "processes")) == (0, b"")
-    return _files(out)
+    return folder_files(out)
 
 
 def _line(runs: Path, out: Path, *more: str) -> list[str]:
@@ -76,14 +75,6 @@ def _start(runs: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
 def _ended(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     _, said = running.communicate(timeout=300)
     return running.returncode, said
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def _marks(out: Path) -> int:
@@ -119,7 +110,7 @@ def test_a_batch_that_processes_began_is_ended_by_ray_to_the_same_bytes(
         (out / f"part-{number:05d}.jsonl").unlink()
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert _ended(_start(runs, out)) == (0, b"")
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
     after = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert {name: after[name] for name in before} == before
 
@@ -146,7 +137,7 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
             hits += 1
     assert _ended(running) == (0, b"")
     assert hits
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def _wait_for_marks(running: subprocess.Popen[bytes], out: Path, wanted: int) -> None:
@@ -161,8 +152,8 @@ def test_a_record_that_kills_its_process_costs_that_record_alone(tmp_path: Path)
         records[number]["note"] = MARK.decode()
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     folder = tmp_path / "out"
-    job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=4)
-    with claimed(folder, job, resume=True):
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=4)
+    with claim_folder(folder, job, resume=True):
         sources = find_sources([str(tmp_path / "a.jsonl")])
         assert do_on_ray(sources, job, folder, workers=2, work=deadly_shard) == 2
     ids = [
@@ -183,10 +174,10 @@ def test_as_many_shards_are_done_at_a_time_as_was_said(tmp_path: Path):
     """From the start, and beside shards that are done: each waits until the other is begun."""
     records = [json.dumps(run_record(number, 3)) + "\n" for number in range(8)]
     source, folder = tmp_path / "a.jsonl", tmp_path / "out"
-    job = Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=2)
     for shards in (2, 4):
         source.write_text("".join(records[: 2 * shards]))
-        with claimed(folder, job, resume=True):
+        with claim_folder(folder, job, resume=True):
             sources = find_sources([str(source)])
             assert do_on_ray(sources, job, folder, workers=2, work=meeting_shard) == shards
         assert _marks(folder) == shards
@@ -197,8 +188,8 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(
 ):
     """One sentence with the remedy; afterwards the run goes on to the same bytes."""
     out = tmp_path / "out"
-    with claimed(out, Job(policy=TrajectoryPolicy(target_tokens=900), shard_records=3),
-                 resume=True):  # fmt: skip
+    settings = BatchSettings(policy=TrajectoryPolicy(target_tokens=900), shard_records=3)
+    with claim_folder(out, settings, resume=True):
         (out / "part-00020.jsonl").mkdir()
     code, said = _ended(_start(runs, out))
     assert (code, said.count(b"\n")) == (2, 1)
@@ -207,7 +198,7 @@ def test_a_disk_that_refuses_stops_the_batch_and_keeps_what_is_done(
     assert 0 < _marks(out) < 80
     (out / "part-00020.jsonl").rmdir()
     assert _ended(_start(runs, out)) == (0, b"")
-    assert _files(out) == undisturbed
+    assert folder_files(out) == undisturbed
 
 
 def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
@@ -239,7 +230,7 @@ def test_a_full_disk_stops_the_batch_and_room_lets_it_go_on(
     assert 0 < int(marks) < 80
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert _files(kept) == undisturbed
+    assert folder_files(kept) == undisturbed
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence(runs: Path, tmp_path: Path):
@@ -271,7 +262,7 @@ def test_a_cluster_of_two_nodes_does_the_batch(
         done = subprocess.run(line, env={**env, "RAY_ADDRESS": where}, capture_output=True,
                               timeout=300, check=False)  # fmt: skip
         assert (done.returncode, done.stderr) == (0, b"")
-        assert _files(tmp_path / "out") == undisturbed
+        assert folder_files(tmp_path / "out") == undisturbed
     finally:
         for node in reversed(nodes):
             os.killpg(node.pid, signal.SIGTERM)

@@ -12,16 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import NotReadable
-from holdfast.trajectories.reading import Entry, read_entries
-from holdfast.trajectories.sample import sample
-from holdfast.trajectories.shards import cut
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.reading import RawRecord, cut_shards, find_sources, read_records
+from holdfast.trajectories.stats import sample
 
 RECORD = b'{"conversations":[{"from":"human","value":"a"}]}'
 
 
-def _read(path: Path, **options: int) -> list[Entry]:
-    return list(read_entries(find_sources([str(path)]), **options))
+def _read(path: Path, **options: int) -> list[RawRecord]:
+    return list(read_records(find_sources([str(path)]), **options))
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.ndjson"])
@@ -35,7 +33,7 @@ def test_lines_are_read_whatever_they_are_packed_in(tmp_path: Path, name: str):
         data = pack(data[:60]) + pack(data[60:])
     (tmp_path / name).write_bytes(data)
     assert _read(tmp_path / name) == [
-        Entry(name, 1, RECORD), Entry(name, 4, RECORD), Entry(name, 5, b"not json"),
+        RawRecord(name, 1, RECORD), RawRecord(name, 4, RECORD), RawRecord(name, 5, b"not json"),
     ]  # fmt: skip
 
 
@@ -45,9 +43,9 @@ def test_a_json_file_is_one_record_or_a_list_of_them(tmp_path: Path):
     one.write_bytes(b"\n" + RECORD + b"\n")
     many.write_bytes(b"[" + RECORD + b",\n " + RECORD + b"]")
     turns.write_bytes(b'[{"from":"human","value":"a"}]')
-    assert _read(one) == [Entry("one.json", 1, RECORD)]
-    assert _read(many) == [Entry("many.json", 1, RECORD), Entry("many.json", 2, RECORD)]
-    assert _read(turns) == [Entry("turns.json", 1, b'[{"from":"human","value":"a"}]')]
+    assert _read(one) == [RawRecord("one.json", 1, RECORD)]
+    assert _read(many) == [RawRecord("many.json", 1, RECORD), RawRecord("many.json", 2, RECORD)]
+    assert _read(turns) == [RawRecord("turns.json", 1, b'[{"from":"human","value":"a"}]')]
     (tmp_path / "torn.json").write_bytes(b"[" + RECORD)
     assert [entry.problem != "" for entry in _read(tmp_path / "torn.json")] == [True]
 
@@ -128,25 +126,25 @@ def test_parquet_rows_are_records(tmp_path: Path):
         _read(tmp_path / "b.parquet")
 
 
-_ENTRIES = st.lists(st.builds(Entry, st.just("a"), st.integers(1, 99), st.binary(max_size=30)))
+_ENTRIES = st.lists(st.builds(RawRecord, st.just("a"), st.integers(1, 99), st.binary(max_size=30)))
 
 
 @given(_ENTRIES, st.integers(1, 5), st.integers(1, 60))
-def test_shards_are_the_input_cut_by_position(entries: list[Entry], records: int, size: int):
+def test_shards_are_the_input_cut_by_position(entries: list[RawRecord], records: int, size: int):
     """Together they are all of it, in order; none is empty or too long; each has its own digest."""
-    found = list(cut(entries, most_records=records, most_bytes=size))
-    assert [entry for shard in found for entry in shard.entries] == entries
+    found = list(cut_shards(entries, most_records=records, most_bytes=size))
+    assert [entry for shard in found for entry in shard.records] == entries
     assert [shard.number for shard in found] == list(range(len(found)))
     for shard in found:
-        assert 1 <= len(shard.entries) <= records
-        assert sum(len(entry.data) for entry in shard.entries[:-1]) < size
-    assert found == list(cut(iter(entries), most_records=records, most_bytes=size))
+        assert 1 <= len(shard.records) <= records
+        assert sum(len(entry.data) for entry in shard.records[:-1]) < size
+    assert found == list(cut_shards(iter(entries), most_records=records, most_bytes=size))
 
 
 @given(st.lists(st.integers(1, 10**6), unique=True), st.integers(1, 8), st.integers(0, 3))
 def test_a_sample_is_in_order_and_always_the_same(lines: list[int], number: int, seed: int):
     """It has as many records as were asked for, as far as there are so many."""
-    entries = [Entry("a", line, b"{}") for line in lines]
+    entries = [RawRecord("a", line, b"{}") for line in lines]
     drawn = sample(iter(entries), number, seed)
     assert len(drawn) == min(number, len(entries))
     places = [entries.index(entry) for entry in drawn]

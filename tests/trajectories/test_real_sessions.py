@@ -12,9 +12,8 @@ import pytest
 
 from holdfast import convert
 from holdfast.trajectories.batch import compress_batch
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.reading import find_sources
 from holdfast.trajectories.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +36,7 @@ def _verified(tmp_path: Path, names: dict[str, int], dialect: str, target: int) 
     with source.open("w") as out:
         for name, most in names.items():
             out.writelines(json.dumps(one) + "\n" for one in _records(name, most, dialect))
-    job = Job(policy=TrajectoryPolicy(target_tokens=target), shard_records=200)
+    job = BatchSettings(policy=TrajectoryPolicy(target_tokens=target), shard_records=200)
     done = compress_batch(find_sources([str(source)]), tmp_path / "out", job, workers=2)
     assert list(verify(tmp_path / "out", find_sources([str(source)]))) == []
     return done.report.total

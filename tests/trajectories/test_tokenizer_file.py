@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.splits import SPLITS
-from holdfast.trajectories.tokenizer_file import Tokenizer, WordTokenizer, counter_of
+from holdfast.trajectories.tokenizer_file import SPLITS, Tokenizer, WordTokenizer, counter_of
 
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs holdfast[trajectories]")
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from holdfast.trajectories.batch import compress_batch
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
+from holdfast.trajectories.reading import find_sources
 from holdfast.trajectories.verify import verify
 
-JOB = Job(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
+JOB = BatchSettings(policy=TrajectoryPolicy(target_tokens=100_000), shard_records=10)
 
 
 def _lines(numbers: Sequence[int], size: int = 10) -> str:

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from holdfast.cli.draw import console_for, counted, indented, print_line
 from holdfast.cli.files import label
-from holdfast.trajectories.batch import Outcome, Progress
+from holdfast.trajectories.batch import BatchResult, Progress
+from holdfast.trajectories.policy import BINS
 from holdfast.trajectories.stats import QUANTILES, Stats
-from holdfast.trajectories.tally import BINS
 
 _BAR = 40
 _SHOWN_REASONS = 8
@@ -55,7 +55,7 @@ def progress_line(progress: Progress) -> str:
     return ", ".join(said)
 
 
-def show_batch(folder: Path, done: Outcome) -> None:
+def show_batch(folder: Path, done: BatchResult) -> None:
     """Print what was done with a batch."""
     console, report, total = console_for(), done.report, done.report.total
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)

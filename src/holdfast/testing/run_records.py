@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 
@@ -17,3 +18,12 @@ def run_record(number: int, pairs: int) -> dict[str, Any]:
             {"role": "tool", "tool_call_id": f"c{at}", "content": f"line {at} of {number}\n" * 20},
         ]  # fmt: skip
     return {"id": number, "messages": [*turns, {"role": "assistant", "content": "Done."}]}
+
+
+def folder_files(folder: Path) -> dict[str, bytes]:
+    """Return the content of all files below a folder, by path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

@@ -1,46 +1,71 @@
-"""A whole batch: sources in, a folder of shards out, in any number of runs.
+"""A whole batch: sources in, a folder of shards out, in any number of runs; or its estimate."""
 
-manifest.json       what was asked; only the same may go on here
-part-00000.jsonl    records, in the order of the input; 00001 …
-metrics/            what was done with each of them, a line a record
-quarantine.jsonl    records that were not written, where they stood, and why
-report.json         sums; ratios.png where matplotlib is there
-.holdfast/          which shards are done
-"""
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
+from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from holdfast.errors import NotReadable
-from holdfast.trajectories.before import BEFORE
-from holdfast.trajectories.claim import claimed
-from holdfast.trajectories.counters import counter_for
-from holdfast.trajectories.desk import Desk, Spent
-from holdfast.trajectories.files import write_synced
-from holdfast.trajectories.histogram import draw_ratios
-from holdfast.trajectories.job import Job, desk_for
-from holdfast.trajectories.on_ray import Marks, do_on_ray, require_ray
-from holdfast.trajectories.pace import UNLIMITED, Limits
-from holdfast.trajectories.parquet import require_parquet
-from holdfast.trajectories.pool import do_shards
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.shards import Shard, cut
-from holdfast.trajectories.sources import Source
-from holdfast.trajectories.tally import Tally, added
-from holdfast.trajectories.work import ANSWERS, METRICS, STATE, Done, Keeper, do_shard, finished
-
-QUARANTINE, REPORT, RATIOS = "quarantine.jsonl", "report.json", "ratios.png"
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.load import load_parsed
+from holdfast.errors import HoldfastError
+from holdfast.ports import TokenCounter
+from holdfast.trajectories.compress import compress_transcript
+from holdfast.trajectories.counting import counter_for
+from holdfast.trajectories.folder import (
+    ANSWERS,
+    EARLIER,
+    METRICS,
+    QUARANTINE,
+    RATIOS,
+    REPORT,
+    STATE,
+    BatchReport,
+    FinishedShard,
+    claim_folder,
+    manifest_for,
+    read_marks,
+    write_json,
+    write_synced,
+)
+from holdfast.trajectories.model_client import (
+    ModelClient,
+    Spent,
+    answer_key,
+    client_for,
+    model_for,
+    read_answer,
+    request_tokens,
+)
+from holdfast.trajectories.policy import BINS, BatchSettings, RequestLimits, Tally, add_tallies
+from holdfast.trajectories.ray_engine import do_on_ray, require_ray
+from holdfast.trajectories.reading import RecordSource, Shard, read_shards, require_parquet
+from holdfast.trajectories.region import Region
+from holdfast.trajectories.shard import Keeper, ShardRun, do_shard, find_finished
+from holdfast.trajectories.summaries import (
+    ModelAnswer,
+    PendingQuestion,
+    SummaryModel,
+    SummaryWriter,
+    WrittenSummary,
+    ask_model,
+    plan_region,
+)
+from holdfast.trajectories.workers import WorkerSetup, do_shards
+from holdfast.transcript import Message
+from holdfast.writing import prompts
 
 
 class Progress(Struct, frozen=True):
@@ -56,21 +81,10 @@ class Progress(Struct, frozen=True):
     seconds: float
 
 
-class Report(Struct, frozen=True, kw_only=True):
-    """What `report.json` holds: the same for the same input and job, however it was run."""
-
-    job: Job
-    counter: str
-    estimated: bool
-    """Whether tokens are estimates."""
-    shards: int
-    total: Tally
-
-
-class Outcome(Struct, frozen=True):
+class BatchResult(Struct, frozen=True):
     """A finished batch."""
 
-    report: Report
+    report: BatchReport
     resumed: int
     """Shards that were taken over from an earlier run."""
     seconds: float
@@ -80,164 +94,169 @@ class Outcome(Struct, frozen=True):
     """What this run asked of a model."""
 
 
-Tell: TypeAlias = Callable[[Progress], None]
+OnProgress: TypeAlias = Callable[[Progress], None]
 
 
 def compress_batch(
-    sources: Sequence[Source],
+    sources: Sequence[RecordSource],
     folder: Path,
-    job: Job,
+    settings: BatchSettings,
     *,
     workers: int | None = 1,
     resume: bool = True,
-    limits: Limits = UNLIMITED,
-    tell: Tell = lambda _: None,
+    limits: RequestLimits = RequestLimits(),  # noqa: B008
+    tell: OnProgress = lambda _: None,
     ray: str | None = None,
-) -> Outcome:
+) -> BatchResult:
     """Compress all records of the sources into the folder, and return what was done.
 
-    Shards that the folder holds already are not done again where their input is the same. The
-    bytes that are written depend on the input and the job alone, and on what a model answers; its
+    Shards that the folder has already are not done again if their input is the same. The bytes
+    that are written depend on the input and the settings alone, and on what a model answers; its
     answers are kept too. `workers` is how many shards are done at a time, as many as there are
-    processors for None. Processes do the work, or Ray where `ray` is given: the address of a
-    cluster, "" for this machine. A job without a redaction key goes on with the one that its
-    folder was begun with. Raises `NotWritable` where the folder holds something else or the
-    disk refuses, and `BatchStopped` where no model can be asked; what is finished then stays.
+    processors for None. Processes do the work, or Ray if `ray` is given: the address of a cluster,
+    "" for this machine. Settings without a redaction key go on with the one that the folder was
+    begun with. Raises `NotWritable` if the folder contains something else or the disk refuses, and
+    `BatchStopped` if no model can be asked; what is finished then stays.
     """
     if ray is not None:
-        require_ray(ray, job)
-    if job.format == "parquet" or any(source.form == "parquet" for source in sources):
+        require_ray(ray, settings)
+    if settings.format == "parquet" or any(source.form == "parquet" for source in sources):
         require_parquet()
-    counter = counter_for(job.tokenizer)
-    desk = desk_for(job, folder / STATE / ANSWERS, limits)
-    with claimed(folder, job, resume=resume) as asked, closing(desk) if desk else nullcontext():
-        run = _Run(_Asked(sources, folder, asked), tell)
+    counter = counter_for(settings.tokenizer)
+    client = client_for(settings, folder / STATE / ANSWERS, limits)
+    with (
+        claim_folder(folder, settings, resume=resume) as claimed,
+        closing(client) if client else nullcontext(),
+    ):
+        run = _Run(sources, folder, claimed, tell)
         if ray is None:
-            _do_by_processes(run, workers or os.cpu_count() or 1, desk, limits)
+            _do_by_processes(run, workers or os.cpu_count() or 1, client, limits)
         else:
             _do_by_ray(run, workers, ray)
-        run.told()
-        report = Report(
-            job=replace(asked, redaction_key=""), counter=counter.name,
-            estimated=counter.is_estimate, shards=run.shards, total=run.total,
-        )  # fmt: skip
+        run.tell()
+        report = BatchReport(
+            job=replace(claimed, redaction_key=""),
+            counter=counter.name,
+            estimated=counter.is_estimate,
+            shards=run.shards,
+            total=run.total,
+        )
         _finish(folder, report)
         drawn = draw_ratios(run.total, folder / RATIOS)
-        return Outcome(report, run.resumed, run.seconds, drawn, desk.spent if desk else None)
+        spent = client.spent if client else None
+        return BatchResult(report, run.resumed, run.seconds, drawn, spent)
 
 
-def _do_by_processes(run: _Run, workers: int, desk: Desk | None, limits: Limits) -> None:
+def _do_by_processes(
+    run: _Run, workers: int, client: ModelClient | None, limits: RequestLimits
+) -> None:
     """Do the shards that are not done yet on this machine."""
-    asked, job = run.asked, run.asked.job
-    entries = read_entries(asked.sources, run.have_read)
-    shards = cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes)
-    working = do_shards(
-        run.waiting(shards), job, asked.folder, workers=workers, work=do_shard, tell=run.told,
-        desk=desk, at_once=limits.requests,
-    )  # fmt: skip
-    with closing(working):
-        for done in working:
-            run.take(done)
-            run.told()
+    shards = read_shards(run.sources, run.settings, run.set_bytes_read)
+    setup = WorkerSetup(
+        settings=run.settings, folder=run.folder, work=do_shard, at_once=limits.requests
+    )
+    results = do_shards(
+        run.skip_finished(shards), setup, workers=workers, client=client, on_begun=run.tell
+    )
+    with closing(results):
+        for done in results:
+            run.add(done)
+            run.tell()
 
 
 def _do_by_ray(run: _Run, workers: int | None, address: str) -> None:
     """Do them on a cluster, of which only the marks on the disk are seen."""
-    asked = run.asked
-    marks = Marks(asked.folder / STATE)
-    before = marks.done()
+    before = read_marks(run.folder)
 
-    def seen(size: int, done: Mapping[int, Done]) -> None:
-        run.see(size, done, before)
-        run.told()
+    def on_look(bytes_read: int, done: Mapping[int, FinishedShard]) -> None:
+        run.recount(bytes_read, done, before)
+        run.tell()
 
     run.shards = do_on_ray(
-        asked.sources, asked.job, asked.folder, workers=workers, address=address, tell=seen
+        run.sources, run.settings, run.folder, workers=workers, address=address, on_look=on_look
     )
-    done = marks.done()
-    run.see(asked.bytes_total, {number: done[number] for number in range(run.shards)}, before)
-
-
-class _Asked(Struct, frozen=True):
-    """What is done with what, and where it goes."""
-
-    sources: Sequence[Source]
-    folder: Path
-    job: Job
-
-    @property
-    def bytes_total(self) -> int:
-        return sum(source.size for source in self.sources)
+    done = read_marks(run.folder)
+    run.recount(run.bytes_total, {number: done[number] for number in range(run.shards)}, before)
 
 
 class _Run:
     """The sums of a batch while it runs."""
 
-    def __init__(self, asked: _Asked, tell: Tell) -> None:
-        self.asked = asked
-        self._keeper, self._tell = Keeper(asked.folder, asked.job.format), tell
+    def __init__(
+        self,
+        sources: Sequence[RecordSource],
+        folder: Path,
+        settings: BatchSettings,
+        on_progress: OnProgress,
+    ) -> None:
+        self.sources, self.folder, self.settings = sources, folder, settings
+        self.bytes_total = sum(source.size for source in sources)
+        self._on_progress = on_progress
         self._began = time.monotonic()
-        self._bytes_read = 0
-        self.shards = 0
-        self.resumed = 0
-        self._new = 0
+        self._bytes_read = self._new = 0
+        self.shards = self.resumed = 0
         self.total = Tally()
 
-    def waiting(self, shards: Iterator[Shard]) -> Iterator[Shard]:
+    def skip_finished(self, shards: Iterator[Shard]) -> Iterator[Shard]:
         """Yield the shards that are not done yet."""
+        keeper = Keeper(self.folder, self.settings.format)
         for shard in shards:
             self.shards += 1
-            done = finished(self.asked.folder, shard)
+            done = find_finished(self.folder, shard)
             if done is None:
-                self._keeper.make_room(shard)
+                keeper.make_room(shard)
                 yield shard
             else:
                 self.resumed += 1
-                self.total = added(self.total, done.tally)
+                self.total = add_tallies(self.total, done.tally)
 
-    def take(self, done: Done) -> None:
+    def add(self, done: FinishedShard) -> None:
         """Count a shard that was done now."""
         self._new += done.tally.records
-        self.total = added(self.total, done.tally)
+        self.total = add_tallies(self.total, done.tally)
 
-    def see(self, bytes_read: int, done: Mapping[int, Done], before: Mapping[int, Done]) -> None:
-        """Count what is done by now; what was as it is before this run was taken over."""
+    def recount(
+        self,
+        bytes_read: int,
+        done: Mapping[int, FinishedShard],
+        before: Mapping[int, FinishedShard],
+    ) -> None:
+        """Count what is done by now; what was the same before this run was taken over."""
         self._bytes_read = bytes_read
         self.total, self._new, self.resumed = Tally(), 0, 0
         for number, one in done.items():
-            self.total = added(self.total, one.tally)
-            is_old = before.get(number) == one
-            self._new += 0 if is_old else one.tally.records
-            self.resumed += is_old
+            if before.get(number) == one:
+                self.resumed += 1
+                self.total = add_tallies(self.total, one.tally)
+            else:
+                self.add(one)
 
     @property
     def seconds(self) -> float:
         """How long it has been running."""
         return time.monotonic() - self._began
 
-    def have_read(self, size: int) -> None:
+    def set_bytes_read(self, size: int) -> None:
         """Note how many bytes of the sources are read."""
         self._bytes_read = size
 
-    def told(self, begun: int = 0) -> None:
-        """Tell how far the batch is, with so many records that are begun."""
-        self._tell(Progress(
-            self.total.records + begun, self._new + begun, self.total.quarantined,
-            self._bytes_read, self.asked.bytes_total, self.seconds,
-        ))  # fmt: skip
+    def tell(self, begun: int = 0) -> None:
+        """Tell how far the batch is, records that are only begun included."""
+        records, new, bad = self.total.records + begun, self._new + begun, self.total.quarantined
+        sizes = self._bytes_read, self.bytes_total
+        self._on_progress(Progress(records, new, bad, *sizes, self.seconds))
 
 
-def _finish(folder: Path, report: Report) -> None:
-    """Write what follows from all shards, and take away what is of none."""
+def _finish(folder: Path, report: BatchReport) -> None:
+    """Write what follows from all shards, and remove what is of none."""
     names = {f"part-{number:05d}" for number in range(report.shards)}
-    for path in (*folder.glob("part-*"), *(folder / METRICS).glob("part-*"),
-                 *(folder / STATE).glob("part-*")):  # fmt: skip
-        if path.name.partition(".")[0] not in names:
-            path.unlink()
-    shutil.rmtree(folder / STATE / BEFORE, ignore_errors=True)
+    for place in (folder, folder / METRICS, folder / STATE):
+        for path in place.glob("part-*"):
+            if path.name.partition(".")[0] not in names:
+                path.unlink()
+    shutil.rmtree(folder / STATE / EARLIER, ignore_errors=True)
     _join_quarantines(folder, sorted(names))
-    encoded = msgspec.json.format(msgspec.json.encode(report), indent=1)
-    write_synced(folder / REPORT, encoded + b"\n")
+    write_json(folder / REPORT, report)
 
 
 def _join_quarantines(folder: Path, names: Sequence[str]) -> None:
@@ -249,12 +268,134 @@ def _join_quarantines(folder: Path, names: Sequence[str]) -> None:
         (folder / QUARANTINE).unlink(missing_ok=True)
 
 
-def read_report(folder: Path) -> Report:
-    """Return the report of a finished batch; raises `NotReadable` where there is none."""
+def draw_ratios(total: Tally, path: Path) -> bool:
+    """Draw the histogram of ratios; return whether there is one.
+
+    There is none if nothing was compressed, or if matplotlib is missing.
+    """
+    path.unlink(missing_ok=True)
+    if not any(total.ratios):
+        return False
     try:
-        return msgspec.json.decode((folder / REPORT).read_bytes(), type=Report)
-    except (OSError, msgspec.DecodeError) as error:
-        raise NotReadable(
-            f"holds no finished batch ({type(error).__name__})", where=str(folder),
-            remedy="finish it with `holdfast trajectories compress`",
-        ) from None  # fmt: skip
+        backend: Any = import_module("matplotlib.backends.backend_agg")
+        figures: Any = import_module("matplotlib.figure")
+    except ImportError:
+        return False
+    figure = figures.Figure(figsize=(7, 3.5), layout="constrained")
+    backend.FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    edges = [number / BINS for number in range(BINS)]
+    axes.bar(edges, total.ratios, width=1 / BINS, align="edge", color="#5b7fb5", edgecolor="white")
+    title = f"{sum(total.ratios):,} compressed records"
+    axes.set(xlim=(0, 1), xlabel="tokens after / tokens before", ylabel="records", title=title)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=120, metadata={"Software": None})
+    write_synced(path, out.getvalue())
+    return True
+
+
+class CallEstimate(Struct, frozen=True, kw_only=True):
+    """What is still to be asked; answers that are kept already are counted apart."""
+
+    records: int = 0
+    """Records about which something is to be asked."""
+    calls: int = 0
+    kept: int = 0
+    """Answers that are there."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    """At most: a model may write less than it is allowed."""
+
+
+def estimate_batch(
+    sources: Sequence[RecordSource],
+    folder: Path,
+    settings: BatchSettings,
+    *,
+    workers: int = 1,
+    resume: bool = True,
+) -> CallEstimate:
+    """Return what a batch with these arguments would ask; nothing is asked, nothing written there.
+
+    All that is not done yet is read and folded as it will be, which takes about twice the time of
+    a run without a model. A question that must be put again is counted once, and one that two
+    records share twice. Raises what the run would raise of its folder.
+    """
+    settings = manifest_for(folder, settings, resume=resume).job
+    shards = read_shards(sources, settings)
+    waiting = (one for one in shards if not resume or find_finished(folder, one) is None)
+    total = CallEstimate()
+    with TemporaryDirectory(prefix="holdfast-") as notes:
+        setup = WorkerSetup(settings=settings, folder=folder, work=count_shard, notes=Path(notes))
+        with closing(do_shards(waiting, setup, workers=workers)) as results:
+            for one in results:
+                total = _add_estimates(total, one)
+    return total
+
+
+def count_shard(shard: Shard, run: ShardRun) -> CallEstimate:
+    """Return what the records of a shard would ask."""
+    settings = run.settings
+    model = model_for(settings, run.tools.counter, run.tools.redact)
+    writer = _counting_writer(model, run.folder / STATE / ANSWERS, settings.answers_of)
+    tools = replace(run.tools, write=writer)
+    total = CallEstimate()
+    for at, record in enumerate(shard.records):
+        run.on_record(at)
+        if record.problem or at in run.poison:
+            continue
+        try:
+            compress_transcript(load_parsed(parse(record.data)), settings.policy, tools)
+        except _Counted as counted:
+            total = _add_estimates(total, counted.estimate)
+        except HoldfastError:
+            continue  # goes to quarantine in the run
+        # the boundary of a record, as in the run itself
+        except Exception:  # noqa: BLE001
+            continue
+    return total
+
+
+class _Counted(Exception):
+    def __init__(self, estimate: CallEstimate) -> None:
+        self.estimate = estimate
+
+
+def _counting_writer(model: SummaryModel, answers: Path, who: str) -> SummaryWriter:
+    """Return a writer that never writes: it raises what would be asked."""
+
+    def write(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
+        plan, _ = plan_region(messages, region, model, room)
+        kept = 0
+
+        def answer(pending: PendingQuestion) -> ModelAnswer:
+            nonlocal kept
+            found = read_answer(answers, answer_key(who, pending.question))
+            if found is None:
+                raise _Counted(replace(_estimate_rest(pending, model.counter), kept=kept))
+            kept += 1
+            return found
+
+        ask_model(plan, model, answer)
+        raise _Counted(CallEstimate(kept=kept))
+
+    return write
+
+
+def _estimate_rest(pending: PendingQuestion, counter: TokenCounter) -> CallEstimate:
+    """Return what is left to ask; the note in requests to come is taken as full."""
+    asking = pending.asking
+    told = counter.count(prompts.instructions(asking.terms, next_number=1_000))
+    later = asking.chunks[asking.at + 1 :]
+    tokens = request_tokens(pending.question.request, counter) + sum(
+        told + asking.note_tokens + counter.count(chunk.record) for chunk in later
+    )
+    calls = 1 + len(later)
+    return CallEstimate(
+        records=1, calls=calls, input_tokens=tokens, output_tokens=calls * asking.max_tokens
+    )
+
+
+def _add_estimates(one: CallEstimate, other: CallEstimate) -> CallEstimate:
+    more: dict[str, int] = asdict(other)
+    return CallEstimate(**{name: value + more[name] for name, value in asdict(one).items()})

@@ -1,21 +1,31 @@
-"""The settings of trajectory compression, and what is measured of each record."""
+"""The settings of a record and of a batch, and what is measured of records."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 from holdfast.errors import InvalidSetting
 
-Outcome: TypeAlias = Literal["under target", "compressed", "nothing to fold", "excluded"]
+RecordOutcome: TypeAlias = Literal["under target", "compressed", "nothing to fold", "excluded"]
 """`under target` is as it was; `nothing to fold` is over it and as it was; `excluded` is left out
-because it holds, or would hold, generated text."""
+because it contains, or would contain, generated text."""
 Artifacts: TypeAlias = Literal["keep", "strip", "exclude"]
 """What becomes of generated text: it stays and is marked, it is taken out, or its record is."""
-
 Counted: TypeAlias = Literal["kept", "all"]
 """Which turns are counted: those that stay, or those that are folded too."""
+Summaries: TypeAlias = Literal["ledger", "none", "model"]
+"""Who writes the summaries: the ledger without a model, nobody, or a model that is checked."""
+Format: TypeAlias = Literal["jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
+
+LEAST_SUMMARY_TOKENS = 120
+"""Twice what the frame of a summary costs, so that half of the turn says something."""
+BINS = 20
+"""Ratios are counted in twentieths, the bars of the picture."""
 
 
 class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
@@ -26,37 +36,73 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     summary_tokens: int = 750
     """What the summary turn may cost, its frame included; counted in when turns are chosen."""
     keep_last: int = 4
-    """So many turns at the end are never folded."""
+    """Turns at the end that are never folded."""
     notice: bool = True
     """Whether the system turn says that turns were summarised."""
     artifacts: Artifacts = "keep"
     count: Counted = "kept"
-    """What a record cost before is exact with `all`, and takes longer; the record that is written
-    is the same."""
+    """With `all`, `tokens_before` is exact and the run takes longer; the records are the same."""
     max_turns: int = 100_000
-    """A record with more is refused: it is no conversation."""
+    """A record with more is refused: it is not a conversation."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if self.target_tokens < 1:
-            raise InvalidSetting("target_tokens", self.target_tokens, "at least 1")
-        if self.summary_tokens < LEAST_SUMMARY_TOKENS:
-            wanted = f"at least {LEAST_SUMMARY_TOKENS}"
-            raise InvalidSetting("summary_tokens", self.summary_tokens, wanted)
-        if self.keep_last < 0:
-            raise InvalidSetting("keep_last", self.keep_last, "at least 0")
-        if self.max_turns < 1:
-            raise InvalidSetting("max_turns", self.max_turns, "at least 1")
+        least = {"target_tokens": 1, "summary_tokens": LEAST_SUMMARY_TOKENS, "keep_last": 0}
+        for name, number in {**least, "max_turns": 1}.items():
+            if getattr(self, name) < number:
+                raise InvalidSetting(name, getattr(self, name), f"at least {number}")
 
 
-LEAST_SUMMARY_TOKENS = 120
-"""The frame of a summary takes half of it."""
+class BatchSettings(Struct, frozen=True, kw_only=True):
+    """Everything that changes a byte of the output; it goes to every process and the manifest."""
+
+    policy: TrajectoryPolicy
+    tokenizer: str = ""
+    """Who counts, as `counter_for` takes it."""
+    summaries: Summaries = "ledger"
+    summarizer: str = "none"
+    """The model that writes, as `summarizer_named` takes it."""
+    summarizer_url: str = ""
+    summarizer_key_variable: str = ""
+    """The variable with the key for that address; another one changes no byte."""
+    summarizer_timeout: float = 120.0
+    format: Format = "jsonl"
+    shard_records: int = 1_000
+    shard_bytes: int = 32 * 1024 * 1024
+    redaction_key: str = ""
+    """Makes the tags of placeholders; "" for the public key. Only the manifest contains it."""
+
+    @property
+    def answers_of(self) -> str:
+        """Who answers what a model is asked; the same name at another address may be another."""
+        return f"{self.summarizer} {self.summarizer_url}"
+
+
+class RequestLimits(Struct, frozen=True, kw_only=True):
+    """How much a whole run may ask, over all of its processes; none of it changes the output."""
+
+    requests: int = 8
+    """Requests under way at a time."""
+    requests_per_minute: int = 0
+    """0 for no limit."""
+    tokens_per_minute: int = 0
+    """Tokens that are sent and those that an answer may have; 0 for no limit."""
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name, number in {
+            "requests": 1,
+            "requests_per_minute": 0,
+            "tokens_per_minute": 0,
+        }.items():
+            if getattr(self, name) < number:
+                raise InvalidSetting(name, getattr(self, name), f"at least {number}")
 
 
 class Metrics(Struct, frozen=True, kw_only=True):
     """What was done with one record, without its content."""
 
-    outcome: Outcome
+    outcome: RecordOutcome
     turns_before: int
     turns_after: int
     tokens_before: int
@@ -74,7 +120,7 @@ class Metrics(Struct, frozen=True, kw_only=True):
     verified: int = 0
     """Sentences of the model whose names were all in the turns."""
     unverified: int = 0
-    """Sentences that stand with a mark behind them."""
+    """Sentences that are kept with a mark behind them."""
     patched: int = 0
     """Facts that the model left out and the ledger put in."""
     dropped: int = 0
@@ -91,3 +137,64 @@ class Metrics(Struct, frozen=True, kw_only=True):
     def ratio(self) -> float:
         """Tokens after over tokens before."""
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+
+class Tally(Struct, frozen=True, kw_only=True):
+    """Sums over records, which add up in any order."""
+
+    records: int = 0
+    """All that were read, quarantined ones included."""
+    written: int = 0
+    quarantined: int = 0
+    outcomes: dict[RecordOutcome, int] = field(default_factory=dict[RecordOutcome, int])
+    still_over_limit: int = 0
+    before_estimated: int = 0
+    """Records whose folded turns were not counted: their tokens before are estimated."""
+    turns_before: int = 0
+    turns_after: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    summary_calls: int = 0
+    errors: int = 0
+    verified: int = 0
+    unverified: int = 0
+    patched: int = 0
+    dropped: int = 0
+    stripped: int = 0
+    ratios: list[int] = field(default_factory=lambda: [0] * BINS)
+    """How many compressed records came out in each twentieth of their size."""
+
+    @property
+    def ratio(self) -> float:
+        """Tokens after over tokens before, of all together."""
+        return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+
+_SUMS = tuple(one.name for one in fields(Tally) if one.type is int)
+_SUMS_OF_RECORD = tuple(name for name in _SUMS if name in Metrics.__struct_fields__)
+
+
+def tally_of(metrics: Iterable[Metrics], quarantined: int) -> Tally:
+    """Return the sums over the records of a shard; excluded ones count as read, not as tokens."""
+    sums, outcomes, ratios = Counter[str](), Counter[RecordOutcome](), [0] * BINS
+    sums["records"] = sums["quarantined"] = quarantined
+    for one in metrics:
+        sums["records"] += 1
+        outcomes[one.outcome] += 1
+        if one.outcome == "excluded":
+            continue
+        sums["written"] += 1
+        sums["before_estimated"] += one.before_is_estimate
+        for name in _SUMS_OF_RECORD:
+            sums[name] += getattr(one, name)
+        if one.outcome == "compressed":
+            ratios[min(int(one.ratio * BINS), BINS - 1)] += 1
+    return Tally(**sums, outcomes=dict(sorted(outcomes.items())), ratios=ratios)
+
+
+def add_tallies(one: Tally, other: Tally) -> Tally:
+    """Return both together."""
+    sums = {name: getattr(one, name) + getattr(other, name) for name in _SUMS}
+    outcomes = Counter(one.outcomes) + Counter(other.outcomes)
+    ratios = [mine + theirs for mine, theirs in zip(one.ratios, other.ratios, strict=True)]
+    return Tally(**sums, outcomes=dict(sorted(outcomes.items())), ratios=ratios)

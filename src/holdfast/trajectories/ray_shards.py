@@ -1,8 +1,8 @@
-"""Shards as rows of a Ray dataset: read, held against the checkpoint, done, written down.
+"""Shards as rows of a Ray dataset: read, compared with the checkpoint, done, written down.
 
 A row is a shard; its id is its number and the digest of its input. Ray Data's checkpointing takes
 the rows out whose ids are checkpointed. Which are, our own marks say: they are synced and renamed
-after the files that they stand for, and Ray's files of ids are neither.
+after the files that they are for, and Ray's files of ids are neither.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -27,57 +27,66 @@ from ray.data.block import BlockMetadata
 from ray.data.checkpoint import CheckpointConfig
 from ray.data.checkpoint.checkpoint_filter import CheckpointManager
 
-from holdfast.errors import HoldfastError, NotWritable
-from holdfast.trajectories.attempts import attempted
-from holdfast.trajectories.compress import Means
-from holdfast.trajectories.files import GO_ON
-from holdfast.trajectories.job import Job, means_for
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.serving import Work
-from holdfast.trajectories.shards import Shard, cut
-from holdfast.trajectories.sources import Source
-from holdfast.trajectories.work import READ, STATE, Done, Keeper, finished, read_done
+from holdfast.errors import HoldfastError
+from holdfast.trajectories.compress import CompressionTools
+from holdfast.trajectories.folder import (
+    BYTES_READ,
+    STATE,
+    FinishedShard,
+    note_attempt,
+    plain_errors,
+    read_marks,
+)
+from holdfast.trajectories.policy import BatchSettings
+from holdfast.trajectories.reading import RecordSource, Shard, read_shards
+from holdfast.trajectories.shard import Keeper, ShardRun, ShardWork, find_finished, tools_for
 
 _ID, _DATA, _END = "id", "data", "end"
 _LEAST_CORES = 2
+"""Ray leaves out what is done in a process of its own."""
 _ROW_BYTES = 64 * 1024 * 1024
-"""What a shard takes of Ray's memory, generously; a single larger one passes all the same."""
+"""What a shard takes of Ray's memory, twice its usual 32 MB; a single larger one passes too."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class RayBatch(Struct, frozen=True, kw_only=True):
     """What is sent to the nodes."""
 
-    sources: tuple[Source, ...]
-    job: Job
-    folder: str
+    sources: tuple[RecordSource, ...]
+    settings: BatchSettings
+    folder: Path
     checkpoints: str
     """Where Ray keeps its own checkpoint; nothing of it is read again."""
-    work: Work[Done]
+    work: ShardWork[FinishedShard]
 
 
-def run_plan(plan: Plan, workers: int | None) -> int:
+def run_batch(batch: RayBatch, workers: int | None) -> int:
     """Do the shards that are not done, and return how many shards there are; Ray is connected."""
     cores = int(ray.cluster_resources().get("CPU", 0))
     if cores < _LEAST_CORES:
-        raise HoldfastError(f"Ray has {cores} processors there; {_LEAST_CORES} are needed: what is "
-                            "done is left out by one of them")  # fmt: skip
-    context = _context(plan, workers or cores)
+        raise HoldfastError(
+            f"Ray has {cores} processors there; {_LEAST_CORES} are needed: what is done is left "
+            "out by one of them"
+        )
+    context = _context(batch, workers or cores)
     with DataContext.current(context):
         # no processor for the one that reads: it waits for the others most of the time
         rows = ray.data.read_datasource(
-            _Shards(plan), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
+            _Shards(batch), override_num_blocks=1, ray_remote_args={"num_cpus": 0}
         )
         done = rows.map_batches(
-            _Does(plan), batch_size=1, batch_format="pyarrow", zero_copy_batch=True,
+            _Does(batch),
+            batch_size=1,
+            batch_format="pyarrow",
+            zero_copy_batch=True,
             compute=TaskPoolStrategy(size=workers),
-        )  # fmt: skip
+        )
         sink = _Sink()
         # as many as do shards: then Ray does both in one task, and no processor waits for ids
         done.write_datasink(sink, concurrency=workers)
     return sink.shards
 
 
-def _context(plan: Plan, at_once: int) -> Any:
+def _context(batch: RayBatch, at_once: int) -> Any:
     context = DataContext.get_current().copy()
     context.enable_progress_bars = context.print_on_execution_start = False
     context.raise_original_map_exception = True
@@ -87,7 +96,7 @@ def _context(plan: Plan, at_once: int) -> Any:
     context.execution_options.resource_limits = limits.copy(
         object_store_memory=_ROW_BYTES * (at_once + 2)
     )
-    checkpoint = CheckpointConfig(_ID, plan.checkpoints, checkpoint_manager_cls=_Marks)
+    checkpoint = CheckpointConfig(_ID, batch.checkpoints, checkpoint_manager_cls=_Marks)
     checkpoint.checkpoint_actor_pool_max_size = 1
     context.checkpoint_config = checkpoint
     return context
@@ -96,43 +105,38 @@ def _context(plan: Plan, at_once: int) -> Any:
 class _Shards(Datasource):  # type: ignore[misc]
     """The sources, cut as every engine cuts them; a last row says how many shards there were."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, batch: RayBatch) -> None:
         super().__init__()
-        self._plan = plan
+        self._batch = batch
 
     def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[Any]:
         """Return one task: where a shard ends depends on all records before it."""
-        plan = self._plan
+        batch = self._batch
         metadata = BlockMetadata(num_rows=None, size_bytes=None, input_files=None, exec_stats=None)
-        return [ReadTask(lambda: _read(plan), metadata)]
+        return [ReadTask(lambda: _read(batch), metadata)]
 
     def estimate_inmemory_data_size(self) -> None:
         """Say that nobody knows."""
 
 
-def _read(plan: Plan) -> Iterator[Any]:
-    note = Path(plan.folder) / STATE / READ
+def _read(batch: RayBatch) -> Iterator[Any]:
+    folder = batch.folder
+    note = folder / STATE / BYTES_READ
+    read = shards = 0
 
-    def tell(size: int) -> None:
+    def on_bytes(size: int) -> None:
         nonlocal read
         read = size
 
-    read = shards = 0
-    try:
-        entries = read_entries(plan.sources, tell)
-        job = plan.job
-        keeper = Keeper(Path(plan.folder), job.format)
-        for shard in cut(entries, most_records=job.shard_records, most_bytes=job.shard_bytes):
+    with plain_errors(folder):
+        keeper = Keeper(folder, batch.settings.format)
+        for shard in read_shards(batch.sources, batch.settings, on_bytes):
             shards += 1
-            if not finished(Path(plan.folder), shard):
+            if not find_finished(folder, shard):
                 keeper.make_room(shard)
             note.write_text(str(read))
             yield _row(_id_of(shard.number, shard.digest), pickle.dumps(shard))
         yield _row(_END, str(shards).encode())
-    except HoldfastError as error:
-        raise HoldfastError(str(error)) from None  # others do not survive the way to the driver
-    except OSError as error:
-        raise _refused(plan.folder, error) from None
 
 
 def _id_of(number: int, digest: str) -> str:
@@ -147,10 +151,9 @@ class _Marks(CheckpointManager):  # type: ignore[misc]
     """Tells Ray which shards are done, from the marks in the folder."""
 
     def load_checkpoint(self, *_: Any) -> tuple[Any, int]:
-        """Return the ids in order, and their size; nothing where nothing is done."""
-        state = Path(self.checkpoint_path_unwrapped).parent
-        marks = filter(None, map(read_done, state.glob("part-*.json")))
-        ids = sorted(_id_of(done.number, done.digest) for done in marks)
+        """Return the ids in order, and their size; nothing if nothing is done."""
+        marks = read_marks(Path(self.checkpoint_path_unwrapped).parent.parent)
+        ids = sorted(_id_of(done.number, done.digest) for done in marks.values())
         if not ids:
             return None, 0
         return ray.put(numpy.array(ids, dtype=object)), sum(map(len, ids))
@@ -159,40 +162,40 @@ class _Marks(CheckpointManager):  # type: ignore[misc]
 class _Does:
     """Does the shard of a row, and gives the row back without it."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, batch: RayBatch) -> None:
+        self._batch = batch
 
     def __call__(self, table: Any) -> Any:
         """Do it."""
         name, data = table[_ID][0].as_py(), table[_DATA][0].as_py()
         if name == _END:
             return table
-        try:
-            _do(pickle.loads(data), self._plan)
-        except HoldfastError as error:
-            raise HoldfastError(str(error)) from None
-        except OSError as error:
-            raise _refused(self._plan.folder, error) from None
+        with plain_errors(self._batch.folder):
+            _do(pickle.loads(data), self._batch)
         return _row(name, b"")
 
 
-def _do(shard: Shard, plan: Plan) -> None:
-    folder = Path(plan.folder)
-    if finished(folder, shard):  # by a process that was killed before it could say so
+def _do(shard: Shard, batch: RayBatch) -> None:
+    folder, settings = batch.folder, batch.settings
+    if find_finished(folder, shard):  # by a process that was killed before it could say so
         return
-    with attempted(folder, shard.name) as attempt:
-        plan.work(shard, plan.job, _means(plan.job), folder, attempt.poison, attempt.tell, None)
+    with note_attempt(folder, shard.name) as attempt:
+        batch.work(
+            shard,
+            ShardRun(
+                settings=settings,
+                tools=_tools(settings),
+                folder=folder,
+                poison=attempt.poison,
+                on_record=attempt.on_record,
+            ),
+        )
 
 
 @cache
-def _means(job: Job) -> Means:
+def _tools(settings: BatchSettings) -> CompressionTools:
     """Return what this process works with; Ray gives it one task after the other."""
-    return means_for(job)
-
-
-def _refused(folder: str, error: OSError) -> HoldfastError:
-    what = f"cannot be used ({error.strerror or error})"
-    return HoldfastError(str(NotWritable(folder, what, remedy=GO_ON)))
+    return tools_for(settings)
 
 
 class _Sink(Datasink):  # type: ignore[misc]
@@ -202,7 +205,7 @@ class _Sink(Datasink):  # type: ignore[misc]
         self.shards = 0
 
     def write(self, blocks: Iterable[Any], *_: Any) -> int:
-        """Return the number of shards where the last row is among them, otherwise 0."""
+        """Return the number of shards if the last row is among them, otherwise 0."""
         rows = [row for block in blocks for row in block.to_pylist()]
         return sum(int(row[_DATA]) for row in rows if row[_ID] == _END)
 

@@ -1,32 +1,115 @@
-"""Records as bytes, one after the other, whatever the file is packed in; memory stays bounded."""
+"""Records as bytes, in an order that never changes, cut into shards; memory stays bounded."""
+
+# pyright: reportMissingImports=false
+# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
 import zstandard
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump, parse, split_list
 from holdfast.dialects.registry import LIST_KEYS
-from holdfast.errors import NotReadable
-from holdfast.trajectories.sources import Source
+from holdfast.errors import MissingExtra, NotReadable, NotWritable
+from holdfast.trajectories.folder import MANIFEST, STATE
+from holdfast.trajectories.policy import BatchSettings
 
+Form: TypeAlias = Literal["lines", "value", "parquet"]
+"""A record a line; one JSON value; a table."""
+_FORMS: dict[str, Form] = {
+    ".jsonl": "lines",
+    ".ndjson": "lines",
+    ".json": "value",
+    ".parquet": "parquet",
+}
+_PACKED = (".gz", ".zst", ".zstd")
+_KNOWN = ".jsonl, .ndjson, .json (each also .gz or .zst) or .parquet"
 MOST_BYTES = 256 * 1024 * 1024
-"""A longer record is refused unread."""
+"""A longer record is refused unread: reading it takes several times its size in memory."""
 _SKIPPED_AT_ONCE = 1024 * 1024
+"""The buffer in which unpacked bytes are read, and a record that is too long is skipped."""
 _PACKED_AT_ONCE = 4 * 1024
 """A block of zstd can be four bytes for 128 kB, so a piece unpacks to 128 MB at most."""
+_ROWS_AT_ONCE = 256
+"""Rows of a Parquet file in memory at a time, a few MB of usual records."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 
+OnBytes: TypeAlias = Callable[[int], None]
+"""Called with the bytes of the files that are read so far."""
 
-class Entry(Struct, frozen=True):
+
+class RecordSource(Struct, frozen=True):
+    """A file of records. `name` is how reports call it, whatever folder it lies in today."""
+
+    path: str
+    name: str
+    form: Form
+    size: int
+
+
+def find_sources(names: Sequence[str]) -> list[RecordSource]:
+    """Return the files that are named and those in the folders that are, by path in each.
+
+    Hidden files are skipped, and so is what is next to the records in the folder of a batch.
+    Raises `NotReadable` for what does not exist, contains no such file, or has a name of no known
+    format.
+    """
+    found: list[RecordSource] = []
+    for name in names:
+        path = Path(name)
+        inside = list(_inside(path)) if path.is_dir() else [_file(path)]
+        if not inside:
+            raise NotReadable("holds no records", where=name, remedy=f"expected {_KNOWN}")
+        found.extend(inside)
+    return found
+
+
+def _file(path: Path) -> RecordSource:
+    if not path.exists():
+        raise NotReadable("does not exist", where=str(path), remedy="check the name")
+    form = _form_of(path.name)
+    if form is None:
+        remedy = f"expected {_KNOWN}"
+        raise NotReadable("has a name that says no format", where=str(path), remedy=remedy)
+    return RecordSource(str(path), path.name, form, path.stat().st_size)
+
+
+def _inside(folder: Path) -> Iterator[RecordSource]:
+    for where, folders, files in os.walk(folder):
+        if STATE in folders and MANIFEST in files:
+            folders[:], files = [], [name for name in files if name.startswith("part-")]
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for name in sorted(files):
+            form = None if name.startswith(".") else _form_of(name)
+            if form is not None:
+                path = Path(where) / name
+                if not path.is_file():  # a pipe would be waited for
+                    continue
+                shown = path.relative_to(folder).as_posix()
+                yield RecordSource(str(path), shown, form, path.stat().st_size)
+
+
+def _form_of(name: str) -> Form | None:
+    bare = name.lower()
+    for ending in _PACKED:
+        bare = bare.removesuffix(ending)
+    return _FORMS.get(os.path.splitext(bare)[1])
+
+
+class RawRecord(Struct, frozen=True):
     """One record as it was found; with a `problem` it could not even be read."""
 
     source: str
@@ -36,48 +119,49 @@ class Entry(Struct, frozen=True):
     problem: str = ""
 
 
-Tell: TypeAlias = Callable[[int], None]
-"""Told how many bytes of the files were read."""
-
-
-def read_entries(
-    sources: Iterable[Source], tell: Tell = lambda _: None, *, most_bytes: int = MOST_BYTES
-) -> Iterator[Entry]:
+def read_records(
+    sources: Iterable[RecordSource],
+    on_bytes: OnBytes = lambda _: None,
+    *,
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[RawRecord]:
     """Yield the records of the sources in order; one over `most_bytes` with that problem.
 
-    A file that breaks off yields an entry with the problem in the place of the rest. Raises
-    `NotReadable` where a file cannot be opened, and `MissingExtra` for Parquet without pyarrow.
+    A file that breaks off yields a record with that problem in the place of the rest. Raises
+    `NotReadable` if a file cannot be opened, and `MissingExtra` for Parquet without pyarrow.
     """
     before = 0
     for source in sources:
         if source.form == "parquet":
             yield from _rows(source)
         else:
-            yield from _of_file(source, lambda at, before=before: tell(before + at), most_bytes)
+            yield from _file_records(
+                source, lambda at, before=before: on_bytes(before + at), most_bytes
+            )
         before += source.size
-        tell(before)
+        on_bytes(before)
 
 
-def _of_file(source: Source, tell: Tell, most: int) -> Iterator[Entry]:
+def _file_records(source: RecordSource, on_bytes: OnBytes, most: int) -> Iterator[RawRecord]:
     number = 0
     try:
         with open(source.path, "rb") as raw:
-            stream = _unpacked(raw)
-            of = _lines if source.form == "lines" else _values
-            for entry in of(stream, source, most):
-                number = entry.line
-                yield entry
-                tell(raw.tell())
+            stream = _unpack(raw)
+            read = _lines if source.form == "lines" else _values
+            for record in read(stream, source, most):
+                number = record.line
+                yield record
+                on_bytes(raw.tell())
     except _BROKEN as error:
         what = f"the rest of the file cannot be unpacked ({error or type(error).__name__})"
-        yield Entry(source.name, number + 1, b"", what)
+        yield RawRecord(source.name, number + 1, b"", what)
     except OSError as error:
         what = f"cannot be read ({error.strerror or error})"
         raise NotReadable(what, where=source.path, remedy="check the file") from None
 
 
-def _unpacked(raw: BinaryIO) -> BinaryIO:
-    """Return the stream without its packing, which its first bytes tell."""
+def _unpack(raw: BinaryIO) -> BinaryIO:
+    """Return the stream decompressed; its first bytes say how it is packed."""
     start = raw.read(4)
     raw.seek(0)
     if start[:2] == _GZIP:
@@ -121,37 +205,37 @@ class _Zstd(io.RawIOBase):
         return size
 
 
-def _lines(stream: BinaryIO, source: Source, most: int) -> Iterator[Entry]:
+def _lines(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRecord]:
     number = 0
     while line := stream.readline(most + 1):
         number += 1
         if len(line) > most:
             while line and not line.endswith(b"\n"):
                 line = stream.readline(_SKIPPED_AT_ONCE)
-            yield Entry(source.name, number, b"", f"is longer than {most:,} bytes")
+            yield RawRecord(source.name, number, b"", f"is longer than {most:,} bytes")
             continue
         text = line.removeprefix(_BOM) if number == 1 else line
         text = text.strip()
         if text:
-            yield Entry(source.name, number, text)
+            yield RawRecord(source.name, number, text)
 
 
-def _values(stream: BinaryIO, source: Source, most: int) -> Iterator[Entry]:
+def _values(stream: BinaryIO, source: RecordSource, most: int) -> Iterator[RawRecord]:
     """Yield the records of a JSON file: those of a list of them, or the one that it is."""
     data = stream.read(most + 1).removeprefix(_BOM)
     if len(data) > most:
         what = f"is longer than {most:,} bytes; write a record a line"
-        yield Entry(source.name, 1, b"", what)
+        yield RawRecord(source.name, 1, b"", what)
         return
     try:
         value = parse(data)
         many = isinstance(value, list) and all(map(_holds_turns, cast("list[Any]", value)))
         pieces = [bytes(piece) for piece in split_list(data)] if many else [data.strip()]
     except NotReadable as error:
-        yield Entry(source.name, 1, b"", str(error))
+        yield RawRecord(source.name, 1, b"", str(error))
         return
     for number, piece in enumerate(pieces, 1):
-        yield Entry(source.name, number, piece)
+        yield RawRecord(source.name, number, piece)
 
 
 def _holds_turns(value: Any) -> bool:
@@ -161,11 +245,104 @@ def _holds_turns(value: Any) -> bool:
     return any(isinstance(body.get(key), list) for key in LIST_KEYS)
 
 
-def _rows(source: Source) -> Iterator[Entry]:
-    from holdfast.trajectories.parquet import read_rows
-
-    for number, row in enumerate(read_rows(source.path), 1):
+def _rows(source: RecordSource) -> Iterator[RawRecord]:
+    for number, row in enumerate(_read_parquet(source.path), 1):
         try:
-            yield Entry(source.name, number, dump(row))
+            yield RawRecord(source.name, number, dump(row))
         except (NotReadable, TypeError) as error:
-            yield Entry(source.name, number, b"", f"cannot be written as JSON ({error})")
+            yield RawRecord(source.name, number, b"", f"cannot be written as JSON ({error})")
+
+
+def require_parquet() -> None:
+    """Raise `MissingExtra` if Parquet cannot be read or written."""
+    _modules()
+
+
+def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file as objects, a few hundred in memory at a time."""
+    pyarrow, parquet = _modules()
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                yield from batch.to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        what = f"cannot be read as Parquet ({_first_line(error)})"
+        raise NotReadable(what, where=path, remedy="check the file") from None
+
+
+def pack_rows(rows: Sequence[Any], name: str) -> bytes:
+    """Return a Parquet file of objects; the types of its columns depend on these rows alone."""
+    pyarrow, parquet = _modules()
+    out = io.BytesIO()
+    try:
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), out, compression="zstd")
+    except (pyarrow.ArrowException, TypeError, AttributeError) as error:
+        what = f"these records have no common columns ({_first_line(error)})"
+        raise NotWritable(name, what, remedy="write JSON lines instead (--format jsonl)") from None
+    return out.getvalue()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200]
+
+
+def _modules() -> tuple[Any, Any]:
+    try:
+        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+        from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
+    except ImportError:
+        raise MissingExtra("trajectories", "reading and writing Parquet") from None
+    return pyarrow, parquet
+
+
+def one_line(record: bytes) -> bytes:
+    """Return a record without line breaks: one from a JSON file may be on many lines."""
+    return dump(parse(record)) if b"\n" in record or b"\r" in record else record
+
+
+class Shard(Struct, frozen=True):
+    """Neighboring records; `digest` is of their bytes and their places in the input."""
+
+    number: int
+    records: tuple[RawRecord, ...]
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """How its files are called."""
+        return f"part-{self.number:05d}"
+
+
+def read_shards(
+    sources: Iterable[RecordSource],
+    settings: BatchSettings,
+    on_bytes: OnBytes = lambda _: None,
+) -> Iterator[Shard]:
+    """Yield the shards of a batch: the same input is always cut in the same places."""
+    records = read_records(sources, on_bytes)
+    return cut_shards(records, most_records=settings.shard_records, most_bytes=settings.shard_bytes)
+
+
+def cut_shards(
+    records: Iterable[RawRecord], *, most_records: int, most_bytes: int
+) -> Iterator[Shard]:
+    """Yield the shards; each ends at `most_records` records, or when it has `most_bytes` bytes."""
+    held: list[RawRecord] = []
+    size = number = 0
+    for record in records:
+        held.append(record)
+        size += len(record.data)
+        if len(held) >= most_records or size >= most_bytes:
+            yield _shard(number, held)
+            held, size, number = [], 0, number + 1
+    if held:
+        yield _shard(number, held)
+
+
+def _shard(number: int, records: list[RawRecord]) -> Shard:
+    digest = blake2b(digest_size=16)
+    for record in records:
+        place = f"{len(record.data)} {record.line} {record.source} {record.problem}\0"
+        digest.update(place.encode("utf-8", "surrogatepass"))
+        digest.update(record.data)
+    return Shard(number, tuple(records), digest.hexdigest())

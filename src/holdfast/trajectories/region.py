@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.transcript import Groups, Message, ToolResult
 
 
-class Costs(Protocol):
+class CostByTurn(Protocol):
     """What each turn costs, found when it is asked for."""
 
     def __getitem__(self, at: int, /) -> int:
@@ -33,7 +33,7 @@ class Region(Struct, frozen=True, gc=False):
 
 def choose_region(
     messages: Sequence[Message],
-    costs: Costs,
+    costs: CostByTurn,
     sizes: Callable[[Message], int],
     *,
     keep_last: int,
@@ -42,10 +42,10 @@ def choose_region(
 ) -> Region | None:
     """Return the shortest region from the front of the middle that leaves `room_tokens` or less.
 
-    Where head and tail alone are more, all of the middle; None where there is nothing to fold. The
+    If head and tail alone are more, all of the middle; None if there is nothing to fold. The
     first system, user, assistant and tool turn and the last `keep_last` turns are never in it, and
     no edge parts a call from its result. The user's turn that takes its place has no other one
-    beside it where that can be had; with `alternates` it must be had. Where protected turns lie
+    beside it if that is possible; with `alternates` it must be so. If protected turns lie
     apart, the middle is the stretch between them that is the longest by `sizes`. Turns that stay
     are counted and one or a few more, not the rest of the middle.
     """
@@ -95,7 +95,7 @@ def _speaker(message: Message) -> str:
 
 
 def _shortest(
-    messages: Sequence[Message], costs: Costs, edges: Sequence[int], room: int, *, apart: bool
+    messages: Sequence[Message], costs: CostByTurn, edges: Sequence[int], room: int, *, apart: bool
 ) -> Region | None:
     """Return the region; with `apart` no user speaks just before or after it.
 

@@ -1,10 +1,12 @@
-"""What a set of records is like, before anything is done with it."""
+"""What a set of records is like, and a few of them, before anything is done."""
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 
 from msgspec import Struct
 
@@ -12,10 +14,9 @@ from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import HoldfastError
 from holdfast.ports import TokenCounter
-from holdfast.trajectories.artifacts import is_compacted
-from holdfast.trajectories.measure import outside_tokens, turn_tokens
-from holdfast.trajectories.readable import refuse_unreadable
-from holdfast.trajectories.reading import Entry
+from holdfast.trajectories.counting import record_tokens
+from holdfast.trajectories.reading import RawRecord
+from holdfast.trajectories.record import is_compacted, refuse_unreadable
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
@@ -36,7 +37,7 @@ class Stats(Struct, frozen=True, kw_only=True):
     """Why, most first, without the places."""
     dialects: dict[str, int]
     compacted: int
-    """Records that hold generated text."""
+    """Records that contain generated text."""
     turns: Spread
     tokens: Spread
     over: dict[int, int]
@@ -46,18 +47,18 @@ class Stats(Struct, frozen=True, kw_only=True):
 
 
 def stats_of(
-    entries: Iterable[Entry], counter: TokenCounter, targets: Sequence[int], max_turns: int
+    records: Iterable[RawRecord], counter: TokenCounter, targets: Sequence[int], max_turns: int
 ) -> Stats:
     """Return the figures; of each record only its two counts are kept in memory."""
     turns, tokens = array("Q"), array("Q")
     dialects, reasons = Counter[str](), Counter[str]()
     compacted = 0
-    for entry in entries:
+    for record in records:
         try:
-            if entry.problem:
-                reasons[entry.problem] += 1
+            if record.problem:
+                reasons[record.problem] += 1
                 continue
-            transcript = load_parsed(parse(entry.data))
+            transcript = load_parsed(parse(record.data))
             refuse_unreadable(transcript, max_turns)
         except HoldfastError as error:
             reasons[getattr(error, "what", str(error))] += 1
@@ -65,18 +66,38 @@ def stats_of(
         dialects[transcript.dialect] += 1
         compacted += is_compacted(transcript)
         turns.append(len(transcript.messages))
-        tokens.append(outside_tokens(transcript, counter) + sum(
-            turn_tokens(message, transcript.dialect, counter) for message in transcript.messages
-        ))  # fmt: skip
+        tokens.append(record_tokens(transcript, counter))
     return Stats(
-        records=len(turns), unreadable=reasons.total(), reasons=dict(reasons.most_common()),
-        dialects=dict(dialects.most_common()), compacted=compacted, turns=_spread(turns),
-        tokens=_spread(tokens), over={one: sum(size > one for size in tokens) for one in targets},
-        counter=counter.name, estimated=counter.is_estimate,
-    )  # fmt: skip
+        records=len(turns),
+        unreadable=reasons.total(),
+        reasons=dict(reasons.most_common()),
+        dialects=dict(dialects.most_common()),
+        compacted=compacted,
+        turns=_spread(turns),
+        tokens=_spread(tokens),
+        over={one: sum(size > one for size in tokens) for one in targets},
+        counter=counter.name,
+        estimated=counter.is_estimate,
+    )
 
 
 def _spread(values: array[int]) -> Spread:
     ordered = sorted(values)
     last = len(ordered) - 1
     return Spread(sum(ordered), tuple(ordered[round(q * last)] for q in QUANTILES if ordered))
+
+
+def sample(records: Iterable[RawRecord], number: int, seed: int) -> list[RawRecord]:
+    """Return `number` records in the order of the input, each as likely as any other.
+
+    What is drawn depends on the seed, and on the name and line of each record: more records
+    elsewhere change little. Only the sample is kept in memory.
+    """
+    readable = ((at, record) for at, record in enumerate(records) if not record.problem)
+    drawn = heapq.nsmallest(number, readable, key=lambda one: (_lot(one[1], seed), one[0]))
+    return [record for _, record in sorted(drawn, key=lambda one: one[0])]
+
+
+def _lot(record: RawRecord, seed: int) -> bytes:
+    place = f"{seed} {record.line} {record.source}".encode("utf-8", "surrogatepass")
+    return blake2b(place, digest_size=8).digest()

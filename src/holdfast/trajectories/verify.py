@@ -1,4 +1,4 @@
-"""Hold the output of a batch against what it says of itself, and against its input."""
+"""Check the output of a batch against its own report and against its input."""
 
 from __future__ import annotations
 
@@ -14,15 +14,26 @@ from holdfast.dialects.load import load_parsed
 from holdfast.dialects.profiles import profile_for
 from holdfast.errors import HoldfastError
 from holdfast.ports import TokenCounter
-from holdfast.trajectories.artifacts import is_compacted
-from holdfast.trajectories.batch import Report, read_report
-from holdfast.trajectories.before import Row, read_rows
-from holdfast.trajectories.counters import counter_for
-from holdfast.trajectories.measure import outside_tokens, turn_tokens
-from holdfast.trajectories.reading import Entry, read_entries
-from holdfast.trajectories.shards import Shard, cut
-from holdfast.trajectories.sources import Source, find_sources
-from holdfast.trajectories.work import METRICS, STATE, read_done
+from holdfast.trajectories.counting import counter_for, record_tokens
+from holdfast.trajectories.folder import (
+    METRICS,
+    QUARANTINE,
+    REPORT,
+    STATE,
+    BatchReport,
+    read_mark,
+    read_report,
+)
+from holdfast.trajectories.reading import (
+    RawRecord,
+    RecordSource,
+    Shard,
+    find_sources,
+    read_records,
+    read_shards,
+)
+from holdfast.trajectories.record import is_compacted
+from holdfast.trajectories.shard import MetricsRow, read_metrics
 from holdfast.transcript import Transcript, survey
 
 
@@ -33,75 +44,74 @@ class Fault(Struct, frozen=True):
     what: str
 
 
-def verify(folder: Path, against: Sequence[Source] = ()) -> Iterator[Fault]:
-    """Yield what is wrong with the output of a finished batch; nothing where all is well.
+def verify(folder: Path, against: Sequence[RecordSource] = ()) -> Iterator[Fault]:
+    """Yield what is wrong with the output of a finished batch; nothing if all is well.
 
     Every record is read and counted again. With the input at hand, as the batch was given it,
-    every record is also held against its own: turns outside the folded region are the same, calls
+    every record is also compared with its own: turns outside the folded region are the same, calls
     have their results as before, no rule is broken that was kept, order and number are those of
     the input. One shard is in memory at a time, of the output and of the input.
     """
     report = read_report(folder)
     job, counter = report.job, counter_for(report.job.tokenizer)
-    shards = cut(read_entries(against), most_records=job.shard_records, most_bytes=job.shard_bytes)
+    shards = read_shards(against, job)
     written = 0
     for number in range(report.shards):
         name = f"part-{number:05d}"
-        rows = read_rows(folder / METRICS / f"{name}.jsonl")
+        rows = read_metrics(folder / METRICS / f"{name}.jsonl")
         kept = [row for row in rows if row.outcome != "excluded"]
-        entries = list(_records(folder / f"{name}.{job.format}"))
-        if len(entries) != len(kept):
-            yield Fault(name, f"holds {len(entries)} records, its metrics tell of {len(kept)}")
-        written += len(entries)
+        records = list(_read_output(folder / f"{name}.{job.format}"))
+        if len(records) != len(kept):
+            yield Fault(name, f"holds {len(records)} records, its metrics tell of {len(kept)}")
+        written += len(records)
         given = _Given(next(shards, None), folder, name) if against else None
         if given and given.is_other:
-            yield Fault(name, "was made of other input; name the SRC that `compress` was given, in "
-                        "their order")  # fmt: skip
-        for entry, row in zip(entries, kept, strict=False):
-            where = f"{name}.{job.format}:{entry.line}"
-            for what in _faults(entry, row, report, counter):
+            what = "was made of other input; name the SRC that `compress` was given, in their order"
+            yield Fault(name, what)
+        for record, row in zip(records, kept, strict=False):
+            where = f"{name}.{job.format}:{record.line}"
+            for what in _faults(record, row, report, counter):
                 yield Fault(where, what)
-            for what in given.differences(entry, row, report) if given else ():
+            for what in given.differences(record, row, report) if given else ():
                 yield Fault(where, what)
     if next(shards, None) is not None:
-        yield Fault("report.json", f"tells of {report.total.records:,} records, the input has more")
-    quarantined = _line_count(folder / "quarantine.jsonl")
-    if (written, quarantined) != (report.total.written, report.total.quarantined):
-        yield Fault("report.json", f"tells of {report.total.written} written and "
-                    f"{report.total.quarantined} quarantined records; there are {written} and "
-                    f"{quarantined}")  # fmt: skip
+        yield Fault(REPORT, f"tells of {report.total.records:,} records, the input has more")
+    quarantined, total = _line_count(folder / QUARANTINE), report.total
+    if (written, quarantined) != (total.written, total.quarantined):
+        said = f"tells of {total.written} written and {total.quarantined} quarantined records"
+        yield Fault(REPORT, f"{said}; there are {written} and {quarantined}")
 
 
 class _Given:
     """The input of one shard; records in it are found by source and line, in their order."""
 
     def __init__(self, shard: Shard | None, folder: Path, name: str) -> None:
-        self._entries: dict[tuple[str, int], deque[Entry]] = {}
-        for entry in shard.entries if shard else ():
-            self._entries.setdefault((entry.source, entry.line), deque()).append(entry)
-        mark = read_done(folder / STATE / f"{name}.json")
+        self._records: dict[tuple[str, int], deque[RawRecord]] = {}
+        for record in shard.records if shard else ():
+            self._records.setdefault((record.source, record.line), deque()).append(record)
+        mark = read_mark(folder / STATE / f"{name}.json")
         self.is_other = mark is not None and (shard is None or mark.digest != shard.digest)
         """Whether the batch says that it read something else; it may have lost its marks."""
 
-    def differences(self, entry: Entry, row: Row, report: Report) -> Iterator[str]:
+    def differences(self, record: RawRecord, row: MetricsRow, report: BatchReport) -> Iterator[str]:
         """Yield how a record differs from its input beyond what was to be done."""
-        found = self._entries.get((row.source, row.line))
+        found = self._records.get((row.source, row.line))
         if found:
-            yield from _differences(entry, row, found.popleft(), report)
+            yield from _differences(record, row, found.popleft(), report)
         elif not self.is_other:
             yield f"comes from {row.source}:{row.line}, which is not in the input"
 
 
-def _faults(entry: Entry, row: Row, report: Report, counter: TokenCounter) -> Iterator[str]:
+def _faults(
+    record: RawRecord, row: MetricsRow, report: BatchReport, counter: TokenCounter
+) -> Iterator[str]:
     """Yield what is wrong with a record by itself."""
     try:
-        made = load_parsed(parse(entry.data))
+        made = load_parsed(parse(record.data))
     except HoldfastError as error:
         yield f"cannot be read: {error}"
         return
-    tokens = outside_tokens(made, counter) + sum(
-        turn_tokens(message, made.dialect, counter) for message in made.messages
-    )
+    tokens = record_tokens(made, counter)
     target = report.job.policy.target_tokens
     if tokens != row.tokens_after:
         yield f"costs {tokens} tokens, its metrics say {row.tokens_after}"
@@ -115,9 +125,11 @@ def _faults(entry: Entry, row: Row, report: Report, counter: TokenCounter) -> It
         yield "holds generated text"
 
 
-def _differences(entry: Entry, row: Row, was: Entry, report: Report) -> Iterator[str]:
+def _differences(
+    record: RawRecord, row: MetricsRow, was: RawRecord, report: BatchReport
+) -> Iterator[str]:
     try:
-        made, given = load_parsed(parse(entry.data)), load_parsed(parse(was.data))
+        made, given = load_parsed(parse(record.data)), load_parsed(parse(was.data))
     except HoldfastError:
         return  # told already
     if report.job.policy.artifacts != "strip":
@@ -155,9 +167,9 @@ def _broken(transcript: Transcript) -> set[str]:
     return {one.rule for one in check_transcript(transcript, profile_for(transcript.dialect))}
 
 
-def _records(path: Path) -> Iterator[Entry]:
+def _read_output(path: Path) -> Iterator[RawRecord]:
     if path.exists():
-        yield from read_entries(find_sources([str(path)]))
+        yield from read_records(find_sources([str(path)]))
 
 
 def _line_count(path: Path) -> int:

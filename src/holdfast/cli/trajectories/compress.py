@@ -23,14 +23,15 @@ from holdfast.cli.trajectories.models import (
 )
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
 from holdfast.trajectories.batch import compress_batch
-from holdfast.trajectories.job import Format, Job
 from holdfast.trajectories.policy import (
     LEAST_SUMMARY_TOKENS,
     Artifacts,
+    BatchSettings,
     Counted,
+    Format,
     TrajectoryPolicy,
 )
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.reading import find_sources
 
 _NO_MODEL = "--engine ray cannot ask a model; leave --engine away, or choose --summaries ledger"
 
@@ -93,7 +94,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if options["engine"] == "ray" and summaries == "model":
         return say(_NO_MODEL)
     short = LEAST_SUMMARY_TOKENS if summaries == "none" else 750
-    job = Job(
+    job = BatchSettings(
         policy=TrajectoryPolicy(
             target_tokens=options["target_tokens"],
             summary_tokens=options["summary_tokens"] or short,

@@ -15,11 +15,10 @@ from holdfast.cli import say
 from holdfast.cli.draw import counted
 from holdfast.cli.prices import Priced, price_option, prices_for
 from holdfast.dialects.jsontext import dump
-from holdfast.trajectories.desk import Spent
-from holdfast.trajectories.estimate import Estimate, estimate_batch
-from holdfast.trajectories.job import Job, Summaries
-from holdfast.trajectories.pace import Limits
-from holdfast.trajectories.sources import Source
+from holdfast.trajectories.batch import CallEstimate, estimate_batch
+from holdfast.trajectories.model_client import Spent
+from holdfast.trajectories.policy import BatchSettings, RequestLimits, Summaries
+from holdfast.trajectories.reading import RecordSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,23 +81,27 @@ def summaries_of(options: dict[str, Any]) -> Summaries:
     return "model" if named else said or "ledger"
 
 
-def limits_of(options: dict[str, Any]) -> Limits:
+def limits_of(options: dict[str, Any]) -> RequestLimits:
     """Return how much may be asked."""
-    return Limits(
+    return RequestLimits(
         requests=options["requests"], requests_per_minute=options["requests_per_minute"] or 0,
         tokens_per_minute=options["tokens_per_minute"] or 0,
     )  # fmt: skip
 
 
-def priced_of(job: Job, options: dict[str, Any]) -> Priced:
+def priced_of(job: BatchSettings, options: dict[str, Any]) -> Priced:
     """Return what the model costs."""
     return prices_for(job.summarizer.partition(":")[2], options["figures"])
 
 
 def agreed(
-    sources: Sequence[Source], folder: Path, job: Job, priced: Priced, options: dict[str, Any],
+    sources: Sequence[RecordSource],
+    folder: Path,
+    job: BatchSettings,
+    priced: Priced,
+    options: dict[str, Any],
     workers: int,
-) -> Agreed:  # fmt: skip
+) -> Agreed:
     """Say what a run would cost, before its first call, and whether it begins."""
     found = estimate_batch(sources, folder, job, workers=workers, resume=not options["no_resume"])
     cost = _cost(found, priced)
@@ -139,7 +142,7 @@ def spent_sentence(spent: Spent, priced: Priced) -> str:
     return ", ".join(said)
 
 
-def _sentence(found: Estimate, job: Job, cost: float | None, priced: Priced) -> str:
+def _sentence(found: CallEstimate, job: BatchSettings, cost: float | None, priced: Priced) -> str:
     if not found.calls:
         return f"nothing is to be asked; {counted(found.kept, 'answer')} are there already"
     kept = f"; {counted(found.kept, 'answer')} are there already" if found.kept else ""
@@ -151,7 +154,7 @@ def _sentence(found: Estimate, job: Job, cost: float | None, priced: Priced) -> 
     )
 
 
-def _cost(found: Estimate, priced: Priced) -> float | None:
+def _cost(found: CallEstimate, priced: Priced) -> float | None:
     return _usd(found.calls, found.input_tokens, found.output_tokens, priced)
 
 

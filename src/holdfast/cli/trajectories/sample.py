@@ -7,10 +7,8 @@ import click
 from holdfast.cli.files import mode_of, packed, write_bytes
 from holdfast.cli.inputs import output_option
 from holdfast.cli.trajectories.options import sources_argument
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.sample import sample
-from holdfast.trajectories.sources import find_sources
-from holdfast.trajectories.work import one_line
+from holdfast.trajectories.reading import find_sources, one_line, read_records
+from holdfast.trajectories.stats import sample
 
 
 @click.command()
@@ -30,7 +28,7 @@ def command(sources: tuple[str, ...], number: int, seed: int, output: str) -> in
     holdfast trajectories sample runs/ -n 100 -o some.jsonl
     """
     found = find_sources(sources)
-    drawn = sample(read_entries(found), number, seed)
+    drawn = sample(read_records(found), number, seed)
     data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
     write_bytes(output, packed(output, data), mode=mode_of(*(source.path for source in found)))
     return 0

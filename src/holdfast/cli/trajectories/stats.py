@@ -7,9 +7,8 @@ import msgspec
 
 from holdfast.cli.inputs import json_option
 from holdfast.cli.trajectories.options import sources_argument, tokenizer_option
-from holdfast.trajectories.counters import counter_for
-from holdfast.trajectories.reading import read_entries
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.counting import counter_for
+from holdfast.trajectories.reading import find_sources, read_records
 from holdfast.trajectories.stats import stats_of
 
 _TARGETS = (4_096, 16_384, 32_768)
@@ -33,7 +32,7 @@ def command(
     \b
     holdfast trajectories stats runs/ --target-tokens 16000
     """
-    entries = read_entries(find_sources(sources))
+    entries = read_records(find_sources(sources))
     found = stats_of(entries, counter_for(tokenizer), targets, _MAX_TURNS)
     if as_json:
         click.echo(msgspec.json.encode(found))

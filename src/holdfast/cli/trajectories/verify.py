@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from holdfast.cli.inputs import json_option
-from holdfast.trajectories.sources import find_sources
+from holdfast.trajectories.reading import find_sources
 from holdfast.trajectories.verify import verify
 
 WELL, FAULTY = 0, 1

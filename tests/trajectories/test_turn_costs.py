@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.dialects.load import load
-from holdfast.trajectories.costs import TurnCosts
-from holdfast.trajectories.measure import turn_tokens
+from holdfast.trajectories.counting import TurnCosts, turn_tokens
 
 
 class Noting:

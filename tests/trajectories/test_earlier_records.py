@@ -12,13 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.trajectories.before import finished_before, keep_before
-from holdfast.trajectories.compress import Means
-from holdfast.trajectories.job import Format, Job, means_for
-from holdfast.trajectories.policy import TrajectoryPolicy
-from holdfast.trajectories.reading import Entry
-from holdfast.trajectories.shards import cut
-from holdfast.trajectories.work import Keeper, do_shard, finished
+from holdfast.trajectories.compress import CompressionTools
+from holdfast.trajectories.policy import BatchSettings, Format, TrajectoryPolicy
+from holdfast.trajectories.reading import RawRecord, cut_shards
+from holdfast.trajectories.shard import (
+    Keeper,
+    ShardRun,
+    do_shard,
+    find_finished,
+    keep_earlier,
+    open_earlier,
+    tools_for,
+)
 
 FORMATS: tuple[Format, ...] = ("jsonl", "jsonl.gz", "jsonl.zst")
 
@@ -47,31 +52,34 @@ def _record(number: int) -> bytes:
     return json.dumps({"conversations": [*turns, {"from": "gpt", "value": "Done."}]}).encode()
 
 
-def _entries(numbers: Sequence[int]) -> list[Entry]:
-    return [Entry("a.jsonl", at, _record(number)) for at, number in enumerate(numbers, 1)]
+def _entries(numbers: Sequence[int]) -> list[RawRecord]:
+    return [RawRecord("a.jsonl", at, _record(number)) for at, number in enumerate(numbers, 1)]
 
 
 @cache
 def _redact() -> Any:
-    return means_for(_job()).redact
+    return tools_for(_job()).redact
 
 
-def _job(form: Format = "jsonl") -> Job:
-    return Job(policy=TrajectoryPolicy(target_tokens=400, summary_tokens=120, keep_last=2),
-               shard_records=3, format=form)  # fmt: skip
+def _job(form: Format = "jsonl") -> BatchSettings:
+    policy = TrajectoryPolicy(target_tokens=400, summary_tokens=120, keep_last=2)
+    return BatchSettings(policy=policy, shard_records=3, format=form)
 
 
-def _run(folder: Path, numbers: Sequence[int], job: Job, stop_after: int = 10**6) -> set[str]:
+def _run(
+    folder: Path, numbers: Sequence[int], job: BatchSettings, stop_after: int = 10**6
+) -> set[str]:
     """Do a batch in this process, as `compress_batch` does; return the records it looked at."""
     for name in (".holdfast", "metrics"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     counter, keeper = _Counter(), Keeper(folder, job.format)
-    for shard in cut(_entries(numbers), most_records=job.shard_records, most_bytes=10**9):
+    for shard in cut_shards(_entries(numbers), most_records=job.shard_records, most_bytes=10**9):
         if shard.number >= stop_after:
             break
-        if finished(folder, shard) is None:
+        if find_finished(folder, shard) is None:
             keeper.make_room(shard)
-            do_shard(shard, job, Means(counter, _redact()), folder, {}, lambda _: None)
+            tools = CompressionTools(counter, _redact())
+            do_shard(shard, ShardRun(settings=job, tools=tools, folder=folder))
     return counter.asked
 
 
@@ -118,8 +126,8 @@ def test_a_record_put_in_at_the_front_is_the_only_one_that_is_done(tmp_path: Pat
 def test_records_of_parquet_are_done_again(tmp_path: Path):
     """Its rows do not give back the bytes that were made."""
     _run(tmp_path, [1, 2, 3], _job())
-    keep_before(tmp_path, "parquet")
-    with finished_before(tmp_path, "parquet") as found:
+    keep_earlier(tmp_path, "parquet")
+    with open_earlier(tmp_path, "parquet") as found:
         assert found is None
 
 

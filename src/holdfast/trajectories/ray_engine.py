@@ -15,7 +15,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,17 +23,18 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, NotReadable
-from holdfast.trajectories.files import GO_ON
-from holdfast.trajectories.job import Job
-from holdfast.trajectories.serving import Work
-from holdfast.trajectories.sources import Source
-from holdfast.trajectories.work import READ, STATE, Done, do_shard, read_done
+from holdfast.trajectories.folder import BYTES_READ, GO_ON, STATE, FinishedShard, read_marks
+from holdfast.trajectories.policy import BatchSettings
+from holdfast.trajectories.reading import RecordSource
+from holdfast.trajectories.shard import ShardWork, do_shard
 
 LOCAL = "local"
 _HERE = ("", LOCAL)
 _CHECKPOINTS = "ray"
 _LOOK_SECONDS = 1.0
+"""How often progress is told."""
 _KNOCK_SECONDS = 10.0
+"""How long a cluster has to accept a connection; Ray itself would try for minutes."""
 _STDERR = 2
 _UNSENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -41,22 +42,22 @@ _ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """What Ray reads of the environment, when it is loaded and later: nothing is sent, nothing is said
 on the screen, and one of our own listens on loopback only, as everywhere on Windows and macOS."""
 
-Tell: TypeAlias = Callable[[int, Mapping[int, Done]], None]
-"""Told how many bytes of the sources are read, and which of their shards are done, by number."""
+OnLook: TypeAlias = Callable[[int, Mapping[int, FinishedShard]], None]
+"""Called with the bytes of the sources that are read, and the shards that are done, by number."""
 
 
-def require_ray(address: str, job: Job) -> None:
-    """Load Ray Data; raise `MissingExtra` where it is not installed.
+def require_ray(address: str, settings: BatchSettings) -> None:
+    """Load Ray Data; raise `MissingExtra` if it is not installed.
 
-    Raises `NotReadable` where nobody listens at the address, and `InvalidSetting` for a job that
-    asks a model: the desk that all workers ask is in this process, and Ray has no line to it.
+    Raises `NotReadable` if nobody listens at the address, and `InvalidSetting` for settings that
+    ask a model: the client that all workers ask is in this process, and Ray has no pipe to it.
     """
-    if job.summaries == "model":
-        raise InvalidSetting("summaries", job.summaries, "ledger or none with Ray")
+    if settings.summaries == "model":
+        raise InvalidSetting("summaries", settings.summaries, "ledger or none with Ray")
     alone = _ALONE if address in _HERE else {}
     os.environ.update({**_QUIET, **os.environ, **_UNSENT, **alone})
     try:
-        with _unwarned():
+        with _no_warnings():
             import_module("holdfast.trajectories.ray_shards")
     except ImportError:
         raise MissingExtra("ray", "--engine ray") from None
@@ -69,31 +70,39 @@ def require_ray(address: str, job: Job) -> None:
 
 
 def do_on_ray(
-    sources: Sequence[Source], job: Job, folder: Path, *, workers: int | None = None,
-    address: str = "", tell: Tell = lambda _, __: None, work: Work[Done] = do_shard,
-) -> int:  # fmt: skip
-    """Do the shards that the folder does not hold, and return how many shards there are.
+    sources: Sequence[RecordSource],
+    settings: BatchSettings,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    address: str = "",
+    on_look: OnLook = lambda _, __: None,
+    work: ShardWork[FinishedShard] = do_shard,
+) -> int:
+    """Do the shards that the folder does not have, and return how many shards there are.
 
     `address` is that of a cluster; without one a Ray is started on this machine, on loopback, and
-    ended. `workers` is how many shards are done at a time, all processors where it is not said.
-    Raises what stopped a worker, and `HoldfastError` with a sentence where Ray gives up.
+    ended. `workers` is how many shards are done at a time, all processors for None. Raises what
+    stopped a worker, and `HoldfastError` with a sentence if Ray gives up.
     """
-    require_ray(address, job)
-    from holdfast.trajectories.ray_shards import Plan, run_plan
+    require_ray(address, settings)
+    from holdfast.trajectories.ray_shards import RayBatch, run_batch
 
-    plan = Plan(
+    checkpoints = folder.absolute() / STATE / _CHECKPOINTS
+    batch = RayBatch(
         sources=tuple(replace(one, path=os.path.abspath(one.path)) for one in sources),
-        job=replace(job, tokenizer=_absolute(job.tokenizer)),
-        folder=str(folder.absolute()), checkpoints=str(folder.absolute() / STATE / _CHECKPOINTS),
+        settings=replace(settings, tokenizer=_absolute(settings.tokenizer)),
+        folder=folder.absolute(),
+        checkpoints=str(checkpoints),
         work=work,
-    )  # fmt: skip
-    shutil.rmtree(plan.checkpoints, ignore_errors=True)
-    os.makedirs(plan.checkpoints)
+    )
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    checkpoints.mkdir(parents=True)
     try:
-        with _connected(address, workers), _looking(folder / STATE, tell):
-            return run_plan(plan, workers)
+        with _connect_ray(address, workers), _look_at(folder, on_look):
+            return run_batch(batch, workers)
     finally:
-        shutil.rmtree(plan.checkpoints, ignore_errors=True)
+        shutil.rmtree(checkpoints, ignore_errors=True)
 
 
 def _absolute(tokenizer: str) -> str:
@@ -102,32 +111,32 @@ def _absolute(tokenizer: str) -> str:
 
 
 @contextmanager
-def _connected(address: str, workers: int | None) -> Generator[None]:
-    """Hold a connection to Ray, one that is there already where there is one; nothing is shown."""
+def _connect_ray(address: str, workers: int | None) -> Generator[None]:
+    """Hold a connection to Ray, one that is there already if there is one; nothing is shown."""
     import ray
 
     ours = not ray.is_initialized()
-    with _unwarned():
+    with _no_warnings():
         if ours:
-            _connect(ray, address, workers)
+            _init(ray, address, workers)
         try:
             yield
         except ray.exceptions.RayError as error:
-            raise _told(error) from None
+            raise _explain(error) from None
         finally:
             if ours:
                 ray.shutdown()
 
 
 @contextmanager
-def _unwarned() -> Generator[None]:
-    """Let no warning of Ray through."""
+def _no_warnings() -> Generator[None]:
+    """Hide the warnings of Ray."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _connect(ray: Any, address: str, workers: int | None) -> None:
+def _init(ray: Any, address: str, workers: int | None) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     if address in _HERE:
         # one more than do the work: it leaves out what is done
@@ -136,7 +145,7 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
     try:
         with _silent():
             ray.init(address or LOCAL, **options)
-    # whatever Ray raises where nobody answers, or the machine is too small
+    # whatever Ray raises if nobody answers, or the machine is too small
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise _no_ray(address, error) from None
 
@@ -148,7 +157,7 @@ def _no_ray(address: str, error: Exception) -> NotReadable:
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` where nobody listens at an address: Ray would try for minutes."""
+    """Raise `OSError` if nobody listens at an address: Ray would try for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), _KNOCK_SECONDS).close()
@@ -167,8 +176,8 @@ def _silent() -> Generator[None]:
         os.close(nowhere)
 
 
-def _told(error: Any) -> HoldfastError:
-    """Return what stopped a worker, as it said it; where it said nothing, what Ray says."""
+def _explain(error: Any) -> HoldfastError:
+    """Return what stopped a worker, as it said it; if it said nothing, what Ray says."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, HoldfastError):
         return HoldfastError(str(cause))
@@ -181,13 +190,13 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _looking(state: Path, tell: Tell) -> Generator[None]:
+def _look_at(folder: Path, on_look: OnLook) -> Generator[None]:
     """Tell once in a while what the folder says, from a thread, while the block runs."""
-    ended, marks = threading.Event(), Marks(state)
+    ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(_LOOK_SECONDS):
-            tell(_read_bytes(state), marks.done())
+            on_look(_read_bytes(folder / STATE / BYTES_READ), read_marks(folder))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
@@ -198,34 +207,9 @@ def _looking(state: Path, tell: Tell) -> Generator[None]:
         thread.join()
 
 
-def _read_bytes(state: Path) -> int:
+def _read_bytes(note: Path) -> int:
     """Return how many bytes of the sources are read; the note is only for the progress."""
     try:
-        return int((state / READ).read_bytes() or b"0")
+        return int(note.read_bytes() or b"0")
     except FileNotFoundError:
         return 0
-
-
-class Marks:
-    """The marks of a folder, read again only where they changed."""
-
-    def __init__(self, state: Path) -> None:
-        self._state = state
-        self._known: dict[str, tuple[int, Done]] = {}
-
-    def done(self) -> dict[int, Done]:
-        """Return what is marked as done now, by number."""
-        found: dict[str, tuple[int, Done]] = {}
-        for entry in os.scandir(self._state):
-            if not (entry.name.startswith("part-") and entry.name.endswith(".json")):
-                continue
-            with suppress(FileNotFoundError):
-                changed = entry.stat().st_mtime_ns
-                known = self._known.get(entry.name)
-                if known is None or known[0] != changed:
-                    done = read_done(Path(entry.path))
-                    known = (changed, done) if done else None
-                if known:
-                    found[entry.name] = known
-        self._known = found
-        return {done.number: done for _, done in found.values()}

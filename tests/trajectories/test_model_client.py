@@ -1,4 +1,4 @@
-"""The desk: each question once, so many at a time, at the provider's pace, and when to stop."""
+"""The client: each question once, so many at a time, at the provider's pace, and when to stop."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing import ScriptedSummarizer
-from holdfast.trajectories.answers import Question
-from holdfast.trajectories.desk import RATE_TRIES, TRIES, Bureau, Desk
-from holdfast.trajectories.pace import Limits
+from holdfast.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
+from holdfast.trajectories.policy import RequestLimits
+from holdfast.trajectories.summaries import ModelQuestion
 
 
 class Clock:
@@ -35,22 +35,22 @@ class Clock:
         self.slept.append(seconds)
 
 
-def _question(words: str = "turns") -> Question:
-    return Question(SummaryRequest(instructions="do", prompt=words, max_tokens=100))
+def _question(words: str = "turns") -> ModelQuestion:
+    return ModelQuestion(SummaryRequest(instructions="do", prompt=words, max_tokens=100))
 
 
 @contextmanager
-def _desk(model: Any, **options: Any) -> Generator[tuple[Desk, Clock]]:
+def _client(model: Any, **options: Any) -> Generator[tuple[ModelClient, Clock]]:
     clock = Clock()
-    bureau = Bureau(
+    bureau = ClientSettings(
         summarizer=model, who="m", counter=Estimator(), clock=clock.time, sleep=clock.sleep,
         **options,
     )  # fmt: skip
-    desk = Desk(bureau)
+    client = ModelClient(bureau)
     try:
-        yield desk, clock
+        yield client, clock
     finally:
-        desk.close()
+        client.close()
 
 
 def _failed(kind: FailureKind, retry_after: float = 0.0) -> SummarizerFailed:
@@ -60,15 +60,15 @@ def _failed(kind: FailureKind, retry_after: float = 0.0) -> SummarizerFailed:
 def test_the_same_question_is_asked_once(tmp_path: Path):
     """By two who ask at the same time, and by whoever asks later, in another run too."""
     model = ScriptedSummarizer(["said"], hold=True)
-    with _desk(model, answers=tmp_path) as (desk, _):
-        coming = [desk.ask(_question()) for _ in range(5)]
+    with _client(model, answers=tmp_path) as (client, _):
+        coming = [client.ask(_question()) for _ in range(5)]
         assert model.asked.wait(10)
         model.release()
         assert {one.result(10).answer for one in coming} == {SummaryAnswer(text="said")}
-        assert desk.ask(_question()).result(10).answer == SummaryAnswer(text="said")
-    with _desk(model, answers=tmp_path) as (desk, _):
-        assert desk.ask(_question()).result(10).answer == SummaryAnswer(text="said")
-        assert (desk.spent.calls, desk.spent.kept) == (0, 1)
+        assert client.ask(_question()).result(10).answer == SummaryAnswer(text="said")
+    with _client(model, answers=tmp_path) as (client, _):
+        assert client.ask(_question()).result(10).answer == SummaryAnswer(text="said")
+        assert (client.spent.calls, client.spent.kept) == (0, 1)
     assert len(model.requests) == 1
 
 
@@ -89,8 +89,8 @@ def test_no_more_are_under_way_than_was_said():
                 under_way -= 1
             return SummaryAnswer(text=request.prompt)
 
-    with _desk(Model(), limits=Limits(requests=2)) as (desk, _):
-        coming = [desk.ask(_question(f"{at}")) for at in range(6)]
+    with _client(Model(), limits=RequestLimits(requests=2)) as (client, _):
+        coming = [client.ask(_question(f"{at}")) for at in range(6)]
         said = [one.result(20).answer for one in coming]
     assert [one.text for one in said if one] == [f"{at}" for at in range(6)]
     assert most == 2
@@ -102,11 +102,11 @@ def test_a_failure_that_may_pass_is_tried_again():
     """
     script = [_failed("rate limited", 7.0), _failed("overloaded"), _failed("timed out"),
               _failed("empty answer"), "said"]  # fmt: skip
-    with _desk(ScriptedSummarizer(script)) as (desk, clock):
-        found = desk.ask(_question()).result(10)
+    with _client(ScriptedSummarizer(script)) as (client, clock):
+        found = client.ask(_question()).result(10)
     assert (found.answer, found.failed) == (SummaryAnswer(text="said"), 4)
     assert clock.slept == [7.0, 4.0, 8.0, 0.0]
-    assert (desk.spent.calls, desk.spent.failed) == (5, 4)
+    assert (client.spent.calls, client.spent.failed) == (5, 4)
 
 
 def test_where_one_is_turned_away_all_wait():
@@ -117,8 +117,8 @@ def test_where_one_is_turned_away_all_wait():
         began.append((request.prompt, clock.now))
         return _failed("rate limited", 30.0) if len(began) == 1 else "said"
 
-    with _desk(ScriptedSummarizer(said), limits=Limits(requests=1)) as (desk, clock):
-        for one in [desk.ask(_question(words)) for words in ("a", "b")]:
+    with _client(ScriptedSummarizer(said), limits=RequestLimits(requests=1)) as (client, clock):
+        for one in [client.ask(_question(words)) for words in ("a", "b")]:
             one.result(10)
     assert began[0] == ("a", 0.0)
     assert [at for _, at in began[1:]] == [30.0, 30.0]
@@ -134,10 +134,10 @@ def test_a_question_that_nobody_answers_is_given_up(kind: FailureKind, tries: in
     def answers(asked: SummaryRequest) -> Any:
         return "said" if asked.prompt == "other" else _failed(kind)
 
-    with _desk(ScriptedSummarizer(answers)) as (desk, _):
-        found = desk.ask(_question()).result(10)
+    with _client(ScriptedSummarizer(answers)) as (client, _):
+        found = client.ask(_question()).result(10)
         assert (found.answer, found.failed) == (None, tries)
-        assert desk.ask(_question("other")).result(10).answer == SummaryAnswer(text="said")
+        assert client.ask(_question("other")).result(10).answer == SummaryAnswer(text="said")
 
 
 @pytest.mark.parametrize(("failure", "tries", "remedy"), [
@@ -149,10 +149,10 @@ def test_a_question_that_nobody_answers_is_given_up(kind: FailureKind, tries: in
 def test_what_no_record_can_mend_stops_everything(failure: Any, tries: int, remedy: str):
     """Nothing more is asked; every question says why, and what to do."""
     model = ScriptedSummarizer(lambda _: failure)
-    with _desk(model) as (desk, _):
+    with _client(model) as (client, _):
         for words in ("a", "b"):
             with pytest.raises(BatchStopped, match=f"{failure.kind}.*{remedy}.*run the same"):
-                desk.ask(_question(words)).result(10)
+                client.ask(_question(words)).result(10)
     assert len(model.requests) == tries
 
 
@@ -169,43 +169,43 @@ def test_answers_under_way_are_kept_when_everything_stops(tmp_path: Path):
             await asyncio.to_thread(come.wait, 10)
             return SummaryAnswer(text="said")
 
-    with _desk(Model(), answers=tmp_path) as (desk, _):
-        slow, refused = desk.ask(_question("slow")), desk.ask(_question("refused"))
+    with _client(Model(), answers=tmp_path) as (client, _):
+        slow, refused = client.ask(_question("slow")), client.ask(_question("refused"))
         assert not refused.done()
         come.set()
         with pytest.raises(BatchStopped):
             refused.result(10)
         assert slow.result(10).answer == SummaryAnswer(text="said")
-    with _desk(ScriptedSummarizer(), answers=tmp_path) as (desk, _):
-        assert desk.ask(_question("slow")).result(10).answer == SummaryAnswer(text="said")
+    with _client(ScriptedSummarizer(), answers=tmp_path) as (client, _):
+        assert client.ask(_question("slow")).result(10).answer == SummaryAnswer(text="said")
 
 
 def test_a_disk_that_refuses_an_answer_stops_everything(tmp_path: Path):
     """What cannot be kept would be paid for again."""
     (tmp_path / "answers").write_bytes(b"in the way")
     with (
-        _desk(ScriptedSummarizer(["said"]), answers=tmp_path / "answers") as (desk, _),
+        _client(ScriptedSummarizer(["said"]), answers=tmp_path / "answers") as (client, _),
         pytest.raises(BatchStopped, match="answers"),
     ):
-        desk.ask(_question()).result(10)
+        client.ask(_question()).result(10)
 
 
 def test_words_that_no_file_can_hold_are_the_same_before_and_after(tmp_path: Path):
     """A lone surrogate in an answer is replaced on arrival, not only on the disk."""
-    with _desk(ScriptedSummarizer(["a\ud800b"]), answers=tmp_path) as (desk, _):
-        assert desk.answer(_question()) == desk.answer(_question())
+    with _client(ScriptedSummarizer(["a\ud800b"]), answers=tmp_path) as (client, _):
+        assert client.answer(_question()) == client.answer(_question())
 
 
 def test_the_pace_of_a_run_is_kept():
-    """By the clock of the desk: three a minute, over all questions and tries."""
+    """By the clock of the client: three a minute, over all questions and tries."""
     began: list[float] = []
 
     def said(_: SummaryRequest) -> str:
         began.append(clock.now)
         return "said"
 
-    limits = Limits(requests=4, requests_per_minute=3)
-    with _desk(ScriptedSummarizer(said), limits=limits) as (desk, clock):
-        for one in [desk.ask(_question(f"{at}")) for at in range(8)]:
+    limits = RequestLimits(requests=4, requests_per_minute=3)
+    with _client(ScriptedSummarizer(said), limits=limits) as (client, clock):
+        for one in [client.ask(_question(f"{at}")) for at in range(8)]:
             one.result(10)
     assert began == [0, 0, 0, 60, 60, 60, 120, 120]
