@@ -17,7 +17,7 @@ from holdfast.errors import MemoryConflict, MemoryRefused, NotReadable, NotWrita
 from holdfast.memory.files.entries import entries_of
 from holdfast.memory.files.history import History, Version, Who, digest
 from holdfast.memory.files.memory_file import Limit, MemoryFile
-from holdfast.memory.files.place import UNSEEN_SECONDS
+from holdfast.memory.files.shared_file import UNSEEN_SECONDS
 
 LIMIT = Limit(chars=2_000, tokens=800)
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
