@@ -104,7 +104,7 @@ def test_a_missing_package_is_said_with_its_extra(
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ('[memory.mcp]\ncomand = "secret-x"\n', "unknown setting memory.mcp.comand; did you mean command?"),
+        ('[memory.mcp]\ncomand = "secret-x"\n', "unknown .*mcp.comand; did you mean command?"),
         ("[memory.mcp]\ncommand = 3\n", "memory.mcp.command .*must be str"),
         ('[memory.mcp]\ncommand = "a"\nargs = ["b", 1]\n', r"memory.mcp.args\[1\] .*must be str"),
         ("[memory.mcp]\n", "`command` or `url`"),

@@ -87,7 +87,7 @@ def test_a_writer_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
     with holder.stdout:
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(MemoryRefused, match="held its lock for 0.05 seconds"),
+            pytest.raises(MemoryRefused, match=r"held its lock for 0\.05 seconds"),
             hold_lock(lock, "MEMORY.md", wait_seconds=0.05),
         ):
             pass

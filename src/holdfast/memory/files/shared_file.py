@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.disk import make_private_folder, sync_folder
+from holdfast.disk import make_private_folder, replace_file, sync_folder
 from holdfast.errors import MemoryRefused, NotReadable, NotWritable
 from holdfast.memory.files.entries import entries_of, merge
 from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
@@ -102,7 +102,8 @@ class SharedFile:
                     if new == now.there:
                         return new
                     if self._write(now, new, who, what or "put back", insist=insist):
-                        self._settle(insist)
+                        if insist or self._is_overtaken(now):
+                            self._settle()
                         return new
         except OSError as error:
             raise NotWritable(
@@ -114,9 +115,16 @@ class SharedFile:
             self.path.name, "somebody else writes it without a pause", remedy="try again"
         )
 
-    def _settle(self, insisted: bool) -> None:
-        """Take in what was saved while we did not wait; the next change does it otherwise."""
-        for _ in range(_PATIENT if insisted else 0):
+    def _is_overtaken(self, now: _Now) -> bool:
+        """Return whether the file that was replaced is another one than the file that was read."""
+        try:
+            return _sign(os.stat(self._old))[:-1] != now.seen.sign[:-1]  # renaming changes ctime
+        except FileNotFoundError:
+            return False
+
+    def _settle(self) -> None:
+        """Take in what was saved at the moment of our own change."""
+        for _ in range(_PATIENT):
             now = self._notice(insist=True)
             if now is None or now.text == now.there:
                 return
@@ -147,10 +155,14 @@ class SharedFile:
     def _finish_last(self) -> Version | None:
         """Return the newest version, without one whose writer ended before it was in its place."""
         last = self.history.last()
-        if last is not None and self._new_file(last.number).exists():
-            self.history.drop_last()
-            self._new_file(last.number).unlink()
-            last = self.history.last()
+        new = self._new_file(last.number) if last is not None else None
+        if last is not None and new is not None and new.exists():
+            if digest(read_file(self.path).data) == last.after:  # exchanged, but not yet renamed
+                os.replace(new, self._old)
+            else:
+                self.history.drop_last()
+                new.unlink()
+                last = self.history.last()
         if last is not None and last.part:
             self.history.drop_last()
             last = self.history.last()
@@ -235,8 +247,7 @@ class SharedFile:
             write_new(new, data, like=target)
             self._record(now, text, who, what)
             if is_unchanged(target, now.seen) or insist:
-                self._keep_old(target, needed=insist)
-                os.replace(new, target)
+                replace_file(new, target, self._old, must_keep=insist)
                 sync_folder(target.parent)
                 return True
         except OSError:
@@ -271,16 +282,6 @@ class SharedFile:
         """Leave the history first: as long as the new file is there, it was not put in place."""
         self.history.cut(start)
         new.unlink(missing_ok=True)
-
-    def _keep_old(self, target: Path, *, needed: bool) -> None:
-        self._old.unlink(missing_ok=True)
-        try:
-            os.link(target, self._old)
-        except FileNotFoundError:
-            return
-        except OSError:  # not every file system has links
-            if needed:
-                raise
 
     def _target(self) -> Path:
         """Return the file that a link leads to: the link stays."""
