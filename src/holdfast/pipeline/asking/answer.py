@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
+from holdfast.lenient_json import Value, read_json
 from holdfast.pipeline.asking.headings import is_own_heading, section_named
-from holdfast.pipeline.asking.loose_json import Value, read_json
 from holdfast.pipeline.dialogue.language import Language
 from holdfast.pipeline.dialogue.phrases import phrases_for
 from holdfast.pipeline.frame import (
