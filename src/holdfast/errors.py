@@ -106,17 +106,25 @@ class InvalidSetting(HoldfastError):
 
     @classmethod
     def unknown(
-        cls, name: str, known: Sequence[str], *, value: object = None, kind: str = "setting"
+        cls,
+        name: str,
+        known: Sequence[str],
+        *,
+        value: object = None,
+        kind: str = "setting",
+        where: str = "",
     ) -> InvalidSetting:
         """Return the error for a name that does not exist: the nearest of `known`, or all of them.
 
-        Only what follows the last dot of the name is compared.
+        Only what follows the last dot of the name is compared. `where` is the file that has it.
         """
         from difflib import get_close_matches  # only errors need it
 
         near = get_close_matches(name.rpartition(".")[2], known, 1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-        return cls(name, value, "left out", message=f"unknown {kind} {name}; {hint}")
+        place = f"{where}: " if where else ""
+        message = f"{place}unknown {kind} {name}; {hint}"
+        return cls(f"{place}{name}", value, "left out", message=message)
 
 
 class UnknownReference(HoldfastError):

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.conversation import Conversation, Settings
+from holdfast.engine.conversation import Conversation, ConversationSettings
 from holdfast.engine.run import Run, begin, end, made_of
 from holdfast.pipeline.measure import Estimator
 from holdfast.pipeline.work import Wish
@@ -104,7 +104,7 @@ def test_a_marker_stays_while_the_other_is_shown() -> None:
 def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     """A marker that was set while a summary was written points at nothing that the summary took
     away."""
-    settings = Settings(
+    settings = ConversationSettings(
         context_length=4_000, policy=SMALL, counter=Estimator(), redact=str, dialect="openai-chat"
     )
     here = Conversation(settings)

@@ -15,7 +15,7 @@ from holdfast.engine.author import Author, Clock
 from holdfast.engine.contract import ContextEngine
 from holdfast.engine.conversation import (
     Conversation,
-    Settings,
+    ConversationSettings,
     Step,
 )
 from holdfast.engine.lighten import lighten
@@ -78,7 +78,7 @@ class Compressor(ContextEngine):
         """
         window, source = window_of(model, context_length)
         counts = counter or Estimator()
-        settings = Settings(
+        settings = ConversationSettings(
             model=model, context_length=window, window_source=source,
             output_tokens=output_tokens,
             policy=policy or Policy(), provider=provider,

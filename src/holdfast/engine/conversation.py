@@ -38,7 +38,7 @@ _CARRIED_CHARS = 40_000.0
 """How much of a ledger is carried over a restart: the largest summary."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class ConversationSettings(Struct, frozen=True, kw_only=True):
     """What a conversation is kept by; replaced as a whole when the model changes."""
 
     model: str = ""
@@ -93,7 +93,7 @@ class Step(Struct, frozen=True, kw_only=True):
 class Conversation:
     """The log of one session and the view on it; every step is whole, or leaves all as it was."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ConversationSettings) -> None:
         self.settings = settings
         self.keep: Callable[[Step], None] | None = None
         """Called before a compaction is taken in; where it raises, nothing changes."""

@@ -79,7 +79,8 @@ def summarizer_for(job: Job) -> Summarizer:
         job.summarizer, url=job.summarizer_url, key_variable=job.summarizer_key_variable
     )
     if found is None:
-        raise InvalidSetting("summarizer", job.summarizer, "named where a model is to write")
+        said = "no summarizer is named, but a model has to write the summaries"
+        raise InvalidSetting("summarizer", job.summarizer, "a model", message=said)
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.memory.files.shared_file import UNSEEN_SECONDS
 
 _READ_SECONDS = UNSEEN_SECONDS + 2
-"""Nobody reads, decides and saves faster than a person: a line that came back a moment ago is new."""
+"""Nobody reads, decides and saves faster than a person; a line that came back counts as new."""
 
 
 def main() -> None:
@@ -51,17 +51,15 @@ def main() -> None:
 
 
 def wait_for_agents(path: Path) -> None:
-    """Wait where the agents have stood still for seconds, as on a busy machine.
+    """Wait if the agents have not begun or have stood still for seconds, as on a busy machine.
 
     They notice a save only when they write. Of several saves that nobody noticed the first may
     have been stale, and the last be so late that what it lacks counts as taken out.
     """
     history = path.with_name(f".{path.name}.history")
     until = time.monotonic() + 20
-    while (
-        history.exists()
-        and time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
-        and time.monotonic() < until
+    while time.monotonic() < until and (
+        not history.exists() or time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
     ):
         time.sleep(0.02)
 
