@@ -42,7 +42,7 @@ WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.004
 
 
-class FileState(Struct, frozen=True):
+class FileContent(Struct, frozen=True):
     """What a file held, and which file it was; a file that is not there holds nothing."""
 
     data: bytes
@@ -55,7 +55,7 @@ class FileState(Struct, frozen=True):
 class _Now(Struct, frozen=True):
     """The file under the lock, the newest version of its history, and what it should say."""
 
-    seen: FileState
+    seen: FileContent
     last: Version | None
     text: str
     """That of the file, or with what has yet to be put back or taken in."""
@@ -80,7 +80,7 @@ class SharedFile:
         """Return whether there is, or was, anything."""
         return self.path.exists() or self.history.path.exists()
 
-    def read(self) -> FileState:
+    def read(self) -> FileContent:
         """Return what is there now."""
         return read_file(self.path)
 
@@ -322,12 +322,12 @@ def hold_lock(lock: Path, name: str, wait_seconds: float = WAIT_SECONDS) -> Gene
         held.release()
 
 
-def read_file(path: Path, *, cut: bool = False) -> FileState:
+def read_file(path: Path, *, cut: bool = False) -> FileContent:
     """Return what is in a file, or raise `NotReadable`; `cut` takes the beginning of a long one."""
     try:
         handle = os.open(path, _READ)
     except FileNotFoundError:
-        return FileState(b"")
+        return FileContent(b"")
     except OSError as error:
         raise NotReadable(
             f"cannot be read ({error.strerror})", where=str(path), remedy="check the file"
@@ -342,10 +342,10 @@ def read_file(path: Path, *, cut: bool = False) -> FileState:
         raise NotReadable(
             f"is larger than {MOST_BYTES:,} bytes", where=str(path), remedy="make it shorter"
         )
-    return FileState(data[:MOST_BYTES], _sign(found), found.st_ctime)
+    return FileContent(data[:MOST_BYTES], _sign(found), found.st_ctime)
 
 
-def read_settled(path: Path) -> FileState:
+def read_settled(path: Path) -> FileContent:
     """Return what is in a file that somebody may be writing to just now.
 
     An editor that writes in place empties the file first; one that replaces it may take it away
@@ -362,7 +362,7 @@ def read_settled(path: Path) -> FileState:
     return seen
 
 
-def is_unchanged(path: Path, seen: FileState) -> bool:
+def is_unchanged(path: Path, seen: FileContent) -> bool:
     """Return whether nobody wrote since."""
     try:
         return _sign(os.stat(path)) == seen.sign
