@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.engine.compressor import Compressor
 from holdfast.errors import FailureKind, InvalidSetting, SummarizerFailed, UnknownName
-from holdfast.pipeline.failures import CLASSES, PAUSES
+from holdfast.writing.failures import CLASSES, PAUSES
 from holdfast.policy import Policy
 from holdfast.report import Report
 from holdfast.testing import ScriptedSummarizer

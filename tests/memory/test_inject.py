@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast import check
 from holdfast.memory.fence import fence_text, strip_fenced
 from holdfast.memory.messages import inject
-from holdfast.pipeline.frame import summary_text
+from holdfast.facts.frame import summary_text
 from holdfast.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.conversation import Conversation, ConversationSettings
 from holdfast.engine.run import Run, begin, end, made_of
-from holdfast.pipeline.measure import Estimator
-from holdfast.pipeline.work import Wish
+from holdfast.compaction.measure import Estimator
+from holdfast.compaction.work import Wish
 from holdfast.policy import Policy
 
 SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)

@@ -12,8 +12,8 @@ from holdfast.config.settings import PREFIX, Settings, read_settings
 from holdfast.config.trust import home_folder
 
 if TYPE_CHECKING:
-    from holdfast.engine.contract import ContextEngine
-    from holdfast.engine.writers import Progress, Writers
+    from holdfast.adapters.contract import ContextEngine
+    from holdfast.writing.writers import Progress, Writers
     from holdfast.memory.manager import MemoryManager
     from holdfast.memory.provider import MemoryProvider
     from holdfast.stores.store import Store
@@ -111,7 +111,7 @@ def open_engine(
     are read if none are given. Raises what `read_settings` raises, `UnknownName` with the
     engines there are, and `InvalidSetting` for a package that makes none.
     """
-    from holdfast.engine.plugins import engine_named  # a plain check needs no engine
+    from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
     given: dict[str, Any] = {
@@ -130,7 +130,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
 
     Raises what names the mistake in them.
     """
-    from holdfast.engine.writers import writers_of
+    from holdfast.writing.writers import writers_of
 
     return writers_of(
         settings.summarizer,

@@ -12,26 +12,26 @@ from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog.windows import window_of
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
 from holdfast.engine.conversation import (
     Conversation,
     ConversationSettings,
     Step,
 )
 from holdfast.engine.lighten import lighten
-from holdfast.engine.native import Native, native_of, without_native
+from holdfast.writing.native import Native, native_of, without_native
 from holdfast.engine.recall import TOOLS, answer_tool
-from holdfast.engine.usage import answer_tokens_of, figures_of, prompt_tokens_of
-from holdfast.engine.writers import DEFAULT_TIMEOUT, Writers, writers_of
-from holdfast.engine.writing import window_note
-from holdfast.pipeline.arrival import Arriving
-from holdfast.pipeline.compact import Unchanged, plan
-from holdfast.pipeline.failures import OnFailure
-from holdfast.pipeline.measure import Estimator, counted_by, tools_tokens
-from holdfast.pipeline.media import without_older_media
-from holdfast.pipeline.state import CompactionState
-from holdfast.pipeline.trigger import Decision
-from holdfast.pipeline.work import Wish
+from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
+from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
+from holdfast.writing.write import window_note
+from holdfast.compaction.arrival import Arriving
+from holdfast.compaction.compact import Unchanged, plan
+from holdfast.writing.failures import OnFailure
+from holdfast.compaction.measure import Estimator, counted_by, tools_tokens
+from holdfast.compaction.media import without_older_media
+from holdfast.compaction.state import CompactionState
+from holdfast.compaction.trigger import Decision
+from holdfast.compaction.work import Wish
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor

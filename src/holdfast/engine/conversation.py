@@ -16,17 +16,17 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.engine.live_log import LiveLog, Standing
 from holdfast.engine.recall import look_for, recall
-from holdfast.engine.reporting import report_of
+from holdfast.engine.run import report_of
 from holdfast.errors import NotReadable, UnknownReference
-from holdfast.pipeline.arrival import Arriving, arriving_by
-from holdfast.pipeline.compact import Outcome, Unchanged
-from holdfast.pipeline.index import Readings
-from holdfast.pipeline.ledger import Around, Ledger, summarise
-from holdfast.pipeline.state import CompactionState, rehydrated
-from holdfast.pipeline.summary import carried_over, merged
-from holdfast.pipeline.tool_names import with_safe_names
-from holdfast.pipeline.trigger import Decision, Moment, decide
-from holdfast.pipeline.work import Wish, Work
+from holdfast.compaction.arrival import Arriving, arriving_by
+from holdfast.compaction.compact import Outcome, Unchanged
+from holdfast.compaction.index import Readings
+from holdfast.facts.ledger import Around, Ledger, summarise
+from holdfast.compaction.state import CompactionState, rehydrated
+from holdfast.facts.summary import carried_over, merged
+from holdfast.compaction.tool_names import with_safe_names
+from holdfast.compaction.trigger import Decision, Moment, decide
+from holdfast.compaction.work import Wish, Work
 from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.report import Reference, Report

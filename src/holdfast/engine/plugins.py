@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
 from holdfast.plugins import PluginKind
 from holdfast.reduction import TextReducer
 

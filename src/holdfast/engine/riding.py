@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.engine.writers import Writers
+from holdfast.writing.writers import Writers
 from holdfast.errors import InvalidSetting
 from holdfast.ports import CachedPrefix
 

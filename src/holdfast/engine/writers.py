@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args
 from msgspec import Struct
 
 from holdfast.errors import InvalidSetting
-from holdfast.pipeline.failures import OnFailure
+from holdfast.writing.failures import OnFailure
 from holdfast.ports import Summarizer
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -91,6 +91,6 @@ def _found(
 ) -> Summarizer | None:
     if not isinstance(given, str):
         return given
-    from holdfast.summarizers import summarizer_named
+    from holdfast.writing.models import summarizer_named
 
     return summarizer_named(given, url=url, key_variable=key_variable, context_length=window)

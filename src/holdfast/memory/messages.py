@@ -15,7 +15,7 @@ from typing import Any, cast
 from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.dialects.load import load
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import recognise
+from holdfast.facts.frame import recognise
 from holdfast.ports import Redact
 from holdfast.transcript import is_ask
 

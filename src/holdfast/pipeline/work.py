@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.errors import InvalidSetting
-from holdfast.pipeline.index import LogIndex
-from holdfast.pipeline.measure import Costs
-from holdfast.pipeline.state import CompactionState
+from holdfast.compaction.index import LogIndex
+from holdfast.compaction.measure import Costs
+from holdfast.compaction.state import CompactionState
 from holdfast.policy import Budget, Policy
 from holdfast.ports import Redact, TokenCounter, WireRules
 from holdfast.transcript import Message, View

@@ -13,7 +13,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.memory.manager import MemoryManager, Recalled
 from holdfast.memory.messages import inject
 from holdfast.memory.provider import Switch
-from holdfast.pipeline.frame import recognise
+from holdfast.facts.frame import recognise
 from holdfast.report import Report
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Hooks, Switched, told

@@ -11,7 +11,7 @@ from holdfast.errors import InvalidSetting
 from holdfast.ports import Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.policy import DEFAULT_KEY
-from holdfast.summarizers.named import summarizer_named
+from holdfast.writing.models.named import summarizer_named
 from holdfast.trajectories.asking import Ask, Asked, writer
 from holdfast.trajectories.compress import Means
 from holdfast.trajectories.counters import counter_for

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.lenient_json import read_json
-from holdfast.pipeline.asking import read_answer
-from holdfast.pipeline.dialogue.language import Language
-from holdfast.pipeline.dialogue.phrases import phrases_for
-from holdfast.pipeline.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
-from holdfast.pipeline.measure import Estimator
-from holdfast.pipeline.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from holdfast.writing.asking import read_answer
+from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
+from holdfast.compaction.measure import Estimator
+from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: text.strip(" .。-—…").casefold() not in ("", "none", "null")

@@ -8,19 +8,19 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from holdfast.lenient_json import Value, read_json
-from holdfast.pipeline.asking.headings import is_own_heading, section_named
-from holdfast.pipeline.dialogue.language import Language
-from holdfast.pipeline.dialogue.phrases import phrases_for
-from holdfast.pipeline.frame import (
+from holdfast.writing.asking.headings import is_own_heading, section_named
+from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.frame import (
     SUMMARY_AFTERWORD,
     SUMMARY_BRIEF,
     SUMMARY_CLOSE,
     SUMMARY_OPEN,
     SUMMARY_PREAMBLE,
 )
-from holdfast.pipeline.gate.weights import PROSE_WEIGHTS
-from holdfast.pipeline.ledger.lines import whole_words
-from holdfast.pipeline.summary import SECTIONS, Entry, Section, Summary
+from holdfast.compaction.weights import PROSE_WEIGHTS
+from holdfast.facts.ledger.lines import whole_words
+from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 
 Form: TypeAlias = Literal["json", "markdown", "words"]
 
