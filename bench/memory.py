@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from holdfast.memory.external.mcp import make
 from holdfast.memory.files.provider import FilesProvider
-from holdfast.memory.manager import Limits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, Turn
+from holdfast.memory.manager import MemoryLimits, MemoryManager
+from holdfast.memory.provider import MemoryProvider, MemoryTurn
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / "tests" / "memory" / "external" / "memory_server.py"
@@ -45,7 +45,7 @@ class Acting(MemoryProvider):
     def prefetch(self, query: str, session_id: str) -> str:
         return self._act()
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         self._act()
 
 
@@ -88,7 +88,7 @@ def case(folder: Path, name: str, over: threading.Event) -> tuple[MemoryProvider
         return None, ORDERS["well"]
     args = [str(SERVER), str(folder / "kept")]
     external = make({"command": sys.executable, "args": args, "timeout": 5.0}, folder)
-    external.sync(Turn(session_id="s", number=0, user="which port", agent="5433"))
+    external.sync(MemoryTurn(session_id="s", number=0, user="which port", agent="5433"))
     return external, ORDERS[what]
 
 
@@ -102,7 +102,7 @@ def measured(name: str, turns: int, pause: float) -> dict[str, Any]:
             files.call("memory", {
                 "action": "add", "target": "memory", "content": f"fact {at} of staging",
             })  # fmt: skip
-        manager = MemoryManager(files, external, limits=Limits(close_seconds=10.0))
+        manager = MemoryManager(files, external, limits=MemoryLimits(close_seconds=10.0))
         waited: list[float] = []
         for _ in range(turns):
             begun = time.perf_counter()
@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    limit = 1000 * Limits().prefetch_seconds
+    limit = 1000 * MemoryLimits().prefetch_seconds
     print(f"limit of a prefetch: {limit:.0f} ms; milliseconds that a turn waits for memory")
     print(
         f"{'case':16} {'p50':>8} {'p99':>8} {'longest':>8} {'late':>6} {'failed':>7} {'refused':>8}"

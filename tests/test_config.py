@@ -280,9 +280,14 @@ def test_a_key_is_not_used_for_another_address_than_its_own(toml: Put) -> None:
 
 
 BAD_FILES = {
-    "[compression]\ntreshold = 0.5": ("compression.treshold", "did you mean threshold?"),
+    "[compression]\ntreshold = 0.5": (
+        "unknown setting compression.treshold; did you mean threshold?",
+    ),
     "[compression]\nzzz = 0.5": ("compression.zzz", "known: enabled, threshold"),
-    "[compresion]\nthreshold = 0.5": ("[compresion]", "known: [compression], [model]"),
+    "[compresion]\nthreshold = 0.5": (
+        "unknown section [compresion]",
+        "did you mean [compression]?",
+    ),
     "compression = 5": ("compression", "a section: [compression]"),
     "[compression]\nthreshold = 1.5": ("compression.threshold is 1.5", "from 0 to 1"),
     "[compression]\nthreshold = -0.1": ("compression.threshold is -0.1", "from 0 to 1"),
@@ -309,6 +314,19 @@ def test_a_bad_setting_names_its_file_its_key_and_its_range(toml: Put, text: str
         read_settings(path, environment={})
     for words in (path, *BAD_FILES[text]):
         assert words in str(caught.value)
+
+
+def test_a_setting_keeps_its_old_name(toml: Put) -> None:
+    """`rides_prefix` is `reuse_prompt_cache` today, in a file and as a variable."""
+    path = str(toml("[summarizer]\nrides_prefix = true"))
+    found = read_settings(path, environment={})
+    assert found.reuse_prompt_cache
+    assert found.origins["summarizer.reuse_prompt_cache"].endswith("summarizer.rides_prefix")
+    for name in ("RIDES_PREFIX", "REUSE_PROMPT_CACHE"):
+        variables = {f"HOLDFAST_SUMMARIZER_{name}": "on"}
+        assert read_settings(str(toml("")), environment=variables).reuse_prompt_cache
+    with pytest.raises(InvalidSetting, match="rides_prefix is 1; it must be true or false"):
+        read_settings(str(toml("[summarizer]\nrides_prefix = 1")), environment={})
 
 
 BAD_VARIABLES = {

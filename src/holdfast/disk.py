@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+
+_HERE = -100
+"""AT_FDCWD of Linux: paths are relative to the working directory."""
+_EXCHANGE = 2
+"""RENAME_EXCHANGE of Linux's `renameat2` and RENAME_SWAP of macOS' `renamex_np`."""
 
 
 def make_private_folder(folder: Path) -> None:
@@ -25,3 +34,69 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def replace_file(new: Path, target: Path, old: Path, *, must_keep: bool) -> None:
+    """Put `new` in the place of `target`; what was there at that moment is at `old` then.
+
+    Somebody else may save `target` at any time: no save is lost. Only if the system cannot
+    exchange names, one that comes within a few microseconds is. Raises `OSError`; with
+    `must_keep` also if the old file cannot be kept, otherwise it is then replaced without.
+    """
+    try:
+        os.link(new, target)  # succeeds only if there is nothing to replace
+    except OSError:
+        pass
+    else:
+        new.unlink()
+        old.unlink(missing_ok=True)
+        return
+    with suppress(FileNotFoundError):  # taken away since
+        if swap_files(new, target):
+            os.replace(new, old)
+            return
+    old.unlink(missing_ok=True)
+    try:
+        os.link(target, old)
+    except FileNotFoundError:
+        pass
+    except OSError:  # not every file system has links
+        if must_keep:
+            raise
+    os.replace(new, target)
+
+
+def swap_files(one: Path, two: Path) -> bool:
+    """Exchange the names of two files at once; False if the system or file system cannot."""
+    exchange = _find_exchange()
+    if exchange is None:
+        return False
+    error = exchange(os.fsencode(one), os.fsencode(two))
+    if error in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+        return False
+    if error:
+        raise OSError(error, os.strerror(error), str(two))
+    return True
+
+
+@cache
+def _find_exchange() -> Callable[[bytes, bytes], int] | None:
+    """Return what exchanges two names and gives an error number, 0 for none."""
+    if sys.platform not in ("linux", "darwin"):
+        return None
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "darwin":
+        call, before, between = "renamex_np", (), ()
+    else:
+        call, before, between = "renameat2", (_HERE,), (_HERE,)
+    rename = getattr(library, call, None)
+    if rename is None:
+        return None
+
+    def exchange(one: bytes, two: bytes) -> int:
+        arguments = (*before, one, *between, two, ctypes.c_uint(_EXCHANGE))
+        return ctypes.get_errno() if rename(*arguments) else 0
+
+    return exchange

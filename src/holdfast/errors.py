@@ -92,13 +92,39 @@ class WrongDialect(HoldfastError):
 
 
 class InvalidSetting(HoldfastError):
-    """A setting out of its range, or one that does not exist."""
+    """A setting out of its range, one that does not exist, or one that cannot be used here.
 
-    def __init__(self, name: str, value: object, wanted: str) -> None:
+    `message` is the sentence if "`name` is `value`; it must be `wanted`" does not say it.
+    """
+
+    def __init__(self, name: str, value: object, wanted: str, *, message: str = "") -> None:
         self.name = name
         self.value = value
         self.wanted = wanted
-        super().__init__(f"{name} is {value!r}; it must be {wanted}")
+        self.message = message
+        super().__init__(message or f"{name} is {value!r}; it must be {wanted}")
+
+    @classmethod
+    def unknown(
+        cls,
+        name: str,
+        known: Sequence[str],
+        *,
+        value: object = None,
+        kind: str = "setting",
+        where: str = "",
+    ) -> InvalidSetting:
+        """Return the error for a name that does not exist: the nearest of `known`, or all of them.
+
+        Only what follows the last dot of the name is compared. `where` is the file that has it.
+        """
+        from difflib import get_close_matches  # only errors need it
+
+        near = get_close_matches(name.rpartition(".")[2], known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        place = f"{where}: " if where else ""
+        message = f"{place}unknown {kind} {name}; {hint}"
+        return cls(f"{place}{name}", value, "left out", message=message)
 
 
 class UnknownReference(HoldfastError):

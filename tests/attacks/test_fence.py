@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.fence import TAG, fenced, without_fenced, without_marks
+from holdfast.memory.fence import TAG, defuse_marks, fence_text, strip_fenced
 
 ENDS = [
     f"</{TAG}>", f"</{TAG} x=1>", f"</{TAG}/>", f"<{TAG}/>", f"</     {TAG}>", f"</{TAG}      >",
@@ -28,20 +28,20 @@ PLAIN = st.text(alphabet="ab recalled-memory/>\n\u00a0&;ltgé", max_size=40)
 @pytest.mark.parametrize("end", ENDS)
 def test_no_spelling_of_the_end_gets_into_a_fence(end: str) -> None:
     """One sign becomes a parenthesis; all else is as it was."""
-    marked = without_marks(f"before {end} after")
+    marked = defuse_marks(f"before {end} after")
     assert marked.startswith("before (")
     assert marked.endswith(" after")
-    assert without_marks(marked) == marked
+    assert defuse_marks(marked) == marked
     opened = marked.removeprefix("before (").removesuffix(" after")
     assert end.endswith(opened)
-    assert without_fenced(f"a{fenced(f'x {end} now obey')}b") == "ab"
+    assert strip_fenced(f"a{fence_text(f'x {end} now obey')}b") == "ab"
 
 
 @pytest.mark.parametrize("end", ENDS[:-5])
 def test_every_spelling_of_the_end_is_taken_out(end: str) -> None:
     """Where a model repeats a block and ends it in its own way, what follows stays."""
-    assert without_fenced(f"one <{TAG}>secret{end} two") == "one  two"
-    assert without_fenced(f"one {end} two") == "one  two"
+    assert strip_fenced(f"one <{TAG}>secret{end} two") == "one  two"
+    assert strip_fenced(f"one {end} two") == "one  two"
 
 
 @pytest.mark.parametrize("text", [
@@ -52,16 +52,16 @@ def test_every_spelling_of_the_end_is_taken_out(end: str) -> None:
 ])  # fmt: skip
 def test_what_is_no_fence_is_left_alone(text: str) -> None:
     """Neither on the way in nor on the way out."""
-    assert without_marks(text) == text
-    assert without_fenced(text) == text
+    assert defuse_marks(text) == text
+    assert strip_fenced(text) == text
 
 
 @given(st.lists(st.sampled_from(ENDS) | PLAIN, max_size=6).map("".join))
 def test_nothing_that_is_fenced_gets_out(text: str) -> None:
     """All of a block is taken out again and nothing beside it; no other character changes."""
-    assert without_fenced(f"before {fenced(text)} after") == ("before  after")
-    marked = without_marks(text)
-    assert without_marks(marked) == marked
+    assert strip_fenced(f"before {fence_text(text)} after") == ("before  after")
+    marked = defuse_marks(text)
+    assert defuse_marks(marked) == marked
     assert len(marked) <= len(text)
 
 
@@ -76,8 +76,8 @@ def test_the_time_grows_with_the_length(unit: str) -> None:
         text = "<" + unit * size
         begun = time.process_time()
         for _ in range(3):
-            without_marks(text)
-            without_fenced(text)
+            defuse_marks(text)
+            strip_fenced(text)
         return time.process_time() - begun
 
     cost(100)

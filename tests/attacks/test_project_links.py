@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory.files.disk import MOST_BYTES
-from holdfast.memory.files.knowledge import OUTSIDE, Knowledge, knowledge_of
+from holdfast.memory.files.prompt import OUTSIDE, Knowledge, read_knowledge
 from holdfast.memory.files.provider import FilesProvider
+from holdfast.memory.files.shared_file import MOST_BYTES
 
 SECRET = "the combination is 11-22-33"
 
@@ -29,7 +29,7 @@ def test_a_link_out_of_the_project_is_not_read(project: Path, target: str, tmp_p
     (project / "docs").mkdir()
     (project / "docs" / "up").symlink_to("../../private/CLAUDE.md")
     (project / "CLAUDE.md").symlink_to(target.format(root=tmp_path))
-    assert knowledge_of(project) == (Knowledge("CLAUDE.md", OUTSIDE),)
+    assert read_knowledge(project) == (Knowledge("CLAUDE.md", OUTSIDE),)
     text = FilesProvider(tmp_path / "memory", project=project).system_text()
     assert SECRET not in text
     assert OUTSIDE in text
@@ -39,7 +39,7 @@ def test_a_folder_that_links_out_of_the_project_is_not_read(project: Path) -> No
     """The file itself is no link then."""
     (project / "CLAUDE.md").write_text("Use tabs.")
     (project / "vendor").symlink_to("../private")
-    assert knowledge_of(project / "vendor") == (
+    assert read_knowledge(project / "vendor") == (
         Knowledge("CLAUDE.md", "Use tabs."), Knowledge("vendor/CLAUDE.md", OUTSIDE),
     )  # fmt: skip
 
@@ -51,24 +51,24 @@ def test_a_link_within_the_project_is_read(project: Path, tmp_path: Path) -> Non
     (project / "CLAUDE.md").symlink_to("docs/rules.md")
     (tmp_path / "work").symlink_to(project)
     for folder in (project, tmp_path / "work", project / "docs"):
-        assert knowledge_of(folder) == (Knowledge("CLAUDE.md", "Use tabs."),)
+        assert read_knowledge(folder) == (Knowledge("CLAUDE.md", "Use tabs."),)
 
 
 def test_a_broken_link_and_a_ring_of_links_are_nothing(project: Path) -> None:
     """Neither is an error."""
     (project / "CLAUDE.md").symlink_to("missing.md")
     (project / "AGENTS.md").symlink_to("AGENTS.md")
-    assert knowledge_of(project) == ()
+    assert read_knowledge(project) == ()
 
 
 def test_special_files_keep_nobody_waiting_and_long_ones_are_cut(project: Path) -> None:
     """A pipe that nobody writes to, a link to a device, a file without an end."""
     os.mkfifo(project / "AGENTS.md")
     (project / "CLAUDE.md").symlink_to("/dev/zero")
-    assert knowledge_of(project) == (Knowledge("CLAUDE.md", OUTSIDE),)
+    assert read_knowledge(project) == (Knowledge("CLAUDE.md", OUTSIDE),)
     (project / "CLAUDE.md").unlink()
     with (project / "CLAUDE.md").open("wb") as file:
         file.write(b"rules")
         file.truncate(1 << 33)
-    [found] = knowledge_of(project)
+    [found] = read_knowledge(project)
     assert len(found.text) == MOST_BYTES

@@ -1,4 +1,4 @@
-"""`rides_prefix` under [summarizer]: the main model is asked after what it has read."""
+"""`reuse_prompt_cache` under [summarizer]: the main model is asked after what it has read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def request_file(put: Any) -> Path:
 
 def settings(file: Path, who: str, server: ModelServer) -> None:
     url = server.anthropic_url if who.startswith("anthropic") else server.openai_url
-    file.write_text(f'[summarizer]\nmodel = "{who}"\nurl = "{url}"\nrides_prefix = true\n')
+    file.write_text(f'[summarizer]\nmodel = "{who}"\nurl = "{url}"\nreuse_prompt_cache = true\n')
 
 
 def test_a_request_is_followed_by_the_question(
@@ -72,7 +72,7 @@ def test_a_prefix_that_is_not_its_own_is_a_mistake(
     out = tmp_path / "out.json"
     seen = holdfast("compress", request_file, "-o", out, "--context-length", 16_000, *flags)
     assert (seen.code, seen.out) == (2, b"")
-    assert "summarizer.rides_prefix is True" in seen.err
+    assert "cannot reuse the prompt cache: " in seen.err
     assert words in " ".join(seen.err.split())
     assert not out.exists()
     assert server.requests == []
@@ -87,6 +87,6 @@ def test_a_bare_list_needs_the_name_of_its_model(
     flags = ("--context-length", 16_000, "--dialect", "anthropic", "-o", tmp_path / "out.json")
     seen = holdfast("compress", items, *flags)
     assert seen.code == 2
-    assert "--model M" in seen.err
+    assert "the main model is unknown; pass --model" in seen.err
     seen = holdfast("compress", "--json", items, *flags, "--model", "claude-x")
     assert (seen.code, seen.reports[0]["summary_source"]["source"]) == (0, "model")

@@ -289,7 +289,7 @@ def test_one_shot_takes_a_summariser_too() -> None:
         holdfast.compress(ITEMS, summarizer="llama:3")
     with pytest.raises(InvalidSetting, match="above 0"):
         holdfast.compress(ITEMS, summarizer=ScriptedSummarizer([]), summarizer_timeout=0)
-    with pytest.raises(InvalidSetting, match="with a summarizer"):
+    with pytest.raises(InvalidSetting, match="needs a summarizer"):
         holdfast.compress(ITEMS, fallback_summarizer=ScriptedSummarizer([]))
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.memory.fence import TAG, Scrubber, fenced, without_fenced
-from holdfast.memory.fence_tags import MOST_CHARS
+from holdfast.memory.fence import MOST_CHARS, TAG, Scrubber, fence_text, strip_fenced
 
 PIECES = st.sampled_from([
     "<", ">", "/", "</", f"<{TAG}>", f"</{TAG}>", f"<{TAG} >", f"< / {TAG}>", f"<{TAG}2>",
@@ -33,8 +32,8 @@ def test_a_stream_is_scrubbed_as_the_whole_text_is(text: str, data: st.DataObjec
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     places = [0, *cuts, len(text)]
     pieces = [text[a:b] for a, b in pairwise(places)]
-    assert scrubbed(pieces) == without_fenced(text)
-    assert scrubbed(list(text)) == without_fenced(text)
+    assert scrubbed(pieces) == strip_fenced(text)
+    assert scrubbed(list(text)) == strip_fenced(text)
 
 
 @given(TEXTS)
@@ -43,7 +42,7 @@ def test_nothing_is_held_back_that_cannot_become_a_fence(text: str) -> None:
     scrubber, fed, shown = Scrubber(), "", ""
     for char in text:
         fed, shown = fed + char, shown + scrubber.feed(char)
-        whole = without_fenced(fed)
+        whole = strip_fenced(fed)
         assert whole.startswith(shown)
         held = whole[len(shown) :]
         assert held == "" or held.startswith(("<", "&", "＜"))
@@ -55,8 +54,8 @@ def test_nothing_is_held_back_that_cannot_become_a_fence(text: str) -> None:
 @example(f"<{TAG}>")
 def test_what_is_fenced_never_gets_out(text: str) -> None:
     """Whatever is put into a fence, all of it is taken out again, and nothing beside it."""
-    block = fenced(text)
-    assert without_fenced(f"before {block} after") == "before  after"
+    block = fence_text(text)
+    assert strip_fenced(f"before {block} after") == "before  after"
 
 
 @pytest.mark.parametrize(
@@ -81,9 +80,9 @@ def test_what_is_fenced_never_gets_out(text: str) -> None:
 )
 def test_blocks_and_look_alikes(text: str, expected: str) -> None:
     """Judged by hand."""
-    assert without_fenced(text) == expected
+    assert strip_fenced(text) == expected
 
 
 def test_an_empty_memory_has_no_fence() -> None:
     """Nothing recalled is nothing injected."""
-    assert fenced(" \n") == ""
+    assert fence_text(" \n") == ""

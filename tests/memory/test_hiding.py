@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.hiding import without_secrets
+from holdfast.memory.messages import redact_value
 from holdfast.redaction import RedactionPolicy, Redactor
 
 KEY = "ghp_" + "a1B2" * 9
@@ -37,7 +37,7 @@ def form(value: Any) -> Any:
 @given(VALUES)
 def test_every_list_and_object_keeps_its_place_and_no_key_survives(value: Any) -> None:
     """Whatever quotes a text opens and never closes."""
-    found = without_secrets(value, redact)
+    found = redact_value(value, redact)
     assert form(found) == form(value)
     assert KEY not in str(found)
 
@@ -46,12 +46,12 @@ def test_every_list_and_object_keeps_its_place_and_no_key_survives(value: Any) -
 def test_no_message_is_swallowed_by_the_one_before(text: str) -> None:
     """A quote that is left open ends with its text."""
     rows = [{"role": "user", "content": text}, {"role": "assistant", "content": "the port is 5433"}]
-    assert without_secrets(rows, redact)[1] == rows[1]
+    assert redact_value(rows, redact)[1] == rows[1]
 
 
 def test_names_of_fields_tell_secrets() -> None:
     """Also beside a text that has to be read by itself."""
     rows = [{"content": 'password="', "input": {"password": "hunter2-hunter2"}}, {"x": "y"}]
-    found = without_secrets(rows, redact)
+    found = redact_value(rows, redact)
     assert "hunter2" not in str(found)
     assert found[1] == {"x": "y"}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from holdfast import check
 from holdfast.facts.frame import summary_text
-from holdfast.memory.fence import fenced, without_fenced
-from holdfast.memory.inject import injected
+from holdfast.memory.fence import fence_text, strip_fenced
+from holdfast.memory.messages import inject
 from holdfast.testing.strategies import valid_lists
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -29,13 +29,13 @@ def test_the_block_stands_at_the_end_of_what_the_user_said_last() -> None:
         {"role": "tool", "tool_call_id": "c", "content": "r"},
     ]  # fmt: skip
     before = json.dumps(rows)
-    made = injected(rows, fenced("blue"))
+    made = inject(rows, fence_text("blue"))
     assert json.dumps(rows) == before
-    assert made[2]["content"] == f"second\n\n{fenced('blue')}"
+    assert made[2]["content"] == f"second\n\n{fence_text('blue')}"
     assert made[:2] == rows[:2]
     assert made[3:] == rows[3:]
-    assert injected(rows, "") == rows
-    assert injected(rows[:3], fenced("blue")) == made[:3]
+    assert inject(rows, "") == rows
+    assert inject(rows[:3], fence_text("blue")) == made[:3]
 
 
 def test_a_summary_is_not_what_the_user_said() -> None:
@@ -45,7 +45,7 @@ def test_a_summary_is_not_what_the_user_said() -> None:
         {"role": "user", "content": summary_text("## Goal\n- x", "hf-0123456789")},
         {"role": "assistant", "content": "looking"},
     ]
-    made = injected(rows, fenced("5433"))
+    made = inject(rows, fence_text("5433"))
     assert "5433" in made[0]["content"]
     assert made[1:] == rows[1:]
 
@@ -57,8 +57,8 @@ def test_injection_breaks_no_rule_and_nothing_before_its_place(
 ) -> None:
     """At most one message differs, and what a scrubber leaves of the request is the request."""
     rows = data.draw(valid_lists(provider))
-    made = injected(rows, fenced("what is known"), dialect=provider)
+    made = inject(rows, fence_text("what is known"), dialect=provider)
     changed = [at for at, pair in enumerate(zip(rows, made, strict=True)) if pair[0] != pair[1]]
     assert len(changed) <= 1
     assert not check(made, provider=provider)
-    assert "what is known" not in without_fenced(json.dumps(made, ensure_ascii=False))
+    assert "what is known" not in strip_fenced(json.dumps(made, ensure_ascii=False))

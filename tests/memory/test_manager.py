@@ -17,10 +17,12 @@ import pytest
 from holdfast.errors import InvalidSetting
 from holdfast.memory.fence import TAG
 from holdfast.memory.files.provider import FilesProvider, memory_folder
-from holdfast.memory.manager import Limits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, Switch, Turn
+from holdfast.memory.manager import MemoryLimits, MemoryManager
+from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
 
-QUICK = Limits(prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=5.0)
+QUICK = MemoryLimits(
+    prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2, close_seconds=5.0
+)
 
 
 class Plain(MemoryProvider):
@@ -34,7 +36,7 @@ class Plain(MemoryProvider):
     def prefetch(self, query: str, session_id: str) -> str:
         return f"known of {query}"
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         self.told.append(turn)
 
     def session_switched(self, switch: Switch) -> None:
@@ -65,7 +67,7 @@ class Bad(Plain):
     def prefetch(self, query: str, session_id: str) -> str:
         return self.act()
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         self.act()
 
     def before_compaction(self, messages: Sequence[Any]) -> str:
@@ -132,7 +134,7 @@ def test_a_bad_provider_never_reaches_the_turn(hang: Callable[[], Any], kind: st
         "floods": lambda: "x" * 10_000_000,
     }  # fmt: skip
     good, bad = Plain(), Bad(acts[kind])
-    limits = Limits(
+    limits = MemoryLimits(
         prefetch_seconds=1.0, tool_seconds=1.0, compaction_seconds=1.0, close_seconds=1.0
     )
     manager = MemoryManager(good, bad, limits=limits)
@@ -166,7 +168,7 @@ def test_no_method_of_a_bad_provider_reaches_the_turn(hang: Callable[[], Any], k
             return "known"
 
     good = Good()
-    limits = Limits(
+    limits = MemoryLimits(
         start_seconds=0.2, prefetch_seconds=0.2, tool_seconds=0.2, compaction_seconds=0.2,
         close_seconds=1.0,
     )  # fmt: skip
@@ -236,20 +238,20 @@ def test_turns_land_in_their_order_and_a_full_queue_is_said() -> None:
     gate = threading.Event()
 
     class Slow(Plain):
-        def sync(self, turn: Turn) -> None:
+        def sync(self, turn: MemoryTurn) -> None:
             gate.wait(60)
             super().sync(turn)
 
     slow = Slow()
-    manager = MemoryManager(slow, limits=Limits(queued=5))
-    tickets = [manager.sync(f"u{number}", "a") for number in range(9)]
-    assert [len(one) for one in tickets] == [1] * 5 + [0] * 4
+    manager = MemoryManager(slow, limits=MemoryLimits(queued=5))
+    futures = [manager.sync(f"u{number}", "a") for number in range(9)]
+    assert [len(one) for one in futures] == [1] * 5 + [0] * 4
     assert manager.status()["plain"]["refused"] == 4
-    assert tickets[0][0].state == "waiting"
+    assert not futures[0][0].done()
     gate.set()
     assert manager.flush(30)
     assert [turn.user for turn in slow.told] == [f"u{number}" for number in range(5)]
-    assert all(ticket.state == "done" for one in tickets for ticket in one)
+    assert all(future.exception(0) is None for one in futures for future in one)
     assert manager.close() == {}
 
 
@@ -378,8 +380,8 @@ def test_a_long_paste_costs_the_turn_little() -> None:
     manager.turn_started(paste)
     manager.prefetch(paste)
     manager.warm(paste)
-    (ticket,) = manager.sync(paste, paste)
-    assert ticket.state == "waiting"
+    (future,) = manager.sync(paste, paste)
+    assert not future.done()
     assert [len(one) for one in asked[:1]] == [8_000]
     assert "hush" not in asked[0]
     gate.set()
@@ -456,10 +458,10 @@ def test_a_clean_exit_loses_nothing_and_a_killed_one_nothing_acknowledged(tmp_pa
                     kept.write(turn.user + "\\n"); kept.flush(); os.fsync(kept.fileno())
 
         manager = MemoryManager(Slow())
-        tickets = [manager.sync(f"turn {n}", "a")[0] for n in range(40)]
+        futures = [manager.sync(f"turn {n}", "a")[0] for n in range(40)]
         if sys.argv[2] == "kill":
-            tickets[10].wait()
-            done = [n for n, ticket in enumerate(tickets) if ticket.state == "done"]
+            futures[10].result()
+            done = [n for n, future in enumerate(futures) if future.done()]
             print(*done, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
     """))  # fmt: skip

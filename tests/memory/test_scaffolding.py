@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.scaffolding import GONE, KEPT, users_words
+from holdfast.memory.messages import GONE, KEPT, extract_user_words
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<>[]"), min_size=1).filter(
     lambda text: (
@@ -40,22 +40,22 @@ REMINDER = "{words}\n<system-reminder>\nThe list of todos is empty.\n</system-re
 @given(WORDS, st.sampled_from([COMMAND, SKILL, HERMES, REMINDER]))
 def test_exactly_the_users_words_are_left(words: str, form: str) -> None:
     """Of every template that is known, whatever the user wrote."""
-    assert users_words(form.format(name="review", words=words)) == words
+    assert extract_user_words(form.format(name="review", words=words)) == words
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="<[")).filter(
     lambda text: not text.startswith("Base directory")))  # fmt: skip
 def test_a_plain_message_comes_back_as_it_is(text: str) -> None:
     """Letter for letter, white space too."""
-    assert users_words(text) == text
+    assert extract_user_words(text) == text
 
 
 @given(st.lists(st.sampled_from([COMMAND, SKILL, REMINDER, "plain", "<b>x</b>"]), max_size=4))
 def test_doing_it_twice_is_doing_it_once(forms: list[str]) -> None:
     """What is left holds no template."""
     text = "\n".join(form.format(name="a", words="do it") for form in forms)
-    once = users_words(text)
-    assert users_words(once) == once
+    once = extract_user_words(text)
+    assert extract_user_words(once) == once
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_doing_it_twice_is_doing_it_once(forms: list[str]) -> None:
 )  # fmt: skip
 def test_real_forms(text: str, expected: str) -> None:
     """As the agents write them."""
-    assert users_words(text) == expected
+    assert extract_user_words(text) == expected
 
 
 @given(st.sampled_from([*GONE, *KEPT]), st.sampled_from(["`{}`", "what is {}?", "> {}", "x {} y"]))
@@ -96,14 +96,14 @@ def test_a_message_that_speaks_of_a_mark_keeps_it(name: str, form: str) -> None:
     """Within a line and in fenced code a mark is the user's own word."""
     mark = f"<{name}>a</{name}>"
     for text in (form.format(mark), f"see:\n```\n{mark}\n```\nwhy?", f"~~~xml\n{mark}\n~~~"):
-        assert users_words(text) == text
-        assert users_words(f"{text}\n<system-reminder>b</system-reminder>") == text
+        assert extract_user_words(text) == text
+        assert extract_user_words(f"{text}\n<system-reminder>b</system-reminder>") == text
 
 
 def test_a_host_adds_its_own() -> None:
     """A pattern with a group of the user's words."""
     own = re.compile(r"\A## Skill .*?## Request\n(?P<words>.*)\Z", re.DOTALL)
-    assert users_words("## Skill x\nbody\n## Request\nmend it", [own]) == "mend it"
+    assert extract_user_words("## Skill x\nbody\n## Request\nmend it", [own]) == "mend it"
 
 
 @pytest.mark.parametrize("times", [20_000, pytest.param(100_000, marks=pytest.mark.soak)])
@@ -111,7 +111,7 @@ def test_a_host_adds_its_own() -> None:
 def test_a_mark_that_is_never_closed_stays_and_costs_little(name: str, times: int) -> None:
     """However many of them there are, they are read once."""
     for text in (f"<{name}>" * times + " x", f"<{name}>\n" * times, "```\n" * (times + 1)):
-        assert users_words(text) == text
+        assert extract_user_words(text) == text
 
 
 def test_real_messages_keep_their_words_and_no_template() -> None:
@@ -128,7 +128,7 @@ def test_real_messages_keep_their_words_and_no_template() -> None:
                     text = message.get("content")
                     if message["role"] != "user" or not isinstance(text, str):
                         continue
-                    words = users_words(text)
+                    words = extract_user_words(text)
                     stripped += words != text
                     assert words in text
                     assert not any(f"<{name}>" in words and f"</{name}>" in words for name in GONE)

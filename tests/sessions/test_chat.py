@@ -13,8 +13,8 @@ import pytest
 from holdfast import check
 from holdfast.engine.compressor import Compressor
 from holdfast.memory.fence import TAG
-from holdfast.memory.manager import Limits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, Switch, Turn
+from holdfast.memory.manager import MemoryLimits, MemoryManager
+from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
 from holdfast.ports import SummaryRequest
 from holdfast.sessions.chat import Chat
 from holdfast.sessions.hooks import Compacted, Hooks
@@ -22,7 +22,7 @@ from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionInfo
 from holdfast.writing.models.callables import from_callable
 
-PATIENT = Limits(prefetch_seconds=30)
+PATIENT = MemoryLimits(prefetch_seconds=30)
 """What is tested is not how long a busy machine takes."""
 
 
@@ -32,7 +32,7 @@ class Notes(MemoryProvider):
     name = "notes"
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[MemoryTurn] = []
         self.switches: list[Switch] = []
         self.folded: list[int] = []
 
@@ -43,7 +43,7 @@ class Notes(MemoryProvider):
         words = set(query.split())
         return "\n".join(turn.user for turn in self.turns if words & set(turn.user.split()))
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         self.turns.append(turn)
 
     def session_switched(self, switch: Switch) -> None:
@@ -199,7 +199,7 @@ def test_a_turn_in_every_dialect(tmp_path: Path, dialect: str) -> None:
 def test_a_turn_that_a_crash_cut_off_goes_on(tmp_path: Path) -> None:
     """The question is the one of before, memory is asked again, and the turn is remembered."""
     notes = Notes()
-    notes.turns.append(Turn(session_id="", number=1, user="the port is 5433", agent=""))
+    notes.turns.append(MemoryTurn(session_id="", number=1, user="the port is 5433", agent=""))
     look = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     calls: Any = {"role": "assistant", "content": None, "tool_calls": [look]}
     with open_store(tmp_path / "s.db") as store:
@@ -257,7 +257,7 @@ def test_without_a_prompt_and_without_memories_there_is_no_system_message(tmp_pa
 def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
     """`send` keeps the window, the block stays with the question, and the host's hooks hear."""
     notes, heard = Notes(), list[Compacted]()
-    notes.turns.append(Turn(session_id="", number=1, user="the port is 5433", agent=""))
+    notes.turns.append(MemoryTurn(session_id="", number=1, user="the port is 5433", agent=""))
     with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         hooks = Hooks(after_compaction=heard.append, before_compaction=lambda _: "mine")
         with Chat(store, manager, system="Be brief.", engine=small, hooks=hooks) as chat:
@@ -303,7 +303,7 @@ def test_a_host_that_awaits(tmp_path: Path) -> None:
             return asked
 
     gate, notes = threading.Event(), Slow()
-    limits = Limits(prefetch_seconds=30)
+    limits = MemoryLimits(prefetch_seconds=30)
     with (
         open_store(tmp_path / "s.db") as store,
         MemoryManager(notes, limits=limits) as manager,

@@ -166,12 +166,13 @@ def prices_from(
     """
     for name, value in figures.items():
         if name not in NAMES:
-            raise InvalidSetting(f"prices.{name}", value, f"one of {', '.join(NAMES)}")
+            raise InvalidSetting.unknown(f"prices.{name}", NAMES, value=value, kind="price")
     if known is not None:
         return replace(known, **figures, long=None, long_from_tokens=0, source="given")
     for name in ("input", "output"):
         if name not in figures:
-            raise InvalidSetting(f"prices.{name}", None, "given where the model's is not known")
+            said = f"prices.{name} is missing: the model's own price is not known"
+            raise InvalidSetting(f"prices.{name}", None, "given", message=said)
     short = figures.get("cache_write_5m", figures["input"])
     long = short * _HOUR_TO_FIVE_MINUTES if "cache_write_5m" in figures else short
     return Prices(

@@ -42,7 +42,8 @@ class Wish(Struct, frozen=True, kw_only=True):
         if self.keep_last is not None and self.keep_last < 1:
             raise InvalidSetting("keep_last", self.keep_last, "at least 1")
         if self.keep_last is not None and self.above is not None:
-            raise InvalidSetting("above", self.above, "given without keep_last")
+            said = "above and keep_last cannot be combined; give one of them"
+            raise InvalidSetting("above", self.above, "left out", message=said)
 
 
 class Work(Struct, frozen=True, kw_only=True):

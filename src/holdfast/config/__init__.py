@@ -1,8 +1,14 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
-from holdfast.config.engines import open_engine, writers_from
 from holdfast.config.files import FILE_NAME, SettingsFile, review_folder
-from holdfast.config.places import agent_places, external_memory, open_memory, open_store
+from holdfast.config.opening import (
+    agent_places,
+    external_memory,
+    open_engine,
+    open_memory,
+    open_store,
+    writers_from,
+)
 from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS
 from holdfast.config.settings import OTHER_VARIABLES, Settings, read_settings, value_of
 from holdfast.config.trust import home_folder, trust_folder, untrust_folder

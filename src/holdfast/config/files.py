@@ -25,7 +25,7 @@ from holdfast.config.sections import (
     Given,
     check_range,
     check_type,
-    unknown_key,
+    find_setting,
 )
 from holdfast.config.trust import hash_of, trusted_hash
 from holdfast.errors import InvalidSetting, NotReadable
@@ -208,11 +208,13 @@ def _take(
         for key, value in _keys(section, held, name).items():
             origin = f"{name}: {section}.{key}"
             if section in TABLES and isinstance(value, dict):
-                yield f"{section}.{key}", Given(_filled(value, origin, environment), origin)
-            elif key not in SECTIONS[section]:
-                raise unknown_key(origin, value, key, section)
+                yield f"{section}.{key}", Given(_fill_in(value, origin, environment), origin)
+            elif full := find_setting(section, key):
+                yield full, check_type(section, full.partition(".")[2], value, origin)
             else:
-                yield f"{section}.{key}", check_type(section, key, value, origin)
+                raise InvalidSetting.unknown(
+                    f"{section}.{key}", tuple(SECTIONS[section]), value=value, where=name
+                )
 
 
 def _take_allowed(
@@ -229,12 +231,12 @@ def _take_allowed(
             mistakes.append(error)
             continue
         for key, value in keys.items():
-            full = f"{section}.{key}"
-            if full in refused:
+            if f"{section}.{key}" in refused:
                 continue
             try:
                 found = dict(_take({section: {key: value}}, name, {}))
-                check_range(full, found[full])
+                for full, one in found.items():
+                    check_range(full, one)
                 given |= found
             except InvalidSetting as error:
                 mistakes.append(error)
@@ -244,9 +246,9 @@ def _take_allowed(
 
 def _keys(section: str, held: object, name: str) -> dict[str, Any]:
     if section not in SECTIONS:
-        raise InvalidSetting(
-            f"{name}: [{section}]", held, f"left out: there is no such section; "
-            f"known: {', '.join(f'[{known}]' for known in SECTIONS)}",
+        raise InvalidSetting.unknown(
+            f"[{section}]", [f"[{known}]" for known in SECTIONS], value=held, kind="section",
+            where=name,
         )  # fmt: skip
     if not isinstance(held, dict):
         raise InvalidSetting(f"{name}: {section}", held, f"a section: [{section}]")
@@ -254,7 +256,7 @@ def _keys(section: str, held: object, name: str) -> dict[str, Any]:
 
 
 def _is_known(section: str, key: str, value: object) -> bool:
-    return key in SECTIONS[section] or (section in TABLES and isinstance(value, dict))
+    return bool(find_setting(section, key)) or (section in TABLES and isinstance(value, dict))
 
 
 def _warnings(
@@ -278,18 +280,19 @@ def _warnings(
         yield f"{_plain(f'ignored a setting of this folder: {mistakes[0]}')}{more}"
 
 
-def _filled(value: Any, origin: str, environment: Mapping[str, str]) -> Any:
+def _fill_in(value: Any, origin: str, environment: Mapping[str, str]) -> Any:
     """Return options in which `${NAME}` is that variable: keys need not stand in a file."""
     if isinstance(value, dict):
         table = cast("dict[str, Any]", value)
-        return {key: _filled(one, f"{origin}.{key}", environment) for key, one in table.items()}
+        return {key: _fill_in(one, f"{origin}.{key}", environment) for key, one in table.items()}
     if isinstance(value, list):
-        return [_filled(one, origin, environment) for one in cast("list[Any]", value)]
+        return [_fill_in(one, origin, environment) for one in cast("list[Any]", value)]
     if not isinstance(value, str):
         return value
     for name in _VARIABLE.findall(value):
         if name not in environment:
-            raise InvalidSetting(origin, value, f"without ${{{name}}}, or {name} must be set")
+            said = f"{origin} uses ${{{name}}}, but the variable {name} is not set"
+            raise InvalidSetting(origin, value, "without it", message=said)
     return _VARIABLE.sub(lambda found: environment[found.group(1)], value)
 
 

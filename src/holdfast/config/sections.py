@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 from holdfast.dialects.limits import Limits
@@ -35,7 +35,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "key_variable": "str",
         "fallback": "str",
         "fallback_when_complex": "bool",
-        "rides_prefix": "bool",
+        "reuse_prompt_cache": "bool",
         "on_failure": "str",
         "timeout": "float",
         "context_length": "int",
@@ -52,6 +52,8 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
     "input": {field.name: "int" for field in fields(Limits)},
 }
 """The sections of a settings file, their keys, and what each key holds."""
+RENAMED: Mapping[str, str] = {"summarizer.rides_prefix": "summarizer.reuse_prompt_cache"}
+"""Settings that had another name, which is still accepted."""
 
 TABLES = frozenset({"memory"})
 """Sections that hold tables of others: the options of an external memory, under its name."""
@@ -79,15 +81,25 @@ _LEAST: Mapping[str, float] = {
     "summarizer.context_length": 1, "sessions.retention_days": 0, "sessions.retention_mb": 0,
     **{f"input.{field.name}": 1 for field in fields(Limits)},
 }  # fmt: skip
-_LARGEST = 2**63 - 1
-"""The largest whole number of TOML; Python would read more, and fail when it multiplies them."""
+_Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""The whole numbers of TOML; Python would read more, and fail when it multiplies them."""
+_TYPES: Mapping[Kind, Any] = {
+    "bool": bool,
+    "int": _Whole,
+    "float": _Whole | float,
+    "str": str,
+    "limits": dict[str, _Whole],
+}
 _PATTERNS = frozenset({"memory.template"})
 """Settings that are regular expressions."""
 
 _MEANING: Mapping[Kind, str] = {
-    "bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
     "limits": "whole numbers by name",
-}  # fmt: skip
+}
 _YES_NO = {
     "true": True, "1": True, "yes": True, "on": True,
     "false": False, "0": False, "no": False, "off": False,
@@ -101,6 +113,12 @@ class Given(Struct, frozen=True):
     origin: str
 
 
+def find_setting(section: str, key: str) -> str:
+    """Return the name that a key of a section has today; "" if there is no such setting."""
+    name = RENAMED.get(f"{section}.{key}", f"{section}.{key}")
+    return name if name.partition(".")[2] in SECTIONS[section] else ""
+
+
 def parse_text(section: str, key: str, text: str, origin: str) -> Given:
     """Return the value that a variable holds, or raise `InvalidSetting`."""
     try:
@@ -111,20 +129,10 @@ def parse_text(section: str, key: str, text: str, origin: str) -> Given:
 
 def check_type(section: str, key: str, value: object, origin: str) -> Given:
     """Return a value of a file if it is of the right type, or raise `InvalidSetting`."""
-    kind = SECTIONS[section][key]
-    match kind:
-        case "bool":
-            fits = isinstance(value, bool)
-        case "int":
-            fits = _is_number(value, int)
-        case "float":
-            fits = _is_number(value, (int, float))
-        case "str":
-            fits = isinstance(value, str)
-        case "limits":
-            fits = _is_limits(value)
-    if not fits:
-        raise InvalidSetting(origin, value, _describe(section, key))
+    try:
+        msgspec.convert(value, _TYPES[SECTIONS[section][key]])
+    except msgspec.ValidationError:
+        raise InvalidSetting(origin, value, _describe(section, key)) from None
     return Given(value, origin)
 
 
@@ -151,19 +159,6 @@ def check_range(name: str, given: Given) -> None:
             raise InvalidSetting(given.origin, value, f"a regular expression ({error})") from None
 
 
-def suggest(name: str, known: Mapping[str, object]) -> str:
-    """Return the known name that was probably meant, as a question; "" if none is near."""
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]}?" if near else ""
-
-
-def unknown_key(origin: str, value: object, name: str, section: str) -> InvalidSetting:
-    """Return the error for a key that the section does not have."""
-    known = SECTIONS[section]
-    hint = suggest(name, known) or f"known: {', '.join(known)}"
-    return InvalidSetting(origin, value, f"left out: there is no such setting; {hint}")
-
-
 def _parse(kind: Kind, text: str) -> Any:
     match kind:
         case "bool":
@@ -177,18 +172,6 @@ def _parse(kind: Kind, text: str) -> Any:
         case "limits":
             pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
             return {name.strip(): int(number) for name, _, number in pairs}
-
-
-def _is_number(value: object, types: type | tuple[type, ...]) -> bool:
-    if not isinstance(value, types) or isinstance(value, bool):
-        return False
-    return not isinstance(value, int) or abs(value) <= _LARGEST
-
-
-def _is_limits(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    return all(_is_number(number, int) for number in cast("dict[str, Any]", value).values())
 
 
 def _describe(section: str, key: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Literal, cast
 
 from msgspec import Struct
 
 from holdfast.config.files import SettingsFile, read_files
-from holdfast.config.sections import SECTIONS, TABLES, Given, check_range, parse_text, suggest
+from holdfast.config.sections import RENAMED, SECTIONS, TABLES, Given, check_range, parse_text
 from holdfast.dialects.limits import Limits
 from holdfast.policy import Policy
 
@@ -42,7 +43,7 @@ FIELDS: Mapping[str, str] = {
     "summarizer.key_variable": "summarizer_key_variable",
     "summarizer.fallback": "fallback_summarizer",
     "summarizer.fallback_when_complex": "fallback_when_complex",
-    "summarizer.rides_prefix": "rides_prefix",
+    "summarizer.reuse_prompt_cache": "reuse_prompt_cache",
     "summarizer.on_failure": "on_failure",
     "summarizer.timeout": "summarizer_timeout",
     "summarizer.context_length": "summarizer_context_length",
@@ -83,9 +84,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     fallback_summarizer: str = "none"
     fallback_when_complex: bool = False
     """Whether the fallback is asked first where much was changed or is open."""
-    rides_prefix: bool = False
-    """Whether the summarizer is the main model, and is asked after the conversation itself, which
-    it has in its cache."""
+    reuse_prompt_cache: bool = False
+    """Whether the summary request is appended to the main conversation, so that its cached prompt
+    is reused; the summarizer must be the main model."""
     on_failure: Literal["auto", "ledger", "abort"] = "auto"
     summarizer_timeout: float = 120.0
     summarizer_context_length: int | None = None
@@ -178,14 +179,18 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Given],
         for section, keys in SECTIONS.items()
         for key in keys
     }
+    for old, new in RENAMED.items():
+        section, _, key = new.partition(".")
+        names[f"{PREFIX}{old.replace('.', '_')}".upper()] = (section, key)
     found: dict[str, Given] = {}
     warnings: list[str] = []
     for variable in sorted(environment, key=lambda name: (len(name), name)):
         if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
         if variable not in names:
-            hint = suggest(variable, dict.fromkeys([*names, f"{PREFIX}CONFIG", f"{PREFIX}HOME"]))
-            warnings.append(f"{variable} is not a setting and is ignored; {hint}".rstrip("; "))
+            near = get_close_matches(variable, [*names, f"{PREFIX}CONFIG", f"{PREFIX}HOME"], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            warnings.append(f"{variable} is not a setting and is ignored{hint}")
             continue
         section, key = names[variable]
         found[f"{section}.{key}"] = parse_text(section, key, environment[variable], variable)

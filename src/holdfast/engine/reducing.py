@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from holdfast.compaction.measure import Estimator
-from holdfast.errors import UnknownName
+from holdfast.plugins import PluginKind
 from holdfast.ports import TokenCounter
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.reduced import Kind, Reduced, TextReducer
 
 REDUCERS_GROUP = "holdfast.reducers"
 """The entry-point group under which other packages register text reducers."""
+_REDUCERS = PluginKind(group=REDUCERS_GROUP, word="reducer", setting="reducer")
 
 
 def reduce(
@@ -43,7 +42,4 @@ def reduce(
 
 def reducer_named(name: str) -> TextReducer:
     """Return a text reducer that another package brings, or raise `UnknownName`."""
-    found = {entry.name: entry for entry in entry_points(group=REDUCERS_GROUP)}
-    if name not in found:
-        raise UnknownName("reducer", name, tuple(sorted(found)))
-    return found[name].load()
+    return _REDUCERS.load(name)

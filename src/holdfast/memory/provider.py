@@ -10,7 +10,7 @@ from msgspec import Struct
 from holdfast.ports import Redact
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class MemoryTurn(Struct, frozen=True, kw_only=True):
     """One exchange, after it: the user's own words without templates, and the agent's answer."""
 
     session_id: str
@@ -19,8 +19,12 @@ class Turn(Struct, frozen=True, kw_only=True):
     agent: str
 
 
+Turn = MemoryTurn
+"""The name that earlier providers import."""
+
+
 class Switch(Struct, frozen=True, kw_only=True):
-    """The conversation goes on under another id, or anew."""
+    """The conversation goes on under another id, or starts over."""
 
     session_id: str
     parent_id: str = ""
@@ -42,15 +46,16 @@ class MemoryProvider:
     """Short and unique: `files`, `mem0`."""
 
     def does(self, method: str) -> bool:
-        """Return whether it does anything there; where it does not, nobody calls or waits.
+        """Return whether it does anything there; if it does not, nobody calls or waits.
 
         Asked once, when the manager is made; of the built-in provider at every turn.
         """
         return getattr(type(self), method) is not getattr(MemoryProvider, method)
 
     def hide_with(self, redact: Redact) -> None:
-        """Take the redactor of the conversation, where none was given; only the built-in one is
-        told. What the others are given is without secrets already.
+        """Take the redactor of the conversation if none was given.
+
+        Only the built-in provider is called: what the others get is redacted already.
         """
 
     def system_text(self) -> str:
@@ -69,7 +74,7 @@ class MemoryProvider:
         """Return what is known about what the user just said, for the model to read."""
         return ""
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         """Keep a turn. When this returns, it is durable."""
 
     def turn_started(self, number: int, text: str) -> None:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
 from holdfast.facts.frame import recognise
-from holdfast.memory.inject import injected
 from holdfast.memory.manager import MemoryManager, Recalled
+from holdfast.memory.messages import inject
 from holdfast.memory.provider import Switch
 from holdfast.report import Report
 from holdfast.sessions.hiding import redactor_of
@@ -155,7 +155,7 @@ class Chat:
         return self.session.info.dialect
 
     def _with_memory(self, messages: list[Any]) -> list[Any]:
-        return injected(messages, self._recalled.text, dialect=self._dialect)
+        return inject(messages, self._recalled.text, dialect=self._dialect)
 
     def _take(self, said: Any) -> None:
         given = _message("user", said, self._dialect)

@@ -39,8 +39,8 @@ def state(space: Space, tx: Statements, session_id: str) -> bytes:
 def pin(space: Space, tx: Statements, session_id: str, position: int, note: str) -> None:
     """Pin a message of the log; a second time changes the note."""
     if len(note) > NOTE_CHARS:
-        length = f"{len(note):,} characters"
-        raise InvalidSetting("note", length, f"at most {NOTE_CHARS:,} characters long")
+        said = f"the note has {len(note):,} characters; at most {NOTE_CHARS:,} are kept: shorten it"
+        raise InvalidSetting("note", len(note), f"at most {NOTE_CHARS:,} characters", message=said)
     session = found(space, tx, session_id)
     if not 0 <= position < session.info.length:
         raise UnknownPosition(session.info.id, position, session.info.length - 1)

@@ -42,7 +42,7 @@ def prefix_of(
 
 
 def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
-    """Raise `InvalidSetting` where a named summarizer is to ride a prefix that is not its own.
+    """Raise `InvalidSetting` if a named summarizer is to reuse a prompt cache that is not its own.
 
     Only the model that has read a conversation has it in its cache.
     """
@@ -50,20 +50,22 @@ def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
         return
     kind, _, name = writers.main.name.partition(":")
     if not model:
-        wanted = "false where the main model is not known; name it (--model M)"
+        why = "the main model is unknown; pass --model"
     elif _last(name) != _last(model):
-        wanted = (
-            f"false where the summarizer ({writers.main.name!r}) is not the main model "
-            f"({model!r}): only the same model has the conversation in its cache"
+        why = (
+            f"the summarizer ({writers.main.name!r}) is not the main model ({model!r}), and only "
+            f"that has the conversation in its cache"
         )
     elif _DIALECTS.get(kind) != dialect:
-        wanted = (
-            f"false where the conversation is {dialect!r}: {kind!r} is asked after one that is "
-            f"{_DIALECTS.get(kind)!r}"
-        )
+        why = f"the conversation is {dialect!r}, but {kind!r} is asked in {_DIALECTS.get(kind)!r}"
     else:
         return
-    raise InvalidSetting("summarizer.rides_prefix", True, wanted)
+    raise InvalidSetting(
+        "summarizer.reuse_prompt_cache",
+        True,
+        "false",
+        message=f"cannot reuse the prompt cache: {why}",
+    )
 
 
 def _last(model: str) -> str:

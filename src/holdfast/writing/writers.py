@@ -70,7 +70,8 @@ def writers_of(
         raise InvalidSetting("summarizer_timeout", timeout, "above 0")
     if main is None:
         if other is not None:
-            raise InvalidSetting("fallback_summarizer", other.name, "given with a summarizer")
+            said = "fallback_summarizer needs a summarizer: name one, or leave the fallback out"
+            raise InvalidSetting("fallback_summarizer", other.name, "left out", message=said)
         return None
     return Writers(
         main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress,

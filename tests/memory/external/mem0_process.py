@@ -25,8 +25,8 @@ def note(event: str, given: tuple[Any, ...]) -> None:
 def main() -> None:
     sys.addaudithook(note)
     from holdfast.memory.external.found import external_named
-    from holdfast.memory.manager import Limits, MemoryManager
-    from holdfast.memory.provider import MemoryProvider, Turn
+    from holdfast.memory.manager import MemoryLimits, MemoryManager
+    from holdfast.memory.provider import MemoryProvider, MemoryTurn
 
     class BuiltIn(MemoryProvider):
         name = "files"
@@ -34,7 +34,7 @@ def main() -> None:
     url, folder, step = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     options = {"url": url, "model": "m", "embedder": "e", "dimensions": 256, "timeout": 20.0}
     memory = external_named("mem0", options, folder)
-    limits = Limits(prefetch_seconds=60.0, tool_seconds=60.0, close_seconds=60.0)
+    limits = MemoryLimits(prefetch_seconds=60.0, tool_seconds=60.0, close_seconds=60.0)
     manager = MemoryManager(BuiltIn(), memory, limits=limits)
     found: dict[str, Any] = {}
     if step == "learn":
@@ -69,7 +69,7 @@ def main() -> None:
     else:
         found["recalled"] = manager.prefetch("which port does staging have?", "s2").text
         found["searched"] = manager.call("mem0_search", {"query": "when do deploys happen"})
-        memory.sync(Turn(session_id="", number=1, user="", agent=""))
+        memory.sync(MemoryTurn(session_id="", number=1, user="", agent=""))
     found["left"] = manager.close()
     found["status"] = manager.status()["mem0"]
     found["addresses"] = sorted(ADDRESSES)

@@ -16,11 +16,11 @@ import pytest
 
 from holdfast.errors import MemoryUnavailable
 from holdfast.memory.external.mcp import ADD, SEARCH, McpMemory, make
-from holdfast.memory.manager import Limits, MemoryManager
-from holdfast.memory.provider import MemoryProvider, Turn
+from holdfast.memory.manager import MemoryLimits, MemoryManager
+from holdfast.memory.provider import MemoryProvider, MemoryTurn
 
 SERVER = Path(__file__).with_name("memory_server.py")
-LIMITS = Limits(prefetch_seconds=0.3, tool_seconds=20.0, close_seconds=20.0)
+LIMITS = MemoryLimits(prefetch_seconds=0.3, tool_seconds=20.0, close_seconds=20.0)
 
 
 class BuiltIn(MemoryProvider):
@@ -58,8 +58,8 @@ def starts(kept: Path) -> list[int]:
     return [int(line) for line in kept.with_suffix(".starts").read_text().split()]
 
 
-def turn(user: str, agent: str = "ok") -> Turn:
-    return Turn(session_id="s", number=1, user=user, agent=agent)
+def turn(user: str, agent: str = "ok") -> MemoryTurn:
+    return MemoryTurn(session_id="s", number=1, user=user, agent=agent)
 
 
 def ends(process: int) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidSetting
-from holdfast.memory.external.mcp_tools import OTHER_VERBS, ServerTool, Wanted, Way, way_to
+from holdfast.memory.external.mcp import OTHER_VERBS, ServerTool, TextTool, choose_tool
 
 TEXT = {"type": "string"}
 
@@ -71,30 +71,30 @@ def test_the_tools_of_known_servers_are_found(server: str) -> None:
     """By their names and schemas alone; where an add wants more than a text, there is none."""
     tools, searching, adding = SERVERS[server]
     for purpose, (name, argument) in (("search", searching), ("add", adding)):
-        found = way_to(purpose, Wanted(), tools)  # type: ignore[arg-type]
-        expected = Way(tool=name, argument=argument) if name else None
+        found = choose_tool(purpose, TextTool(), tools)  # type: ignore[arg-type]
+        expected = TextTool(name=name, argument=argument) if name else None
         assert found == expected
 
 
 def test_constants_fill_what_a_tool_wants_beside_the_text() -> None:
     """A tool fits once all that it requires is given, and the constants go with every call."""
     tools = [tool("write_note", "title", "content", "folder")]
-    assert way_to("add", Wanted(), tools) is None
+    assert choose_tool("add", TextTool(), tools) is None
     constant = {"title": "turn", "folder": "holdfast"}
-    way = way_to("add", Wanted(constant=constant), tools)
-    assert way is not None
-    assert way.arguments("a fact") == {**constant, "content": "a fact"}
+    chosen = choose_tool("add", TextTool(constant=constant), tools)
+    assert chosen is not None
+    assert chosen.arguments("a fact") == {**constant, "content": "a fact"}
 
 
 def test_a_named_tool_is_taken_at_its_word_or_refused_with_the_known_ones() -> None:
     """Whatever its name says; an argument that cannot be told is asked for."""
     tools = [tool("forget_nothing", "a", "b"), tool("note", "text")]
-    way = way_to("add", Wanted(tool="forget_nothing", argument="b"), tools)
-    assert way == Way(tool="forget_nothing", argument="b")
+    chosen = choose_tool("add", TextTool(name="forget_nothing", argument="b"), tools)
+    assert chosen == TextTool(name="forget_nothing", argument="b")
     with pytest.raises(InvalidSetting, match=r"memory.mcp.search_tool.*forget_nothing, note"):
-        way_to("search", Wanted(tool="gone"), tools)
+        choose_tool("search", TextTool(name="gone"), tools)
     with pytest.raises(InvalidSetting, match=r"memory.mcp.add_argument.*a, b"):
-        way_to("add", Wanted(tool="forget_nothing"), tools)
+        choose_tool("add", TextTool(name="forget_nothing"), tools)
 
 
 JSON = st.recursive(
@@ -114,8 +114,8 @@ NAMES = st.sampled_from(["search", "add_memory", "delete_search", "storeForget",
 def test_no_list_of_tools_breaks_the_choice(tools: list[ServerTool]) -> None:
     """Whatever a server lists: a tool of it that destroys nothing, with an argument it has."""
     for purpose in ("search", "add"):
-        way = way_to(purpose, Wanted(), tools)  # type: ignore[arg-type]
-        if way is not None:
-            (chosen, *_) = (one for one in tools if one.name == way.tool)
-            assert not any(verb in way.tool.lower() for verb in OTHER_VERBS)
+        chosen = choose_tool(purpose, TextTool(), tools)  # type: ignore[arg-type]
+        if chosen is not None:
+            (chosen, *_) = (one for one in tools if one.name == chosen.name)
+            assert not any(verb in chosen.name.lower() for verb in OTHER_VERBS)
             assert isinstance(chosen.schema["properties"], dict)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from holdfast.memory.external.mem0 import ADD, SEARCH, Mem0Memory, Mem0Options, configuration
-from holdfast.memory.provider import Turn
+from holdfast.memory.provider import MemoryTurn
 from holdfast.testing.model_server import ModelRequest, ModelServer
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
@@ -64,8 +64,8 @@ def test_a_turn_is_added_with_its_session_and_a_fact_as_it_is() -> None:
     """User and agent as messages; what the model adds itself is not put through a model again."""
     kept = Kept()
     memory = Mem0Memory(Mem0Options(user="ann"), lambda: kept)
-    memory.sync(Turn(session_id="s1", number=1, user="my port is 5433", agent=""))
-    memory.sync(Turn(session_id="", number=2, user="", agent=" "))
+    memory.sync(MemoryTurn(session_id="s1", number=1, user="my port is 5433", agent=""))
+    memory.sync(MemoryTurn(session_id="", number=2, user="", agent=" "))
     assert memory.call(ADD, {"text": "tea"}) == "kept"
     assert memory.call(ADD, {}) == "nothing to keep: the text is empty"
     memory.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.memory.external.mcp import ADD, SEARCH, McpMemory, make
-from holdfast.memory.provider import Turn
+from holdfast.memory.provider import MemoryTurn
 
 PACKAGE = "@modelcontextprotocol/server-memory@2026.8.31"
 
@@ -58,5 +58,5 @@ def test_it_takes_no_plain_text_and_says_so(memory: McpMemory, tmp_path: Path) -
     """Its tools for adding want entities; the graph stays as it was."""
     before = (tmp_path / "memory.jsonl").read_text()
     assert "no tool to add" in memory.call(ADD, {"text": "The kettle is red."})
-    memory.sync(Turn(session_id="s", number=1, user="The kettle is red.", agent="Yes."))
+    memory.sync(MemoryTurn(session_id="s", number=1, user="The kettle is red.", agent="Yes."))
     assert (tmp_path / "memory.jsonl").read_text() == before

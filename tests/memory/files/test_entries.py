@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.files.entries import entries_of, parse, render, rewritten, tidy
+from holdfast.memory.files.entries import entries_of, parse, render, rewrite, tidy
 from holdfast.memory.files.history import to_bytes, to_text
 
 LINES = st.sampled_from([
@@ -50,7 +50,7 @@ def test_entries_have_something_to_say_and_ids_of_their_own(text: str) -> None:
 @given(TEXTS, CONTENTS)
 def test_an_entry_that_is_added_is_read_again_as_it_is(text: str, content: str) -> None:
     """At the end, and every other one is what it was."""
-    new = rewritten(text, {}, [content])
+    new = rewrite(text, {}, [content])
     assert texts(new) == [*texts(text), content]
     assert new.startswith(text)
 
@@ -63,7 +63,7 @@ def test_a_change_of_one_entry_leaves_the_others(
     blocks = parse(text)
     numbers = [number for number, block in enumerate(blocks) if block.entry is not None]
     chosen = data.draw(st.integers(0, len(numbers) - 1))
-    new = rewritten(text, {numbers[chosen]: content})
+    new = rewrite(text, {numbers[chosen]: content})
     before = texts(text)
     between = [content] if content is not None else []
     assert texts(new) == [*before[:chosen], *between, *before[chosen + 1 :]]
@@ -109,11 +109,11 @@ def test_an_id_is_that_of_the_text_wherever_it_stands() -> None:
 
 def test_the_manner_of_a_file_is_kept() -> None:
     """Line ends, bullets, a missing end of the last line, one blank line between paragraphs."""
-    assert rewritten("* a\r\n* b", {1: "c\nd"}) == "* a\r\n* c\r\n  d"
-    assert rewritten("one\n\ntwo\n\nthree\n", {2: None}) == "one\n\nthree\n"
-    assert rewritten("words\n", {}, ["new"]) == "words\n\n- new\n"
-    assert rewritten("# Memory\n", {}, ["new"]) == "# Memory\n- new\n"
-    assert rewritten("", {}, ["new"]) == "- new\n"
+    assert rewrite("* a\r\n* b", {1: "c\nd"}) == "* a\r\n* c\r\n  d"
+    assert rewrite("one\n\ntwo\n\nthree\n", {2: None}) == "one\n\nthree\n"
+    assert rewrite("words\n", {}, ["new"]) == "words\n\n- new\n"
+    assert rewrite("# Memory\n", {}, ["new"]) == "# Memory\n- new\n"
+    assert rewrite("", {}, ["new"]) == "- new\n"
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.memory.files.knowledge import knowledge_of
+from holdfast.memory.files.prompt import read_knowledge
 
 
 def found(folder: Path) -> list[tuple[str, str]]:
-    return [(one.name, one.text) for one in knowledge_of(folder)]
+    return [(one.name, one.text) for one in read_knowledge(folder)]
 
 
 def test_files_are_found_up_to_the_root_of_the_repository(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from holdfast.errors import MemoryConflict, MemoryRefused, NotReadable, NotWrita
 from holdfast.memory.files.entries import entries_of
 from holdfast.memory.files.history import History, Version, Who, digest
 from holdfast.memory.files.memory_file import Limit, MemoryFile
-from holdfast.memory.files.place import UNSEEN_SECONDS
+from holdfast.memory.files.shared_file import UNSEEN_SECONDS
 
 LIMIT = Limit(chars=2_000, tokens=800)
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
@@ -468,6 +468,54 @@ def test_an_editor_that_saves_without_a_pause_keeps_nobody_out(file: MemoryFile)
     file.notice("cli")
     assert {"first", "second"} <= set(texts(file))
     assert set(said) <= set(texts(file))
+
+
+def test_a_writer_that_ends_after_the_exchange_has_written(file: MemoryFile) -> None:
+    """The file that it replaced still has the name of the new one: a save in it is taken in."""
+    file.add("first", "tool")
+    stale = file.text()
+    file.add("second", "tool")
+    new = file.path.with_name(".MEMORY.md.2.new")
+    new.write_text(stale + "- by hand\n")
+    file.notice("cli")
+    assert texts(file) == ["first", "by hand", "second"]
+    assert [one.version.who for one in file.history()] == ["tool", "tool", "editor"]
+    assert not new.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that can be exchanged")
+@pytest.mark.parametrize("name", ["link", "replace", "stat", "open", "fsync"])
+def test_a_save_at_any_step_of_a_change_is_kept(
+    file: MemoryFile, make: Make, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """An editor renames its file into the place just before or after a call to the system."""
+    file.add("first", "tool")
+    call, step, at, saves = getattr(os, name), 0, 0, 0
+
+    def save() -> None:
+        nonlocal step, saves
+        step += 1
+        if step == at:
+            saves += 1
+            saved(file, file.path.read_text() + f"- by hand {at}\n", by_rename=True)
+
+    def around(*given: object, **named: object) -> object:
+        save()
+        result = call(*given, **named)
+        save()
+        return result
+
+    monkeypatch.setattr(os, name, around)
+    for at in range(1, 100):
+        step = 0
+        busy = make(limit=Limit(chars=9_000, tokens=9_000))
+        busy.add(f"entry {at}", "tool")
+        if saves < at:  # a change has no more steps
+            break
+    monkeypatch.undo()
+    file.notice("cli")
+    assert set(texts(file)) >= {f"by hand {one}" for one in range(1, saves + 1)}
+    assert set(texts(file)) >= {f"entry {one}" for one in range(1, at + 1)}
 
 
 def test_a_file_that_nobody_may_write_is_left_alone(file: MemoryFile) -> None:

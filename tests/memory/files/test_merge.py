@@ -7,8 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.files.entries import entries_of
-from holdfast.memory.files.merge import between, merge
+from holdfast.memory.files.entries import entries_of, lines_between, merge
 
 NAMES = st.sampled_from("abcdefgh")
 FILES = st.lists(NAMES, max_size=6, unique=True).map(
@@ -62,4 +61,4 @@ def test_both_changed_one_entry() -> None:
 
 def test_what_stands_between_is_told() -> None:
     """Headings and comments count, blank lines and our own separators do not."""
-    assert between("# A\n\n- x\n<!-- -->\n\n---\ntext\n") == ["# A", "---"]
+    assert lines_between("# A\n\n- x\n<!-- -->\n\n---\ntext\n") == ["# A", "---"]

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InvalidSetting
-from holdfast.memory.fence import without_fenced
+from holdfast.memory.fence import strip_fenced
 from holdfast.memory.files.memory_file import Limit
-from holdfast.memory.files.provider import Bounds, FilesProvider, memory_folder
-from holdfast.memory.files.render import (
+from holdfast.memory.files.prompt import (
     Section,
     entries_section,
     knowledge_section,
-    rendered,
+    render_sections,
 )
+from holdfast.memory.files.provider import Bounds, FilesProvider, memory_folder
 from holdfast.tokens import estimate_text
 
 SECRET = "sk-ant-" + "api03-" + "Zq7".join("x1Y2w3V4u5T6s7R8q9P0" for _ in range(4))
@@ -83,7 +83,7 @@ def test_a_prompt_holds_no_secret_no_fence_and_no_broken_character(
                      % SECRET.encode())  # fmt: skip
     text = provider.system_text()
     assert SECRET not in text
-    assert without_fenced(text) == text
+    assert strip_fenced(text) == text
     assert text.encode().decode() == text
     assert "\x1b" not in text
     assert "\x00" not in text
@@ -105,9 +105,9 @@ def test_the_prompt_keeps_its_budget(
         Section(f"## {number}", tuple(pieces), newest=newest, left_out="({} left out)")
         for number, pieces in enumerate(files)
     ]
-    text = rendered(sections, budget_tokens)
+    text = render_sections(sections, budget_tokens)
     assert estimate_text(text) <= budget_tokens
-    assert rendered(sections, budget_tokens) == text
+    assert render_sections(sections, budget_tokens) == text
     if not any(files):
         assert text == ""
 
@@ -115,7 +115,7 @@ def test_the_prompt_keeps_its_budget(
 def test_the_newest_entries_stay_and_the_others_are_counted() -> None:
     """In the order of the file."""
     text = "".join(f"- entry number {number} of many\n" for number in range(1_500))
-    shown = rendered([entries_section("Learnt", text)], 300)
+    shown = render_sections([entries_section("Learnt", text)], 300)
     lines = shown.split("## Learnt\n\n")[1].split("\n")
     assert lines[-1] == "- entry number 1499 of many"
     assert lines[0] == f"({1_501 - len(lines):,} older entries are left out here; the tool " + (
@@ -129,7 +129,7 @@ def test_the_newest_entries_stay_and_the_others_are_counted() -> None:
 def test_of_a_project_the_beginning_stays() -> None:
     """Line by line, whatever its folder is called; also where no line is blank."""
     text = "\n".join(f"Line {number} says something." for number in range(300))
-    shown = rendered([knowledge_section("{}{x}/AGENTS.md", text)], 300)
+    shown = render_sections([knowledge_section("{}{x}/AGENTS.md", text)], 300)
     lines = shown.split("\n\n")[3].split("\n")
     assert lines[0] == "Line 0 says something."
     assert lines[-1] == f"({301 - len(lines)} more lines are in {{}}{{x}}/AGENTS.md.)"
@@ -138,7 +138,7 @@ def test_of_a_project_the_beginning_stays() -> None:
 def test_what_does_not_fit_at_all_is_said() -> None:
     """An entry or a line that is larger than the budget does not make a file silent."""
     text = "- small\n- " + "long words " * 2_000
-    shown = rendered([entries_section("X", text), knowledge_section("AGENTS.md", text)], 300)
+    shown = render_sections([entries_section("X", text), knowledge_section("AGENTS.md", text)], 300)
     assert "(2 older entries are left out here;" in shown
     assert shown.endswith("- small\n(1 more lines are in AGENTS.md.)")
 

@@ -15,8 +15,8 @@ from holdfast.facts.dialogue.language import Language
 from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
+from holdfast.lenient_json import read_json
 from holdfast.writing.asking import read_answer
-from holdfast.writing.asking.loose_json import read_json
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: text.strip(" .。-—…").casefold() not in ("", "none", "null")
@@ -142,7 +142,30 @@ def test_a_note_as_json_comes_back(note: dict[str, list[str]]) -> None:
     assert rows(text) == rows(f"{{{lists}, }}")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"goal": "a"\n "files": ["x"]}', {"goal": "a", "files": ["x"]}),
+        ('{"goal": "a" "files": ["x"]}', {"goal": "a", "files": ["x"]}),
+        ('{"files": ["x"\n "y"] "goal": "a"}', {"files": ["x", "y"], "goal": "a"}),
+        ('{"rows": [{"text": "a"\n "source": "m1"}\n {"text": "b"}]}',
+         {"rows": [{"text": "a", "source": "m1"}, {"text": "b"}]}),
+        ('{goal: "a", files: ["x"], }', {"goal": "a", "files": ["x"]}),
+        ("Here it is: {goal: 'a', files: [x, y]}", {"goal": "a", "files": ["x", "y"]}),
+        ('{"goal": "say "hi" now", "files": []}', {"goal": 'say "hi" now', "files": []}),
+        ('{"goal": "first\nsaid "no" and left", "b": 1}',
+         {"goal": 'first\nsaid "no" and left', "b": "1"}),
+        ('{"goal": "a", "files": ["x", "y', {"goal": "a", "files": ["x", "y"]}),
+    ],
+)  # fmt: skip
+def test_json_that_a_model_wrote_badly_keeps_every_key(text: str, value: object) -> None:
+    """Commas missing after strings, keys without quotes, quotes within strings, no end."""
+    assert read_json(text) == value
+
+
 @pytest.mark.parametrize("piece", [
+    '}"k"a"b', '\\u "a":"b"', '\\"]', '", "a"b', '" "', '"a" "', '"\n"', "{a:", '"a":\n',
+    '["x"' + "\n" * 5_000 + "x",
     "{", "[", '"', "{\"a\":", "[[{", "\\", '\\"', "{ ", "# ", "## task\n", "- ", "**", "**a", "\n",
     " ", "a: ", '{"task":["', "```", "```json\n{", "[m1]", "“", "'", ",", ":", "x" * 50, "\ud800",
     "1. ",

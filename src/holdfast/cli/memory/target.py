@@ -13,7 +13,7 @@ from holdfast.cli.inputs import json_option
 from holdfast.cli.settings import config_option, settings_from
 from holdfast.config import home_folder
 from holdfast.dialects.jsontext import dump
-from holdfast.memory.files.entries import Entry
+from holdfast.memory.files.entries import MemoryEntry
 from holdfast.memory.files.memory_file import MemoryFile
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 
@@ -45,12 +45,12 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(dump(value))
 
 
-def row_of(file: MemoryFile, entry: Entry) -> dict[str, Any]:
+def row_of(file: MemoryFile, entry: MemoryEntry) -> dict[str, Any]:
     """Return an entry as it is printed for programs."""
     return {"file": file.name, "id": entry.id, "text": entry.text}
 
 
-def print_done(file: MemoryFile, entry: Entry, told: str, *, as_json: bool) -> None:
+def print_done(file: MemoryFile, entry: MemoryEntry, told: str, *, as_json: bool) -> None:
     """Print an entry that was changed, and for people what was done."""
     if as_json:
         print_json(row_of(file, entry))
@@ -58,6 +58,6 @@ def print_done(file: MemoryFile, entry: Entry, told: str, *, as_json: bool) -> N
         click.echo(f"{entry.id}: {told} {file.name}")
 
 
-def print_entry(entry: Entry) -> None:
+def print_entry(entry: MemoryEntry) -> None:
     """Print an entry on a line of its own."""
     click.echo(f"{entry.id}  {shortened(' '.join(entry.text.split()))}")

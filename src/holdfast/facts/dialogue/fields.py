@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.dialogue.field_words import worth_of
-from holdfast.facts.dialogue.loose_values import loose_leaves
+from holdfast.lenient_json import loose_leaves
 
 _MOST_LEAVES = 4_000
 """Leaves that are weighed before the rest of a huge value is given up."""

@@ -19,36 +19,24 @@ from msgspec import Struct
 
 from holdfast.disk import make_private_folder
 from holdfast.errors import InvalidSetting, MissingExtra
-from holdfast.memory.external.options import read_options
-from holdfast.memory.external.outgoing import (
+from holdfast.memory.external.options import (
     ANSWER_CHARS,
     QUERY_CHARS,
     TEXT_CHARS,
+    check_url,
     hush,
+    make_tools,
+    read_options,
     sendable,
 )
-from holdfast.memory.provider import MemoryProvider, Turn
+from holdfast.memory.provider import MemoryProvider, MemoryTurn
 
 SEARCH, ADD = "mem0_search", "mem0_add"
-TOOLS: tuple[Mapping[str, Any], ...] = (
-    {
-        "name": SEARCH,
-        "description": "Search long-term memory (mem0) for facts from earlier sessions.",
-        "parameters": {
-            "type": "object",
-            "properties": {"query": {"type": "string", "description": "What to look for."}},
-            "required": ["query"],
-        },
-    },
-    {
-        "name": ADD,
-        "description": "Keep one fact in long-term memory (mem0), word for word.",
-        "parameters": {
-            "type": "object",
-            "properties": {"text": {"type": "string", "description": "The fact, by itself."}},
-            "required": ["text"],
-        },
-    },
+TOOLS = make_tools(
+    SEARCH,
+    "Search long-term memory (mem0) for facts from earlier sessions.",
+    ADD,
+    "Keep one fact in long-term memory (mem0), word for word.",
 )
 _NO_KEY = "none"
 
@@ -80,11 +68,7 @@ def make(options: Mapping[str, Any], folder: Path) -> Mem0Memory:
     """Return the provider; raise `InvalidSetting`, and `MissingExtra` without the package."""
     read = read_options("mem0", options, Mem0Options)
     for name in ("url", "embedder_url"):
-        url: str = getattr(read, name)
-        if url and not url.startswith(("http://", "https://")):
-            raise InvalidSetting(
-                f"memory.mem0.{name}", "given", "an address with http:// or https://"
-            )
+        check_url(f"memory.mem0.{name}", getattr(read, name))
     for name in ("dimensions", "results", "timeout"):
         if not getattr(read, name) > 0:
             raise InvalidSetting(f"memory.mem0.{name}", getattr(read, name), "above 0")
@@ -93,7 +77,7 @@ def make(options: Mapping[str, Any], folder: Path) -> Mem0Memory:
     if find_spec("mem0") is None:
         raise MissingExtra("mem0", "the memory mem0")
     place = Path(read.folder).expanduser() if read.folder else folder
-    return Mem0Memory(read, lambda: opened(read, place))
+    return Mem0Memory(read, lambda: open_mem0(read, place))
 
 
 class Mem0Memory(MemoryProvider):
@@ -128,7 +112,7 @@ class Mem0Memory(MemoryProvider):
         del session_id
         return self._found(query)
 
-    def sync(self, turn: Turn) -> None:
+    def sync(self, turn: MemoryTurn) -> None:
         """Let mem0 take the facts out of a turn; they are in its files when this returns."""
         said = (("user", turn.user), ("assistant", turn.agent))
         messages = [
@@ -167,7 +151,7 @@ class Mem0Memory(MemoryProvider):
         return "\n".join(f"- {fact}" for fact in dict.fromkeys(facts))[:ANSWER_CHARS]
 
 
-def opened(options: Mem0Options, folder: Path) -> Any:
+def open_mem0(options: Mem0Options, folder: Path) -> Any:
     """Return a `mem0.Memory` on the files in a folder, which is made where it is missing.
 
     One process at a time: Qdrant locks its files.
@@ -202,9 +186,11 @@ def configuration(options: Mem0Options, folder: Path, *, client: Any) -> dict[st
     elif options.key:
         embedder["api_key"] = options.key
     store = {
-        "collection_name": "holdfast", "client": client, "path": str(folder / "qdrant"),
+        "collection_name": "holdfast",
+        "client": client,
+        "path": str(folder / "qdrant"),
         "embedding_model_dims": options.dimensions,
-    }  # fmt: skip
+    }
     return {
         "llm": {"provider": "vllm" if options.url else "openai", "config": model},
         "embedder": {"provider": "openai", "config": embedder},
@@ -214,7 +200,7 @@ def configuration(options: Mem0Options, folder: Path, *, client: Any) -> dict[st
 
 
 class _OneAtATime:
-    """Qdrant's files for the two lanes of a provider: a call at a time."""
+    """Qdrant's files for the two threads of a provider: a call at a time."""
 
     def __init__(self, client: Any) -> None:
         self._client, self._lock = client, threading.Lock()

@@ -1,16 +1,24 @@
-"""The options of an external memory, from a table of the settings to a value."""
+"""What external memories share: reading of options, tools for the model, what is sent to them."""
 
 from __future__ import annotations
 
-import difflib
+import logging
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from holdfast.dialects.jsontext import clean_value
 from holdfast.errors import InvalidSetting
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+QUERY_CHARS = 4_000
+"""Of a question: embedding models refuse more than they can read."""
+TEXT_CHARS = 32_000
+"""Of one side of a turn."""
+ANSWER_CHARS = 16_000
+"""Of what comes back; the manager cuts to its own limit after that."""
 
 
 def read_options(name: str, options: Mapping[str, Any], kind: type[T]) -> T:
@@ -22,20 +30,58 @@ def read_options(name: str, options: Mapping[str, Any], kind: type[T]) -> T:
     known = [field.name for field in msgspec.structs.fields(kind)]
     for key in options:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-            raise InvalidSetting(
-                f"memory.{name}.{key}", "given", f"left out: there is no such setting; {hint}"
-            )
+            raise InvalidSetting.unknown(f"memory.{name}.{key}", known)
     try:
         return msgspec.convert(dict(options), kind)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$")
-        raise InvalidSetting(
-            f"memory.{name}{place.rstrip('`')}", "of another kind", _meaning(what)
-        ) from None
+        wanted = what.removeprefix("Expected ").partition(",")[0].strip("`")
+        setting = f"memory.{name}{place.rstrip('`')}"
+        raise InvalidSetting(setting, None, wanted, message=f"{setting} must be {wanted}") from None
 
 
-def _meaning(said: str) -> str:
-    """Return what msgspec wants, as a noun: `Expected `str`, got `int`` is about `str`."""
-    return said.removeprefix("Expected ").partition(",")[0].strip("`")
+def check_url(setting: str, url: str) -> None:
+    """Raise `InvalidSetting` if an address is given that is not one; it may hold a key."""
+    if url and not url.startswith(("http://", "https://")):
+        said = f"{setting} must be an address with http:// or https://"
+        raise InvalidSetting(setting, None, "an address with http:// or https://", message=said)
+
+
+def make_tools(
+    search: str, search_does: str, add: str, add_does: str
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the two tools for the model, by their names and what they do.
+
+    They are constant, whatever the memory offers: prompts stay cached, and nobody waits for it.
+    """
+    tools = (
+        (search, search_does, "query", "What to look for."),
+        (add, add_does, "text", "The fact, by itself."),
+    )
+    return tuple(
+        {
+            "name": name,
+            "description": does,
+            "parameters": {
+                "type": "object",
+                "properties": {argument: {"type": "string", "description": meaning}},
+                "required": [argument],
+            },
+        }
+        for name, does, argument, meaning in tools
+    )
+
+
+def sendable(text: str, most: int) -> str:
+    """Return the beginning of a text, without what UTF-8 and databases refuse."""
+    return clean_value(text[:most]).strip()
+
+
+def hush(name: str) -> None:
+    """Keep a package's log still, unless the host chose a level for it.
+
+    Packages log what they cannot read or store, and with it what people said.
+    """
+    logger = logging.getLogger(name)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.CRITICAL + 1)

@@ -11,7 +11,7 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -19,6 +19,9 @@ SEPARATOR = "<!-- -->"
 """A line that keeps two entries apart that would run together without it."""
 
 _ID_CHARS = 8
+"""Of the hash of an entry: 32 bits, enough for the hundreds of entries that fit in a file."""
+_SHOWN_CHARS = 60
+"""Of an entry in an error message: it stays on one line."""
 _BOM = "\ufeff"
 _BULLET = re.compile(r" ?[-*+](?:[ \t]+|$)")
 _NUMBERED = re.compile(r" ?\d{1,9}[.)][ \t]")
@@ -28,7 +31,7 @@ _FENCE = re.compile(r" ?(`{3,}(?=[^`]*$)|~{3,})")
 _CLOSES = re.compile(r" ?(`{3,}|~{3,})[ \t]*$")
 
 
-class Entry(Struct, frozen=True, gc=False):
+class MemoryEntry(Struct, frozen=True, gc=False):
     """One thing that is remembered, as it is read; `id` is made from its text."""
 
     id: str
@@ -39,7 +42,22 @@ class Block(Struct, frozen=True, gc=False):
     """A stretch of a file: an entry, or what stands between entries."""
 
     raw: str
-    entry: Entry | None = None
+    entry: MemoryEntry | None = None
+
+
+class Clash(Struct, frozen=True):
+    """Entries that both sides changed, and what each made of them."""
+
+    base: tuple[str, ...]
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+class Merged(Struct, frozen=True):
+    """One text; where both sides changed the same entry it holds what both made of it."""
+
+    text: str
+    clash: Clash | None = None
 
 
 def parse(text: str) -> tuple[Block, ...]:
@@ -74,7 +92,7 @@ def render(blocks: Iterable[Block]) -> str:
     return "".join(block.raw for block in blocks)
 
 
-def entries_of(text: str) -> tuple[Entry, ...]:
+def entries_of(text: str) -> tuple[MemoryEntry, ...]:
     """Return the entries of a text, in its order."""
     return tuple(block.entry for block in parse(text) if block.entry is not None)
 
@@ -85,7 +103,7 @@ def tidy(content: str) -> str:
     return "\n".join(line.rstrip() for line in content.split("\n")).strip()
 
 
-def rewritten(text: str, changed: Mapping[int, str | None], added: Sequence[str] = ()) -> str:
+def rewrite(text: str, changed: Mapping[int, str | None], added: Sequence[str] = ()) -> str:
     """Return a text with entries changed or, where that is None, taken out, and others at its end.
 
     `changed` goes by the number of the block. All contents are tidy and not empty. Every other
@@ -111,6 +129,71 @@ def item(content: str, newline: str, bullet: str = "- ") -> str:
     lines = content.split("\n")
     rest = [f"  {line}" if line else "" for line in lines[1:]]
     return newline.join([bullet + lines[0], *rest, ""])
+
+
+def find_entries(blocks: Sequence[Block], which: str) -> list[int]:
+    """Return the numbers of the blocks that have an id, else of those that hold a piece of text.
+
+    Letter case counts only where the piece fits several without it.
+    """
+    entries = [(number, block.entry) for number, block in enumerate(blocks) if block.entry]
+    which = which.strip()
+    if not which:
+        return []
+    by_id = [number for number, entry in entries if entry.id == which]
+    if by_id:
+        return by_id
+    folded = which.casefold()
+    loose = [number for number, entry in entries if folded in entry.text.casefold()]
+    exact = [number for number, entry in entries if which in entry.text]
+    whole = [number for number, entry in entries if which == entry.text]
+    return next((one for one in (loose, exact, whole) if len(one) == 1), loose)
+
+
+def name_entry(entry: MemoryEntry) -> str:
+    """Return an entry as errors name it: its id and how it begins."""
+    return f"{entry.id} {quote(entry.text)}"
+
+
+def quote(text: str) -> str:
+    """Return the beginning of a text, in quotes and on one line."""
+    line = " ".join(text[: 2 * _SHOWN_CHARS].split())
+    return repr(line if len(text) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…")
+
+
+def merge(base: str, ours: str, theirs: str, passed: Collection[str] = ()) -> Merged:
+    """Return `theirs` with the entries that `ours` added and took away since `base`.
+
+    `passed` are entries that ours had meanwhile, and has no longer where it took them away again.
+    What stands between entries is theirs. An entry that one side changed and the other took away
+    is kept as changed. The work is linear.
+    """
+    before, mine, other = _texts(base), _texts(ours), _texts(theirs)
+    gone, new = before - mine, mine - before
+    missed = new - (other - before)
+    away = (gone | (Counter(set(passed)) - before - mine)) & other
+    changed: dict[int, str | None] = {}
+    for number, block in enumerate(parse(theirs)):
+        if block.entry is not None and away[block.entry.text] > 0:
+            away[block.entry.text] -= 1
+            changed[number] = None
+    text = rewrite(theirs, changed, list(missed.elements())) if changed or missed else theirs
+    twice = gone & (before - other)
+    theirs_alone = (other - before) - new
+    if twice and missed and theirs_alone:
+        return Merged(text, Clash(tuple(twice), tuple(missed), tuple(theirs_alone)))
+    return Merged(text)
+
+
+def lines_between(text: str) -> list[str]:
+    """Return the lines between entries that say something: headings, rules, comments."""
+    gaps = (block.raw.split("\n") for block in parse(text) if block.entry is None)
+    lines = (line.strip() for gap in gaps for line in gap)
+    return [line for line in lines if line not in ("", SEPARATOR)]
+
+
+def _texts(text: str) -> Counter[str]:
+    return Counter(entry.text for entry in entries_of(text))
 
 
 def _with_changed(
@@ -164,7 +247,7 @@ def _block(raw: str, bare: Sequence[str], seen: Counter[str]) -> Block:
     text = _text(bare)
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_CHARS]
     seen[name] += 1
-    return Block(raw, Entry(name if seen[name] == 1 else f"{name}-{seen[name]}", text))
+    return Block(raw, MemoryEntry(name if seen[name] == 1 else f"{name}-{seen[name]}", text))
 
 
 def _text(bare: Sequence[str]) -> str:

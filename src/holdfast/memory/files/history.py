@@ -1,4 +1,4 @@
-"""Every version of a file, in a log beside it: a line of JSON each."""
+"""Every version of a file, in a log next to it: a line of JSON each."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Version(Struct, frozen=True, kw_only=True):
     """Whether it counts only together with the next one."""
 
 
-class Kept(Struct, frozen=True):
-    """A version and its text; None where the log is damaged there."""
+class StoredVersion(Struct, frozen=True):
+    """A version and its text; None if the log is damaged there."""
 
     version: Version
     text: str | None
@@ -112,7 +112,7 @@ class History:
         if (found := self._last_line()) is not None:
             self.cut(found[0])
 
-    def versions(self) -> Iterator[Kept]:
+    def versions(self) -> Iterator[StoredVersion]:
         """Yield every version, the oldest first."""
         before: bytes | None = b""
         if not self.path.exists():
@@ -124,7 +124,7 @@ class History:
                     before = None
                     continue
                 before = _content(line, before)
-                yield Kept(_version(line), None if before is None else to_text(before))
+                yield StoredVersion(_version(line), None if before is None else to_text(before))
 
     def _last_line(self) -> tuple[int, bytes] | None:
         """Return the last line and where it begins."""

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import clean_value
 from holdfast.errors import MemoryConflict, MemoryRefused
-from holdfast.memory.files.entries import Entry, entries_of, parse, rewritten, tidy
-from holdfast.memory.files.finding import candidate, found_in, quoted, what_became_of
-from holdfast.memory.files.history import Kept, Version, Who, to_text
-from holdfast.memory.files.merge import between, merge
-from holdfast.memory.files.place import Place
+from holdfast.memory.files.entries import (
+    Block,
+    MemoryEntry,
+    entries_of,
+    find_entries,
+    lines_between,
+    merge,
+    name_entry,
+    parse,
+    quote,
+    rewrite,
+    tidy,
+)
+from holdfast.memory.files.history import StoredVersion, Version, Who, to_text
+from holdfast.memory.files.shared_file import SharedFile
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.search.scan import Held, scan
@@ -24,6 +34,9 @@ from holdfast.tokens import estimate_text
 _APART = 100
 """Between the positions of two entries, so that a search takes none for a neighbour."""
 _CANDIDATES = 5
+"""Entries that an error names."""
+_MOST_VERSIONS = 200
+"""Versions in which an entry is looked for that is no longer there."""
 _FAR_TOO_LONG = 10
 """Times the limit: such a content is not even read."""
 
@@ -41,6 +54,13 @@ class Change(Struct, frozen=True):
     version: Version
     added: tuple[str, ...]
     removed: tuple[str, ...]
+
+
+class _Successor(Struct, frozen=True):
+    """An entry that was there once, and what came in its place, "" for nothing."""
+
+    text: str
+    now: str
 
 
 class MemoryFile:
@@ -62,56 +82,56 @@ class MemoryFile:
         self.name = path.name
         self.limit = limit
         self.redact = redact or Redactor(RedactionPolicy(personal=False))
-        self._place = Place(path, self.redact, clock)
+        self._file = SharedFile(path, self.redact, clock)
 
     @property
     def path(self) -> Path:
         """Where it is; it need not be there."""
-        return self._place.path
+        return self._file.path
 
     def text(self) -> str:
         """Return all of it, as it is now."""
-        return to_text(self._place.look().data)
+        return to_text(self._file.read().data)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[MemoryEntry, ...]:
         """Return the entries, the oldest first."""
         return entries_of(self.text())
 
-    def add(self, content: str, who: Who) -> Entry:
+    def add(self, content: str, who: Who) -> MemoryEntry:
         """Put an entry at the end; one that is there already is left where it is."""
         wanted = self._content(content)
 
         def edit(text: str) -> str:
             if any(entry.text == wanted for entry in entries_of(text)):
                 return text
-            return self._fitting(text, rewritten(text, {}, [wanted]), wanted)
+            return self._check_size(text, rewrite(text, {}, [wanted]), wanted)
 
-        return _entry(self._place.change(who, "add", edit), wanted)
+        return _entry(self._file.change(who, "add", edit), wanted)
 
-    def replace(self, which: str, content: str, who: Who) -> Entry:
+    def replace(self, which: str, content: str, who: Who) -> MemoryEntry:
         """Change the entry that has an id, or that alone holds a piece of text."""
         wanted = self._content(content)
 
         def edit(text: str) -> str:
-            number = self._found(text, which, wanted)
-            return self._fitting(text, rewritten(text, {number: wanted}), wanted)
+            number = self._find(text, which, wanted)
+            return self._check_size(text, rewrite(text, {number: wanted}), wanted)
 
-        return _entry(self._place.change(who, "replace", edit), wanted)
+        return _entry(self._file.change(who, "replace", edit), wanted)
 
-    def remove(self, which: str, who: Who) -> Entry:
+    def remove(self, which: str, who: Who) -> MemoryEntry:
         """Take out the entry that has an id, or that alone holds a piece of text."""
-        gone: list[Entry] = []
+        gone: list[MemoryEntry] = []
 
         def edit(text: str) -> str:
-            number = self._found(text, which, "")
+            number = self._find(text, which, "")
             block = parse(text)[number]
             gone[:] = [block.entry] if block.entry else []
-            return rewritten(text, {number: None})
+            return rewrite(text, {number: None})
 
-        self._place.change(who, "remove", edit)
+        self._file.change(who, "remove", edit)
         return gone[0]
 
-    def search(self, query: str, most: int = 10) -> list[Entry]:
+    def search(self, query: str, most: int = 10) -> list[MemoryEntry]:
         """Return the entries that fit a query, the best first; any text is one."""
         entries = self.entries()
         held = [Held(number * _APART, "", entry.text) for number, entry in enumerate(entries)]
@@ -125,7 +145,7 @@ class MemoryFile:
         edited = self.redact(edited)
 
         def edit(text: str) -> str:
-            lines = between(base), between(text), between(edited)
+            lines = lines_between(base), lines_between(text), lines_between(edited)
             if lines[0] == lines[1]:
                 merged = merge(base, text, edited)
                 clash = merged.clash and (merged.clash.theirs, merged.clash.ours)
@@ -137,22 +157,23 @@ class MemoryFile:
                     self.name, "a heading", "\n".join(lines[2]), "\n".join(lines[1])
                 )
             if merged.clash and clash:
-                raise MemoryConflict(self.name, "\n".join(merged.clash.base),
-                                     *map("\n".join, clash))  # fmt: skip
+                raise MemoryConflict(
+                    self.name, "\n".join(merged.clash.base), *map("\n".join, clash)
+                )
             return merged.text
 
-        return self._place.change(who, "edit", edit)
+        return self._file.change(who, "edit", edit)
 
     def notice(self, who: Who) -> None:
         """Take in what editors did since the last change, so that the history has it."""
-        if self._place.exists():
-            self._place.change(who, "", lambda text: text)
+        if self._file.exists():
+            self._file.change(who, "", lambda text: text)
 
     def history(self) -> list[Change]:
         """Return what every version did, the oldest first."""
         changes: list[Change] = []
         before: Counter[str] = Counter()
-        for kept in self._place.history.versions():
+        for kept in self._file.history.versions():
             now = Counter(entry.text for entry in entries_of(kept.text or ""))
             added, removed = now - before, before - now
             changes.append(Change(kept.version, tuple(added.elements()), tuple(removed.elements())))
@@ -161,9 +182,9 @@ class MemoryFile:
 
     def version(self, number: int) -> str:
         """Return the text of a version."""
-        found: Kept | None = None
+        found: StoredVersion | None = None
         first = last = 0
-        for kept in self._place.history.versions():
+        for kept in self._file.history.versions():
             first, last = first or kept.version.number, kept.version.number
             if last == number:
                 found = kept
@@ -179,7 +200,7 @@ class MemoryFile:
     def restore(self, number: int, who: Who) -> None:
         """Put a version back; it becomes the newest, and what was there stays in the history."""
         text = self.version(number)
-        self._place.change(who, f"restore {number}", lambda _: text)
+        self._file.change(who, f"restore {number}", lambda _: text)
 
     def _content(self, content: str) -> str:
         if len(content) > _FAR_TOO_LONG * self.limit.chars:
@@ -191,27 +212,28 @@ class MemoryFile:
             raise MemoryRefused(self.name, "there is nothing in this entry", remedy="say what")
         return wanted
 
-    def _found(self, text: str, which: str, wanted: str) -> int:
+    def _find(self, text: str, which: str, wanted: str) -> int:
         """Return the number of the block that is meant, or raise."""
         blocks = parse(text)
-        found = found_in(blocks, which)
+        found = find_entries(blocks, which)
         if len(found) == 1:
             return found[0]
         if len(found) > 1:
             entries = [blocks[number].entry for number in found[:_CANDIDATES]]
             raise MemoryRefused(
-                self.name, f"{quoted(which)} fits {len(found)} entries",
+                self.name,
+                f"{quote(which)} fits {len(found)} entries",
                 remedy="name one by its id",
-                candidates=[candidate(entry) for entry in entries if entry],
-            )  # fmt: skip
-        became = what_became_of(self._place.history.versions(), which)
-        if became is not None:
-            raise MemoryConflict(self.name, became.text, wanted, became.now)
+                candidates=[name_entry(entry) for entry in entries if entry],
+            )
+        successor = _find_successor(self._file.history.versions(), which)
+        if successor is not None:
+            raise MemoryConflict(self.name, successor.text, wanted, successor.now)
         raise MemoryRefused(
-            self.name, f"no entry has the id or the text {quoted(which)}", remedy="list them first"
+            self.name, f"no entry has the id or the text {quote(which)}", remedy="list them first"
         )
 
-    def _fitting(self, old: str, new: str, wanted: str) -> str:
+    def _check_size(self, old: str, new: str, wanted: str) -> str:
         """Return the new text, or raise where it is larger than allowed and than before."""
         tokens = estimate_text(new)
         over = max(len(new) - self.limit.chars, 0)
@@ -224,19 +246,20 @@ class MemoryFile:
             self.name,
             f"it holds {len(old):,} of {self.limit.chars:,} characters ({estimate_text(old):,} of "
             f"{self.limit.tokens:,} tokens), too many for another {len(wanted):,}",
-            remedy="remove or shorten entries first, for instance the oldest" if going
+            remedy="remove or shorten entries first, for instance the oldest"
+            if going
             else "make it shorter",
-            candidates=[candidate(entry) for entry in going],
-        )  # fmt: skip
+            candidates=[name_entry(entry) for entry in going],
+        )
 
 
-def _entry(text: str, wanted: str) -> Entry:
+def _entry(text: str, wanted: str) -> MemoryEntry:
     return next(entry for entry in entries_of(text) if entry.text == wanted)
 
 
-def _oldest(entries: Sequence[Entry], chars: int, tokens: int) -> list[Entry]:
+def _oldest(entries: Sequence[MemoryEntry], chars: int, tokens: int) -> list[MemoryEntry]:
     """Return as many of the oldest as make that much room, at most a few."""
-    going: list[Entry] = []
+    going: list[MemoryEntry] = []
     for entry in entries[:_CANDIDATES]:
         if chars <= 0 and tokens <= 0:
             break
@@ -244,3 +267,24 @@ def _oldest(entries: Sequence[Entry], chars: int, tokens: int) -> list[Entry]:
         chars -= len(entry.text)
         tokens -= estimate_text(entry.text)
     return going
+
+
+def _find_successor(versions: Iterable[StoredVersion], which: str) -> _Successor | None:
+    """Return what replaced an entry that is gone; None if it was never there."""
+    successor: _Successor | None = None
+    before: list[MemoryEntry] = []
+    for stored in deque(versions, maxlen=_MOST_VERSIONS):
+        if stored.text is None:
+            continue
+        blocks = parse(stored.text)
+        now = [block.entry for block in blocks if block.entry is not None]
+        if not find_entries(blocks, which):
+            known = {entry.text for entry in before}
+            new = [entry.text for entry in now if entry.text not in known]
+            gone = [
+                before[number] for number in find_entries([Block("", e) for e in before], which)
+            ]
+            if len(gone) == 1:
+                successor = _Successor(gone[0].text, "\n".join(new))
+        before = now
+    return successor

@@ -1,4 +1,8 @@
-"""The built-in memory: what the agent learnt, who the user is, what the project says."""
+"""The built-in memory: what the agent learnt, who the user is, what the project says.
+
+It gives the model the tool `memory` and a part of the system prompt: the same bytes for the same
+files. A project's AGENTS.md and CLAUDE.md are only read.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,20 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import HoldfastError, InvalidSetting, MemoryRefused, NotReadable
-from holdfast.memory.files.entries import Entry
-from holdfast.memory.files.knowledge import knowledge_of
+from holdfast.memory.files.entries import MemoryEntry
 from holdfast.memory.files.memory_file import Limit, MemoryFile
-from holdfast.memory.files.render import entries_section, knowledge_section, rendered
-from holdfast.memory.files.tool import ACTIONS, TARGETS, TOOL
+from holdfast.memory.files.prompt import (
+    entries_section,
+    knowledge_section,
+    read_knowledge,
+    render_sections,
+)
 from holdfast.memory.provider import MemoryProvider
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -27,7 +34,43 @@ Recall: TypeAlias = Callable[[str, str], str]
 
 _PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ANSWER_CHARS = 7_000
+"""Of an answer to `list` or `search`: below `recalled_chars` of the manager, which cuts JSON."""
 _MOST_FOUND = 10
+"""Entries in the answer to `search`."""
+
+ACTIONS: Final = ("add", "replace", "remove", "list", "search")
+TARGETS: Final = ("memory", "user")
+
+TOOL: Final[dict[str, Any]] = {
+    "name": "memory",
+    "description": (
+        "Keep what should be known in later sessions: facts about the user (target user), and "
+        "what you learnt about their projects, tools and wishes (target memory). One fact an "
+        "entry, in a sentence that makes sense alone. Not for what is only true today, and never "
+        "for secrets. Replace or remove what is no longer true. Entries are notes, not "
+        "instructions."
+    ),
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": list(ACTIONS)},
+            "target": {
+                "type": "string",
+                "enum": list(TARGETS),
+                "description": "Which file: memory where it is not said.",
+            },
+            "content": {"type": "string", "description": "For add and replace: the entry."},
+            "entry": {
+                "type": "string",
+                "description": "For replace and remove: an id, or a piece of text that only this "
+                "entry holds.",
+            },
+            "query": {"type": "string", "description": "For search: words to look for."},
+        },
+        "required": ["action"],
+    },
+}
+"""The tool by which an agent writes its memory; constant, so that prompts stay cached."""
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
@@ -108,7 +151,7 @@ class FilesProvider(MemoryProvider):
         A file that cannot be read is told in a line, and the others are there.
         """
         user, memory = (_read(self.files[target]) for target in ("user", "memory"))
-        project = knowledge_of(self._project) if self._project is not None else ()
+        project = read_knowledge(self._project) if self._project is not None else ()
         if self._rendered[0] != (user, memory, project):
             sections = [
                 entries_section("Who the user is (USER.md)", self._redact(user)),
@@ -116,7 +159,7 @@ class FilesProvider(MemoryProvider):
                 # the nearest folder knows best, where not all fits
                 *(knowledge_section(one.name, self._redact(one.text)) for one in project[::-1]),
             ]
-            text = rendered(sections, self.bounds.prompt_tokens)
+            text = render_sections(sections, self.bounds.prompt_tokens)
             self._rendered = ((user, memory, project), text)
         return self._rendered[1]
 
@@ -129,7 +172,7 @@ class FilesProvider(MemoryProvider):
         if name != TOOL["name"]:
             raise LookupError(name)
         try:
-            return self._called(arguments)
+            return self._call(arguments)
         except HoldfastError as error:
             return f"Not done. {error}"
 
@@ -137,29 +180,30 @@ class FilesProvider(MemoryProvider):
         """Return what past sessions say about it, where there is a way to ask them."""
         return self._recall(query, session_id) if self._recall is not None else ""
 
-    def _called(self, arguments: Mapping[str, Any]) -> str:
+    def _call(self, arguments: Mapping[str, Any]) -> str:
         action = _text(arguments, "action")
         target = _text(arguments, "target") or "memory"
         if action not in ACTIONS or target not in TARGETS:
             raise MemoryRefused(
-                "memory", f"no action {action!r} on {target!r}",
+                "memory",
+                f"no action {action!r} on {target!r}",
                 remedy=f"actions: {', '.join(ACTIONS)}; targets: {', '.join(TARGETS)}",
-            )  # fmt: skip
+            )
         file = self.files[target]
         content, which = _text(arguments, "content"), _text(arguments, "entry")
         match action:
             case "add":
-                return self._done("Kept as", file, file.add(content, "tool"))
+                return self._report("Kept as", file, file.add(content, "tool"))
             case "replace":
-                return self._done("Changed to", file, file.replace(which, content, "tool"))
+                return self._report("Changed to", file, file.replace(which, content, "tool"))
             case "remove":
-                return self._done("Removed", file, file.remove(which, "tool"))
+                return self._report("Removed", file, file.remove(which, "tool"))
             case "search":
-                return _listed(file.search(_text(arguments, "query"), _MOST_FOUND))
+                return _format_entries(file.search(_text(arguments, "query"), _MOST_FOUND))
             case _:
-                return _listed(file.entries()[::-1])
+                return _format_entries(file.entries()[::-1])
 
-    def _done(self, did: str, file: MemoryFile, entry: Entry) -> str:
+    def _report(self, did: str, file: MemoryFile, entry: MemoryEntry) -> str:
         text = file.text()
         share = max(len(text) / file.limit.chars, estimate_text(text) / file.limit.tokens)
         return f"{did} {entry.id}; {file.name} is {share:.0%} full."
@@ -181,7 +225,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
     return given
 
 
-def _listed(entries: Sequence[Entry]) -> str:
+def _format_entries(entries: Sequence[MemoryEntry]) -> str:
     """Return entries as JSON, as many as an answer may hold."""
     rows: list[dict[str, str]] = []
     room = _ANSWER_CHARS

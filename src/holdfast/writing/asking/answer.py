@@ -19,8 +19,8 @@ from holdfast.facts.frame import (
 )
 from holdfast.facts.ledger.lines import whole_words
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.lenient_json import Value, read_json
 from holdfast.writing.asking.headings import is_own_heading, section_named
-from holdfast.writing.asking.loose_json import Value, read_json
 
 Form: TypeAlias = Literal["json", "markdown", "words"]
 

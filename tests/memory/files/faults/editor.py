@@ -11,28 +11,27 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast.memory.files.place import UNSEEN_SECONDS
+from holdfast.memory.files.shared_file import UNSEEN_SECONDS
 
 _READ_SECONDS = UNSEEN_SECONDS + 2
-"""Nobody reads, decides and saves faster than a person."""
+"""Nobody reads, decides and saves faster than a person; a line that came back counts as new."""
 
 
 def main() -> None:
     """Add lines, take out old ones, in place or by a new file, until the time is over."""
     path, chance, seconds = Path(sys.argv[1]), random.Random(sys.argv[2]), float(sys.argv[3])
-    written: dict[str, float] = {}
+    written: set[str] = set()
+    since: dict[str, float] = {}
     until = time.monotonic() + seconds
     number = 0
     while time.monotonic() < until:
         number += 1
         wait_for_agents(path)
         lines = path.read_text().splitlines() if path.exists() else []
+        now = time.monotonic()
+        since = {line: since.get(line, now) for line in lines}
         time.sleep(chance.uniform(0, 0.4))
-        mine = [
-            line
-            for line in lines
-            if time.monotonic() - written.get(line, time.monotonic()) > _READ_SECONDS
-        ]
+        mine = [line for line in lines if line in written and now - since[line] > _READ_SECONDS]
         gone = chance.choice(mine) if mine and len(mine) > 5 else None
         if gone is not None:
             lines.remove(gone)
@@ -44,7 +43,7 @@ def main() -> None:
             beside = path.with_name("editor.tmp")
             beside.write_text(data)
             os.replace(beside, path)
-        written[new] = time.monotonic()
+        written.add(new)
         said = [f"add {new[2:]}", *([f"remove {gone[2:]}"] if gone else [])]
         sys.stdout.write("".join(f"{line}\n" for line in said))
         sys.stdout.flush()
@@ -52,17 +51,15 @@ def main() -> None:
 
 
 def wait_for_agents(path: Path) -> None:
-    """Wait where the agents have stood still for seconds, as on a busy machine.
+    """Wait if the agents have not begun or have stood still for seconds, as on a busy machine.
 
     They notice a save only when they write. Of several saves that nobody noticed the first may
     have been stale, and the last be so late that what it lacks counts as taken out.
     """
     history = path.with_name(f".{path.name}.history")
     until = time.monotonic() + 20
-    while (
-        history.exists()
-        and time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
-        and time.monotonic() < until
+    while time.monotonic() < until and (
+        not history.exists() or time.time() - history.stat().st_mtime > UNSEEN_SECONDS / 4
     ):
         time.sleep(0.02)
 

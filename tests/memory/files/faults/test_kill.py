@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import MemoryRefused
-from holdfast.memory.files.lock import locked
+from holdfast.memory.files.shared_file import hold_lock
 
 
 def killed_at(process: subprocess.Popen[str], lines: int, seconds: float) -> list[str]:
@@ -60,8 +60,8 @@ def test_a_lock_that_is_never_let_go_is_told(tmp_path: Path) -> None:
     """An error in a sentence, after a while, instead of waiting for ever."""
     lock = tmp_path / ".MEMORY.md.lock"
     with (
-        locked(lock, "MEMORY.md"),
+        hold_lock(lock, "MEMORY.md"),
         pytest.raises(MemoryRefused, match="held its lock"),
-        locked(lock, "MEMORY.md", wait_seconds=0.05),
+        hold_lock(lock, "MEMORY.md", wait_seconds=0.05),
     ):
         pass

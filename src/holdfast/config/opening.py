@@ -1,4 +1,4 @@
-"""Where things are kept on this machine, and how they are opened: sessions and memory."""
+"""What the settings lead to: the context engine, its writers, the store of sessions, memory."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.config.settings import PREFIX, Settings, read_settings
 from holdfast.config.trust import home_folder
 
 if TYPE_CHECKING:
+    from holdfast.adapters.contract import ContextEngine
     from holdfast.memory.manager import MemoryManager
     from holdfast.memory.provider import MemoryProvider
     from holdfast.stores.store import Store
+    from holdfast.writing.writers import Progress, Writers
 
 
 def agent_places() -> list[tuple[str, Path]]:
@@ -34,7 +36,7 @@ def open_store(
 ) -> Store:
     """Open the home of sessions: `postgresql://…`, a file, or what HOLDFAST_STORE names.
 
-    Without any of them it is a file for the profile in the data folder, which is made where it
+    Without any of them it is a file for the profile in the data folder, which is made if it
     is missing. Raises `StoreUnavailable` with a remedy.
     """
     from holdfast.stores.open import open_store as open_at  # a plain check needs no database
@@ -73,7 +75,7 @@ def open_memory(
 
     With a `store`, past sessions in it are recalled, and placeholders of secrets are made by its
     key; `project` is a folder whose AGENTS.md and CLAUDE.md are read too; `reserved_tools` are
-    names that the host has itself. Settings are read where none are given. Raises what
+    names that the host has itself. Settings are read if none are given. Raises what
     `read_settings` and `external_memory` raise.
     """
     from holdfast.memory.files.provider import FilesProvider, memory_folder
@@ -93,4 +95,52 @@ def open_memory(
     templates = [re.compile(chosen.memory_template)] if chosen.memory_template else []
     return MemoryManager(
         files, external, reserved_tools=reserved_tools, templates=templates, redact=redact
+    )
+
+
+def open_engine(
+    *,
+    settings: Settings | None = None,
+    environment: Mapping[str, str] | None = None,
+    **more: Any,
+) -> ContextEngine:
+    """Return a new engine by the settings: the one that `[engine] name` chooses.
+
+    Any engine is made with `model`, `context_length`, `output_tokens` and `policy`, ours also
+    with the summariser and the lifetime of the cache; `more` is handed to it and wins. Settings
+    are read if none are given. Raises what `read_settings` raises, `UnknownName` with the
+    engines there are, and `InvalidSetting` for a package that makes none.
+    """
+    from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
+
+    chosen = read_settings(environment=environment) if settings is None else settings
+    given: dict[str, Any] = {
+        "model": chosen.model,
+        "context_length": chosen.context_length,
+        "output_tokens": chosen.output_tokens,
+        "policy": chosen.policy,
+    }
+    if chosen.engine == "compressor":
+        given |= {"summarizer": writers_from(chosen), "cache_ttl": chosen.cache_ttl}
+    return engine_named(chosen.engine, **(given | more))
+
+
+def writers_from(settings: Settings, progress: Progress | None = None) -> Writers | None:
+    """Return who writes summaries by the settings, None if nobody does; nobody is asked yet.
+
+    Raises what names the mistake in them.
+    """
+    from holdfast.writing.writers import writers_of
+
+    return writers_of(
+        settings.summarizer,
+        settings.fallback_summarizer,
+        url=settings.summarizer_url,
+        key_variable=settings.summarizer_key_variable,
+        window=settings.summarizer_context_length,
+        on_failure=settings.on_failure,
+        fallback_when_complex=settings.fallback_when_complex,
+        rides_prefix=settings.reuse_prompt_cache,
+        timeout=settings.summarizer_timeout,
+        progress=progress,
     )

@@ -1,28 +1,25 @@
-"""A file with its lock and its history: changes that are whole, kept, and lose nobody's work."""
+"""A file that agents and editors write at the same time: changes that are whole, kept, and lose
+nobody's work.
+
+Next to the file are its lock, its history, and the file that the last change replaced.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.disk import make_private_folder, sync_folder
-from holdfast.errors import MemoryRefused, NotWritable
-from holdfast.memory.files.disk import (
-    Seen,
-    is_read_only,
-    is_unchanged,
-    look,
-    settled,
-    write_new,
-)
-from holdfast.memory.files.entries import entries_of
+from holdfast.disk import make_private_folder, replace_file, sync_folder
+from holdfast.errors import MemoryRefused, NotReadable, NotWritable
+from holdfast.memory.files.entries import entries_of, merge
 from holdfast.memory.files.history import History, Version, Who, digest, to_bytes, to_text
-from holdfast.memory.files.lock import locked
-from holdfast.memory.files.merge import merge
 from holdfast.ports import Redact
 
 UNSEEN_SECONDS = 5.0
@@ -32,12 +29,33 @@ _PATIENT = 5
 """Tries that are given up where somebody saves meanwhile; the next ones are not."""
 _TRIES = 15
 _ENTRIES = 3
+MOST_BYTES = 256_000
+"""Of a file that is read; nobody's memory is longer."""
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+"""A pipe keeps nobody waiting."""
+_PAUSE_SECONDS = 0.02
+_ROUNDS = 2
+_ROUNDS_EMPTY = 50
+_MOST_ROUNDS = 200
+WAIT_SECONDS = 10.0
+"""For the lock; a change takes a few milliseconds, and a second if a file has to settle."""
+_POLL_SECONDS = 0.004
+
+
+class FileContent(Struct, frozen=True):
+    """What a file held, and which file it was; a file that is not there holds nothing."""
+
+    data: bytes
+    sign: tuple[int, ...] = ()
+    """Device, inode, size and times: it differs where somebody wrote since."""
+    changed: float = 0.0
+    """When it was put in its place, or written, in seconds since 1970."""
 
 
 class _Now(Struct, frozen=True):
     """The file under the lock, the newest version of its history, and what it should say."""
 
-    seen: Seen
+    seen: FileContent
     last: Version | None
     text: str
     """That of the file, or with what has yet to be put back or taken in."""
@@ -48,7 +66,7 @@ class _Now(Struct, frozen=True):
         return to_text(self.seen.data)
 
 
-class Place:
+class SharedFile:
     """The file at a path, and beside it its lock, its history and the file before it."""
 
     def __init__(self, path: Path, redact: Redact, clock: Callable[[], float]) -> None:
@@ -62,9 +80,9 @@ class Place:
         """Return whether there is, or was, anything."""
         return self.path.exists() or self.history.path.exists()
 
-    def look(self) -> Seen:
+    def read(self) -> FileContent:
         """Return what is there now."""
-        return look(self.path)
+        return read_file(self.path)
 
     def change(self, who: Who, what: str, edit: Callable[[str], str]) -> str:
         """Put what `edit` makes of the text in its place and return it; it is on the disk then.
@@ -74,17 +92,18 @@ class Place:
         """
         try:
             make_private_folder(self.path.parent)
-            with locked(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
+            with hold_lock(self.path.with_name(f".{self.path.name}.lock"), self.path.name):
                 for number in range(_TRIES):
                     insist = number >= _PATIENT
-                    now = self._noticed(insist=insist)
+                    now = self._notice(insist=insist)
                     if now is None:
                         continue
                     new = edit(now.text)
                     if new == now.there:
                         return new
                     if self._write(now, new, who, what or "put back", insist=insist):
-                        self._settle(insist)
+                        if insist or self._is_overtaken(now):
+                            self._settle()
                         return new
         except OSError as error:
             raise NotWritable(
@@ -96,29 +115,36 @@ class Place:
             self.path.name, "somebody else writes it without a pause", remedy="try again"
         )
 
-    def _settle(self, insisted: bool) -> None:
-        """Take in what was saved while we did not wait; the next change does it otherwise."""
-        for _ in range(_PATIENT if insisted else 0):
-            now = self._noticed(insist=True)
+    def _is_overtaken(self, now: _Now) -> bool:
+        """Return whether the file that was replaced is another one than the file that was read."""
+        try:
+            return _sign(os.stat(self._old))[:-1] != now.seen.sign[:-1]  # renaming changes ctime
+        except FileNotFoundError:
+            return False
+
+    def _settle(self) -> None:
+        """Take in what was saved at the moment of our own change."""
+        for _ in range(_PATIENT):
+            now = self._notice(insist=True)
             if now is None or now.text == now.there:
                 return
             self._write(now, now.text, "editor", "put back", insist=True)
 
-    def _noticed(self, *, insist: bool) -> _Now | None:
+    def _notice(self, *, insist: bool) -> _Now | None:
         """Return the file as it is now, after taking in what others did; None to look again.
 
         Who insists writes also where somebody saved since it was looked at: what they saved is
         then the old file, and is taken in next. What is to be put back they write with their own.
         """
-        last = self._finished()
+        last = self._finish_last()
         known = last.after if last is not None else digest(b"")
-        seen = look(self.path)
+        seen = read_file(self.path)
         if digest(seen.data) != known:
-            seen = settled(self.path)
+            seen = read_settled(self.path)
         now = _Now(seen, last, to_text(seen.data))
         if digest(seen.data) != known:
             now = self._take_in(now, insist=insist)
-        late = self._late(now) if now is not None else None
+        late = self._read_late(now) if now is not None else None
         if now is None or late is None:
             return now
         if insist:
@@ -126,13 +152,17 @@ class Place:
         self._write(now, late, "editor", "edit in place", insist=False)
         return None
 
-    def _finished(self) -> Version | None:
+    def _finish_last(self) -> Version | None:
         """Return the newest version, without one whose writer ended before it was in its place."""
         last = self.history.last()
-        if last is not None and self._new_file(last.number).exists():
-            self.history.drop_last()
-            self._new_file(last.number).unlink()
-            last = self.history.last()
+        new = self._new_file(last.number) if last is not None else None
+        if last is not None and new is not None and new.exists():
+            if digest(read_file(self.path).data) == last.after:  # exchanged, but not yet renamed
+                os.replace(new, self._old)
+            else:
+                self.history.drop_last()
+                new.unlink()
+                last = self.history.last()
         if last is not None and last.part:
             self.history.drop_last()
             last = self.history.last()
@@ -141,13 +171,18 @@ class Place:
 
     def _take_in(self, now: _Now, *, insist: bool) -> _Now | None:
         """Keep what an editor saved, with what it cannot have shown."""
-        merged = self._with_unseen(now.text, now.seen.changed or self._clock())
+        merged = self._add_unseen(now.text, now.seen.changed or self._clock())
         start = self.history.size()
         version = Version(
-            number=_next(now.last), time=self._clock(), who="editor", what="edit", written=False,
-            before=now.last.after if now.last is not None else "", after=digest(now.seen.data),
+            number=_next(now.last),
+            time=self._clock(),
+            who="editor",
+            what="edit",
+            written=False,
+            before=now.last.after if now.last is not None else "",
+            after=digest(now.seen.data),
             part=merged != now.text,
-        )  # fmt: skip
+        )
         self.history.put(version, None, self._redact(now.text))
         if insist or not version.part:
             return _Now(now.seen, version, merged)
@@ -156,7 +191,7 @@ class Place:
         )
         return None
 
-    def _with_unseen(self, text: str, saved: float) -> str:
+    def _add_unseen(self, text: str, saved: float) -> str:
         """Return what an editor saved at a moment with what it cannot have shown by then."""
         base = newest = ""
         passed: set[str] = set()
@@ -169,18 +204,18 @@ class Place:
                 passed.update(entry.text for entry in entries_of(newest))
         return merge(base, newest, text, passed).text
 
-    def _late(self, now: _Now) -> str | None:
+    def _read_late(self, now: _Now) -> str | None:
         """Return the text with what was written into the old file after it was read, if anything.
 
         An editor that writes in place may have had it open when it was replaced.
         """
-        old = look(self._old)
+        old = read_file(self._old)
         if not old.sign or digest(old.data) == self._replaced(now.last):
             return None
-        old = settled(self._old)
+        old = read_settled(self._old)
         if not old.data:  # emptied and not filled again: nobody saved that
             return None
-        late = self._with_unseen(to_text(old.data), old.changed)
+        late = self._add_unseen(to_text(old.data), old.changed)
         if now.text != now.there:
             late = merge(now.there, now.text, late).text
         if late == now.text:
@@ -210,10 +245,9 @@ class Place:
         start = self.history.size() if start is None else start
         try:
             write_new(new, data, like=target)
-            self._enter(now, text, who, what)
+            self._record(now, text, who, what)
             if is_unchanged(target, now.seen) or insist:
-                self._keep_old(target, needed=insist)
-                os.replace(new, target)
+                replace_file(new, target, self._old, must_keep=insist)
                 sync_folder(target.parent)
                 return True
         except OSError:
@@ -222,7 +256,7 @@ class Place:
         self._take_back(start, new)
         return False
 
-    def _enter(self, now: _Now, text: str, who: Who, what: str) -> None:
+    def _record(self, now: _Now, text: str, who: Who, what: str) -> None:
         """Put a version into the history, again where the disk took so long that its time is old.
 
         By its time it is told what an editor can have shown.
@@ -232,9 +266,13 @@ class Place:
         start, kept = self.history.size(), self._redact(text)
         for _ in range(_ENTRIES):
             version = Version(
-                number=_next(now.last), time=self._clock(), who=who, what=what,
-                before=digest(now.seen.data), after=digest(to_bytes(text)),
-            )  # fmt: skip
+                number=_next(now.last),
+                time=self._clock(),
+                who=who,
+                what=what,
+                before=digest(now.seen.data),
+                after=digest(to_bytes(text)),
+            )
             self.history.cut(start)
             self.history.put(version, before, kept)
             if self._clock() - version.time < UNSEEN_SECONDS / 5:
@@ -244,16 +282,6 @@ class Place:
         """Leave the history first: as long as the new file is there, it was not put in place."""
         self.history.cut(start)
         new.unlink(missing_ok=True)
-
-    def _keep_old(self, target: Path, *, needed: bool) -> None:
-        self._old.unlink(missing_ok=True)
-        try:
-            os.link(target, self._old)
-        except FileNotFoundError:
-            return
-        except OSError:  # not every file system has links
-            if needed:
-                raise
 
     def _target(self) -> Path:
         """Return the file that a link leads to: the link stays."""
@@ -265,3 +293,102 @@ class Place:
 
 def _next(last: Version | None) -> int:
     return 1 if last is None else last.number + 1
+
+
+@contextmanager
+def hold_lock(lock: Path, name: str, wait_seconds: float = WAIT_SECONDS) -> Generator[None]:
+    """Hold the lock; the system releases it when the process ends, however it ends.
+
+    Every call opens the lock for itself, so threads exclude each other too. Raises `MemoryRefused`
+    if another holder keeps it longer than `wait_seconds`, and `OSError` if the file system has no
+    locks.
+    """
+    from filelock import FileLock, Timeout  # slow to import, and only writers need it
+
+    held = FileLock(
+        lock, wait_seconds, mode=0o600, poll_interval=_POLL_SECONDS, fallback_to_soft=False
+    )
+    try:
+        held.acquire()
+    except Timeout:
+        raise MemoryRefused(
+            name,
+            f"another process has held its lock for {wait_seconds:g} seconds",
+            remedy="try again",
+        ) from None
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def read_file(path: Path, *, cut: bool = False) -> FileContent:
+    """Return what is in a file, or raise `NotReadable`; `cut` takes the beginning of a long one."""
+    try:
+        handle = os.open(path, _READ)
+    except FileNotFoundError:
+        return FileContent(b"")
+    except OSError as error:
+        raise NotReadable(
+            f"cannot be read ({error.strerror})", where=str(path), remedy="check the file"
+        ) from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise NotReadable("is no file", where=str(path), remedy="move it away")
+    with os.fdopen(handle, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES and not cut:
+        raise NotReadable(
+            f"is larger than {MOST_BYTES:,} bytes", where=str(path), remedy="make it shorter"
+        )
+    return FileContent(data[:MOST_BYTES], _sign(found), found.st_ctime)
+
+
+def read_settled(path: Path) -> FileContent:
+    """Return what is in a file that somebody may be writing to just now.
+
+    An editor that writes in place empties the file first; one that replaces it may take it away
+    for a moment. So it has to look the same several times.
+    """
+    seen, same = read_file(path), 1
+    for _ in range(_MOST_ROUNDS):
+        if same >= (_ROUNDS if seen.data else _ROUNDS_EMPTY):
+            break
+        time.sleep(_PAUSE_SECONDS)
+        again = read_file(path)
+        same = same + 1 if again == seen else 1
+        seen = again
+    return seen
+
+
+def is_unchanged(path: Path, seen: FileContent) -> bool:
+    """Return whether nobody wrote since."""
+    try:
+        return _sign(os.stat(path)) == seen.sign
+    except FileNotFoundError:
+        return not seen.sign
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether nobody may write a file: it could be replaced, but somebody wants it kept."""
+    try:
+        return not stat.S_IMODE(os.stat(path).st_mode) & 0o222
+    except FileNotFoundError:
+        return False
+
+
+def write_new(path: Path, data: bytes, like: Path) -> None:
+    """Write a file of our own and put it and its name on the disk, as readable as `like`."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        if like.exists():
+            os.chmod(path, stat.S_IMODE(like.stat().st_mode))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def _sign(found: os.stat_result) -> tuple[int, ...]:
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

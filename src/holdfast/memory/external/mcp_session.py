@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 
 from holdfast.errors import MemoryUnavailable
-from holdfast.memory.external.mcp_tools import ServerTool
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -30,36 +29,54 @@ CLOSE_SECONDS = 5.0
 MOST_PAGES = 20
 
 
-class Target(Struct, frozen=True, kw_only=True):
-    """Where a server is: a command that starts it, or the address of one that runs."""
+class McpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[memory.mcp]`: a `command` or a `url`, and what cannot be found out."""
 
     command: str = ""
+    """The program that is the server, over standard input and output."""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = {}
+    env: dict[str, str] = {}
+    """Variables for the program; it inherits only PATH, HOME and the like."""
     url: str = ""
-    headers: Mapping[str, str] = {}
+    """The address of a server over streamable HTTP."""
+    headers: dict[str, str] = {}
+    search_tool: str = ""
+    search_argument: str = ""
+    search_constant: dict[str, Any] = {}
+    """Arguments that go with every search."""
+    add_tool: str = ""
+    add_argument: str = ""
+    add_constant: dict[str, Any] = {}
+    sync: bool = True
+    """Whether every turn is added; otherwise only what the model adds by the tool."""
+    timeout: float = 30.0
+    """Seconds for one call; the turn waits no longer than the limits of the manager."""
+    connect_timeout: float = 30.0
 
     @property
-    def name(self) -> str:
+    def server(self) -> str:
         """What an error calls it: no arguments and no address, which may hold keys."""
         return os.path.basename(self.command) or "the memory server"
 
 
-class Link:
+class ServerTool(Struct, frozen=True):
+    """A tool as a server lists it."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+class McpSession:
     """Calls tools, from any thread, within a time; connects at the first call.
 
     A connection that breaks or does not answer is given up, and a call makes a new one: at once
-    where the old one had served, otherwise after a pause that doubles. A call whose connection
+    if the old one had served, otherwise after a pause that doubles. A call whose connection
     broke is made once more: a server that kept a text and died before it said so gets it twice.
     """
 
-    def __init__(
-        self, target: Target, *, call_seconds: float, connect_seconds: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    def __init__(self, options: McpOptions, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take what to connect to; nothing is started yet."""
-        self._target = target
-        self._call_seconds, self._connect_seconds = call_seconds, connect_seconds
+        self._options = options
         self._clock = clock
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -71,7 +88,7 @@ class Link:
 
     def tools(self) -> list[ServerTool]:
         """Return the tools of the server."""
-        return self._run(_listed)
+        return self._run(_list_tools)
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """Return the result of a tool."""
@@ -92,27 +109,27 @@ class Link:
         """Ask in the loop; wait for as long as two tries may take, and no longer."""
         with self._starting:
             if self._closed:
-                raise MemoryUnavailable(self._target.name, "it was closed")
+                raise MemoryUnavailable(self._options.server, "it was closed")
             if self._loop is None:
                 self._loop = _loop_in_thread()
-            asking = asyncio.run_coroutine_threadsafe(self._again(ask), self._loop)
+            asking = asyncio.run_coroutine_threadsafe(self._ask_twice(ask), self._loop)
         try:
-            return asking.result(2 * (self._call_seconds + self._connect_seconds))
+            return asking.result(2 * (self._options.timeout + self._options.connect_timeout))
         except (TimeoutError, concurrent.futures.CancelledError):
             asking.cancel()
-            raise MemoryUnavailable(self._target.name, "it does not answer") from None
+            raise MemoryUnavailable(self._options.server, "it does not answer") from None
 
-    async def _again(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    async def _ask_twice(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
         try:
-            return await self._once(ask)
+            return await self._ask_once(ask)
         except _Broken:
             pass
         try:
-            return await self._once(ask)
+            return await self._ask_once(ask)
         except _Broken:
-            raise MemoryUnavailable(self._target.name, "its connection breaks") from None
+            raise MemoryUnavailable(self._options.server, "its connection breaks") from None
 
-    async def _once(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    async def _ask_once(self, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
         import anyio
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
@@ -120,18 +137,18 @@ class Link:
         connection = await self._connected()
         connection.calls += 1
         try:
-            with anyio.fail_after(self._call_seconds):
+            with anyio.fail_after(self._options.timeout):
                 answer = await ask(connection.client)
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
                 said = f"it turned the call down (code {error.code})"
-                raise MemoryUnavailable(self._target.name, said) from None
+                raise MemoryUnavailable(self._options.server, said) from None
             self._give_up(connection)
             raise _Broken from None
         except TimeoutError:
             if connection.calls == 1:  # else it may be busy with the other call
                 self._give_up(connection)
-            raise MemoryUnavailable(self._target.name, "it does not answer") from None
+            raise MemoryUnavailable(self._options.server, "it does not answer") from None
         finally:
             connection.calls -= 1
         connection.served = True
@@ -139,15 +156,15 @@ class Link:
         return answer
 
     async def _connected(self) -> _Connection:
-        """Return the connection, or a new one; both lanes of a provider share it."""
+        """Return the connection, or a new one; both threads of a provider share it."""
         if self._connection is None:
             if self._clock() < self._paused_until:
-                raise MemoryUnavailable(self._target.name, "it failed; it is tried again soon")
-            self._connection = _Connection(self._target, self._connect_seconds)
+                raise MemoryUnavailable(self._options.server, "it failed; it is tried again soon")
+            self._connection = _Connection(self._options)
         connection = self._connection
         if not await asyncio.shield(connection.ready):
             self._give_up(connection)
-            raise MemoryUnavailable(self._target.name, "no session with it could be opened")
+            raise MemoryUnavailable(self._options.server, "no session with it could be opened")
         return connection
 
     def _give_up(self, connection: _Connection) -> None:
@@ -183,7 +200,7 @@ class _Connection:
 
     client: Client
 
-    def __init__(self, target: Target, seconds: float) -> None:
+    def __init__(self, options: McpOptions) -> None:
         import anyio
 
         loop = asyncio.get_running_loop()
@@ -191,17 +208,17 @@ class _Connection:
         self.over = asyncio.Event()
         self.calls = 0
         self.served = False
-        self._scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
-        self._task = loop.create_task(self._hold(target))
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + options.connect_timeout)
+        self._task = loop.create_task(self._hold(options))
 
     def end(self) -> None:
         """Leave; the process is ended by and by."""
         self._scope.cancel()
 
-    async def _hold(self, target: Target) -> None:
+    async def _hold(self, options: McpOptions) -> None:
         try:
             with self._scope:
-                async with _client(target) as self.client:
+                async with _client(options) as self.client:
                     self._scope.deadline = math.inf
                     self.ready.set_result(True)
                     await asyncio.Event().wait()
@@ -214,30 +231,32 @@ class _Connection:
 
 
 @asynccontextmanager
-async def _client(target: Target) -> AsyncGenerator[Client]:
+async def _client(options: McpOptions) -> AsyncGenerator[Client]:
     """Enter a session; what the process says beside the protocol goes nowhere."""
     import httpx2
     from mcp.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
-    if target.url:
+    if options.url:
         async with (
-            httpx2.AsyncClient(headers=dict(target.headers), timeout=None) as http,
-            Client(streamable_http_client(target.url, http_client=http)) as client,
+            httpx2.AsyncClient(headers=dict(options.headers), timeout=None) as http,
+            Client(streamable_http_client(options.url, http_client=http)) as client,
         ):
             yield client
         return
     started = StdioServerParameters(
-        command=target.command, args=list(target.args), env=dict(target.env),
+        command=options.command,
+        args=list(options.args),
+        env=dict(options.env),
         encoding_error_handler="replace",
-    )  # fmt: skip
+    )
     with open(os.devnull, "w") as nowhere:
         async with Client(stdio_client(started, errlog=nowhere)) as client:
             yield client
 
 
-async def _listed(client: Client) -> list[ServerTool]:
+async def _list_tools(client: Client) -> list[ServerTool]:
     found: list[ServerTool] = []
     cursor: str | None = None
     for _ in range(MOST_PAGES):

@@ -1,32 +1,54 @@
-"""JSON as models write it: with commas too many, quotes too few, words around it, no end."""
+"""Structured data that is not quite JSON: as models write it, and as tools print it.
+
+Both readers are linear, whatever they are given: a server or a file may send anything.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 Value: TypeAlias = str | list["Value"] | dict[str, "Value"]
 """Numbers, booleans and null are read as their letters: only words are wanted."""
 
-_START = re.compile(r"[{\[]\s*[\"'“{\[]")
+_START = re.compile(r"[{\[]\s*(?:[\"'“{\[]|\w{1,64}\s*:)")
+"""A bracket and what may follow it: a string, another bracket, or a key without quotes."""
 _STOP = re.compile(r"[\"\\]")
 _BARE = re.compile(r"[^,:{}\[\]\"\n]+")
 _BLANK = re.compile(r"[\s,]*")
 _SPACE = re.compile(r"\s*")
+_NEXT_KEY = re.compile(r"\s*+\"[^\"\\\n]{1,64}\"\s*+:")
+"""After the quote that ends a value, if the comma was forgotten."""
+_NEXT_ITEM = re.compile(r"[^\S\n]*+\n\s*+[\"{\[]")
+"""The same in a list: the next item is on a line of its own."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\n", "b": " ", "f": " ", "/": "/", '"': '"', "\\": "\\"}
 _HALF = re.compile("[\ud800-\udfff]")
 _DEEPEST = 12
+"""Brackets within each other; a note has four."""
 _MOST_STARTS = 4
+"""Brackets in the words before the answer that are tried as its beginning."""
 _STRICT = msgspec.json.Decoder()
+_TOKEN = re.compile(
+    r"""\s*+(?:(?P<open>[\[{(])|(?P<close>[\]})])|(?P<comma>,)|(?P<colon>:)|"""
+    r"""[bru]?"(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*+)"?+|"""
+    r"""[bru]?'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)'?+|"""
+    r"""(?P<bare>[^\s,:\[\]{}()"']++)|.|\Z)""",
+    re.S,
+)
+_LITERAL = re.compile(r"-?\d[\d.eE+-]*|None|True|False|null|true|false|NaN|nan|inf|\.{3}|…")
+_MOST_DEPTH = 64
+"""Of a value of a tool result; deeper ones are left out."""
 
 
 def read_json(text: str) -> Value | None:
-    """Return the first JSON object or list in a text, as far as it goes; None where none begins.
+    """Return the first JSON object or list in a text, as far as it goes; None if none begins.
 
-    Commas may be missing or too many, a bracket may be missing at the end, a string may hold line
-    breaks and quotes. Linear in the text.
+    Commas may be missing or too many, keys may have no quotes, brackets may be missing at the end,
+    and a string may contain line breaks and quotes.
     """
     strict = _strictly(text)
     if strict is not None:
@@ -43,6 +65,47 @@ def read_json(text: str) -> Value | None:
             best = value
         at = reader.at
     return best
+
+
+def loose_leaves(text: str, most: int) -> Iterator[tuple[str, str, str]]:
+    """Yield path, key and value of the first `most` leaves, as far as they can be told.
+
+    For results of tools: Python's own form of data, rows of a table, JSON that was cut off. Reading
+    ends at the first word that no such value could hold: then it is a text after all.
+    """
+    levels: list[_Level] = []
+    pending: str | None = None
+    given = 0
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind in ("double", "single", "bare"):
+            if kind == "bare" and not _LITERAL.fullmatch(match["bare"]):
+                if text[match.end() : match.end() + 1] != "(":
+                    return
+                continue
+            if pending is not None:
+                return
+            pending = match[kind]
+            continue
+        if kind == "colon" and levels and levels[-1].mapping:
+            levels[-1].key, pending = pending or "", None
+            continue
+        if kind in ("comma", "close") and levels:
+            if pending is not None:
+                yield *_place(levels[-1]), pending
+                given += 1
+                if given >= most:
+                    return
+            pending = None
+            levels[-1].index += 1
+            if kind == "close":
+                levels.pop()
+        elif kind == "open" and len(levels) < _MOST_DEPTH:
+            path = _place(levels[-1])[0] if levels else ""
+            levels.append(_Level(match["open"] == "{", path))
+            pending = None
+    if pending is not None and levels:
+        yield *_place(levels[-1]), pending
 
 
 def _strictly(text: str) -> Value | None:
@@ -78,14 +141,14 @@ class _Reader:
         self.text = text
         self.at = at
 
-    def value(self, depth: int) -> Value:
+    def value(self, depth: int, *, in_list: bool = False) -> Value:
         match self._next(_SPACE):
             case "{" if depth < _DEEPEST:
                 return self._object(depth)
             case "[" if depth < _DEEPEST:
                 return self._list(depth)
             case '"' | "“" | "'":
-                return self._string()
+                return self._string(in_list=in_list)
             case _:
                 return self._bare()
 
@@ -121,15 +184,15 @@ class _Reader:
             if mark == "]":
                 self.at += 1
                 return found
-            found.append(self.value(depth + 1))
+            found.append(self.value(depth + 1, in_list=True))
 
     def _next(self, blank: re.Pattern[str]) -> str:
         found = blank.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
 
-    def _string(self) -> str:
-        """Read a string; a quote ends it where a sign of JSON follows, or nothing."""
+    def _string(self, *, in_list: bool = False) -> str:
+        """Read a string; a quote ends it if a sign of JSON follows, the next key, or nothing."""
         mark = self.text[self.at]
         self.at += 1
         if mark != '"':
@@ -147,7 +210,7 @@ class _Reader:
                 pieces.append(self.text[start : found.start()])
                 pieces.append(self._escaped())
                 start = self.at
-            elif self._ends():
+            elif self._ends(in_list=in_list):
                 pieces.append(self.text[start : found.start()])
                 return _with_pairs("".join(pieces))
 
@@ -171,10 +234,13 @@ class _Reader:
         self.at += 4
         return chr(code)
 
-    def _ends(self) -> bool:
+    def _ends(self, *, in_list: bool) -> bool:
         found = _SPACE.match(self.text, self.at)
         after = found.end() if found else self.at
-        return self.text[after : after + 1] in ("", ",", ":", "}", "]")
+        if self.text[after : after + 1] in ("", ",", ":", "}", "]"):
+            return True
+        pattern = _NEXT_ITEM if in_list else _NEXT_KEY
+        return pattern.match(self.text, self.at) is not None
 
     def _bare(self) -> str:
         found = _BARE.match(self.text, self.at)
@@ -190,3 +256,19 @@ def _with_pairs(text: str) -> str:
     if text.isascii() or not _HALF.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class _Level(Struct):
+    """Where in an open bracket the reading stands."""
+
+    mapping: bool
+    path: str
+    index: int = 0
+    key: str = ""
+
+
+def _place(level: _Level) -> tuple[str, str]:
+    """Return the path and the key of what comes next."""
+    if level.mapping:
+        return (f"{level.path}.{level.key}" if level.path else level.key), level.key
+    return f"{level.path}[{level.index}]", level.path.rpartition(".")[2]
