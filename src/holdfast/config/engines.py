@@ -52,7 +52,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         fallback_when_complex=settings.fallback_when_complex,
-        rides_prefix=settings.rides_prefix,
+        reuse_prompt_cache=settings.rides_prefix,
         timeout=settings.summarizer_timeout,
         progress=progress,
     )

@@ -20,9 +20,9 @@ from holdfast.engine.economy import as_told, weighed
 from holdfast.engine.run import Made, Run, begin, end, made_of
 from holdfast.ports import CachedPrefix
 from holdfast.report import Report
-from holdfast.writing.native import Broker, Native, awrite_through, write_through
-from holdfast.writing.riding import prefix_of
-from holdfast.writing.write import Moment, moment_at
+from holdfast.writing.cached_prompt import prefix_of
+from holdfast.writing.native import Broker, NativeCompaction, awrite_through, write_through
+from holdfast.writing.write import WriteContext, context_at
 from holdfast.writing.writers import Writers
 
 Clock = Callable[[], float]
@@ -38,7 +38,7 @@ class Author:
         here: Conversation,
         writers: Writers | None = None,
         *,
-        native: Native | None = None,
+        native: NativeCompaction | None = None,
         background: bool = False,
         clock: Clock = time.time,
         prices: Prices | None = None,
@@ -228,14 +228,14 @@ class Author:
         is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
         return is_warm and self._here.estimate() < self._retry_from
 
-    def _moment(self, run: Run, forced: bool) -> Moment:
-        return moment_at(
+    def _moment(self, run: Run, forced: bool) -> WriteContext:
+        return context_at(
             self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
         )
 
     def _prefix(self) -> CachedPrefix | None:
         """Return what the main model has in its cache, where it is the one that writes."""
-        if self._writers is None or not self._writers.rides_prefix:
+        if self._writers is None or not self._writers.reuse_prompt_cache:
             return None
         here = self._here
         return prefix_of(

@@ -7,13 +7,13 @@ import threading
 
 from holdfast.engine.run import Made, Run, made_of
 from holdfast.writing.native import Broker, awrite_through, write_through
-from holdfast.writing.write import Moment
+from holdfast.writing.write import WriteContext
 
 
 class InThread:
     """Written in a thread of its own, which ends with the process."""
 
-    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
         self.run = run
         self._made: Made | None = None
         self._ended = threading.Event()
@@ -22,7 +22,7 @@ class InThread:
         )
         self._thread.start()
 
-    def _write(self, broker: Broker, moment: Moment) -> None:
+    def _write(self, broker: Broker, moment: WriteContext) -> None:
         try:
             self._made = made_of(self.run, write_through(self.run.todo, broker, moment))
         finally:
@@ -46,7 +46,7 @@ class InThread:
         self._made = None
 
 
-async def _made_in_task(run: Run, broker: Broker, moment: Moment) -> Made:
+async def _made_in_task(run: Run, broker: Broker, moment: WriteContext) -> Made:
     written = await awrite_through(run.todo, broker, moment)
     return await asyncio.to_thread(made_of, run, written)
 
@@ -54,7 +54,7 @@ async def _made_in_task(run: Run, broker: Broker, moment: Moment) -> Made:
 class InTask:
     """Written in a task of the running event loop."""
 
-    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
         self.run = run
         self.task = asyncio.get_running_loop().create_task(_made_in_task(run, broker, moment))
         # a failure is taken up by `written`; a loop that closes first must not complain

@@ -34,7 +34,7 @@ from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Reference, Report
 from holdfast.transcript import Message, Payload, View
 from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import Native, native_of, without_native
+from holdfast.writing.native import NativeCompaction, native_of, without_native
 from holdfast.writing.write import window_note
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
@@ -62,7 +62,7 @@ class Compressor(ContextEngine):
         fallback_summarizer: Summarizer | str | None = None,
         on_failure: OnFailure = "auto",
         summarizer_timeout: float = DEFAULT_TIMEOUT,
-        native: Native | NativeCompactor | str | None = None,
+        native: NativeCompaction | NativeCompactor | str | None = None,
         background: bool = False,
         prices: Prices | None = None,
         cache_ttl: Ttl = "5m",
@@ -73,7 +73,7 @@ class Compressor(ContextEngine):
         With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
         the pressure warning is due; `on_failure` says what follows where it cannot. Where prices
         are given, or known for the model (the extra `prices`), a compaction that would cost more
-        than it saves is deferred as long as there is room. `native` is the leave to have the
+        than it saves is deferred as long as there is room. `native` is the permission to have the
         provider of this conversation compact it first.
         """
         window, source = window_of(model, context_length)

@@ -31,7 +31,7 @@ def weighed(
     cached = 0 if is_cold else min(here.cached_tokens(), now)
     turns = here.log.turns
     by_model = is_native or writers is not None
-    rides = is_native or (writers is not None and writers.rides_prefix)
+    rides = is_native or (writers is not None and writers.reuse_prompt_cache)
     situation = Situation(
         tokens_now=now,
         tokens_after=min(expected_after(run), now),

@@ -28,10 +28,10 @@ from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, To
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
+from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import Broker, Native, native_of, write_through
-from holdfast.writing.riding import prefix_of
-from holdfast.writing.write import Moment, Written, moment_at, patched, told
+from holdfast.writing.native import Broker, NativeCompaction, native_of, write_through
+from holdfast.writing.write import Draft, WriteContext, add_draft, context_at, count_patched
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 
@@ -78,7 +78,7 @@ def compress(
     fallback_summarizer: Summarizer | str | None = None,
     on_failure: OnFailure = "auto",
     summarizer_timeout: float = DEFAULT_TIMEOUT,
-    native: Native | NativeCompactor | str | None = None,
+    native: NativeCompaction | NativeCompactor | str | None = None,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
@@ -90,7 +90,7 @@ def compress(
 
     With a `summarizer` (`openai:gpt-5-mini`, or an object with its methods) a model writes the
     prose, checked against the log; `on_failure` says what follows where it cannot. `native` is the
-    leave to have the provider of the conversation compact it first.
+    permission to have the provider of the conversation compact it first.
     """
     writers = writers_of(
         summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
@@ -134,12 +134,12 @@ def compress(
     if isinstance(todo, Unchanged):
         done = todo
     else:
-        broker = Broker(native=_leave(native, given), writers=writers)
-        prefix = _prefix(given) if writers is not None and writers.rides_prefix else None
+        broker = Broker(native=_permission(native, given), writers=writers)
+        prefix = _prefix(given) if writers is not None and writers.reuse_prompt_cache else None
         written = write_through(todo, broker, _moment(todo, force, prefix))
         done = _done(todo, written)
     report = replace(
-        told(report_of(work, done, transcript), patched(written, done)),
+        add_draft(report_of(work, done, transcript), count_patched(written, done)),
         context_length_source=source,
         repaired=tuple(action.what for action in actions),
     )
@@ -160,21 +160,23 @@ def _prefix(given: Transcript) -> CachedPrefix:
     return prefix_of(given.dialect, messages, given.frame.body or {})
 
 
-def _leave(leave: Native | NativeCompactor | str | None, given: Transcript) -> Native | None:
-    """Return the leave with the system text and the tools of the request, where it has its own."""
+def _permission(
+    native: NativeCompaction | NativeCompactor | str | None, given: Transcript
+) -> NativeCompaction | None:
+    """Return the permission, with the system text and the tools of the request."""
     request = prefix_of(given.dialect, (), given.frame.body or {})
-    if isinstance(leave, Native) and leave.system is None and not leave.tools:
-        return replace(leave, system=request.system, tools=request.tools)
-    return native_of(leave, system=request.system, tools=request.tools)
+    if isinstance(native, NativeCompaction) and native.system is None and not native.tools:
+        return replace(native, system=request.system, tools=request.tools)
+    return native_of(native, system=request.system, tools=request.tools)
 
 
-def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> Moment:
+def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteContext:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
-    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
+    return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
-def _done(todo: Plan, written: Written | None) -> Outcome | Unchanged:
+def _done(todo: Plan, written: Draft | None) -> Outcome | Unchanged:
     if written is not None and written.stops:
         return Unchanged(written.stops, written.detail, todo.tokens_before)
     if written is not None and written.done is not None:

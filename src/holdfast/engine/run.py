@@ -12,7 +12,7 @@ from holdfast.compaction.work import Wish
 from holdfast.engine.conversation import Conversation
 from holdfast.engine.live_log import LiveLog
 from holdfast.report import Report
-from holdfast.writing.write import Written, patched, told
+from holdfast.writing.write import Draft, add_draft, count_patched
 
 
 class Run(Struct, frozen=True):
@@ -48,11 +48,11 @@ def begin(here: Conversation, wish: Wish, *, force: bool, frozen: bool = False) 
 class Made(Struct, frozen=True):
     """What came of a run: what was written, and the next view where there is one."""
 
-    written: Written | None
+    written: Draft | None
     done: Outcome | Unchanged
 
 
-def made_of(run: Run, written: Written | None = None) -> Made:
+def made_of(run: Run, written: Draft | None = None) -> Made:
     """Return what a run comes to; nothing changes yet, so this may happen beside the agent."""
     if written is not None and written.stops:
         stays = Unchanged(written.stops, written.detail, run.todo.tokens_before)
@@ -61,10 +61,10 @@ def made_of(run: Run, written: Written | None = None) -> Made:
     done = made or finish(run.todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Outcome):
         done = replace(done, state=_paused(done.state, written))
-    return Made(patched(written, done), done)
+    return Made(count_patched(written, done), done)
 
 
-def _paused(state: CompactionState, written: Written) -> CompactionState:
+def _paused(state: CompactionState, written: Draft) -> CompactionState:
     native = written.native_breaker
     return replace(
         state,
@@ -84,7 +84,7 @@ def end(here: Conversation, run: Run, made: Made) -> Report:
             here.estimate(),
         )  # fmt: skip
         return here.reported(here.work(work.wish), gone, decision)
-    report = told(here.report_on(work, made.done, decision), written)
+    report = add_draft(here.report_on(work, made.done, decision), written)
     if isinstance(made.done, Outcome):
         here.adopt(made.done, report)
     elif written is not None and written.stops:

@@ -7,18 +7,18 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from holdfast.compaction.compact import Plan
 from holdfast.compaction.join import joined, patched_by
 from holdfast.errors import SummarizerFailed
 from holdfast.ports import Redact, TokenCounter
 from holdfast.trajectories.answers import Answered, Question
 from holdfast.trajectories.compress import Write, Written
 from holdfast.trajectories.ledger import framed_summary, region_told, without_sources
-from holdfast.trajectories.planned import planned
+from holdfast.trajectories.planned import region_material
 from holdfast.trajectories.region import Region
 from holdfast.transcript import Message
 from holdfast.writing.asking import Asking, begin, take
 from holdfast.writing.gate import Checked, check, evidence_of
+from holdfast.writing.material import Material
 
 ATTEMPTS = 3
 """So often the same is asked where the answer is of no use."""
@@ -63,7 +63,7 @@ def writer(asked: Asked, ask: Ask) -> Write:
 
     def write(messages: Sequence[Message], region: Region, room: int) -> Written:
         told = region_told(messages, region, asked.counter, asked.redact, room)
-        todo = planned(messages, region, told, asked.counter, asked.redact, room)
+        todo = region_material(messages, region, told, asked.counter, asked.redact, room)
         said = answered(todo, asked, lambda step: ask(step.question))
         counts = {"summary_calls": said.calls, "errors": said.errors}
         if said.checked is None:
@@ -79,7 +79,7 @@ def writer(asked: Asked, ask: Ask) -> Write:
     return write
 
 
-def answered(todo: Plan, asked: Asked, answer: Callable[[Step], Answered]) -> Said:
+def answered(todo: Material, asked: Asked, answer: Callable[[Step], Answered]) -> Said:
     """Ask until everything is told, or until an answer was of no use three times.
 
     No date is named: the same turns are the same question on every day.

@@ -21,7 +21,7 @@ from holdfast.trajectories.desk import request_tokens
 from holdfast.trajectories.job import Job, asked_for
 from holdfast.trajectories.lanes import Lanes
 from holdfast.trajectories.ledger import region_told
-from holdfast.trajectories.planned import planned
+from holdfast.trajectories.planned import region_material
 from holdfast.trajectories.pool import do_shards
 from holdfast.trajectories.reading import read_entries
 from holdfast.trajectories.region import Region
@@ -98,7 +98,7 @@ def _counting(asked: Asked, answers: Path, who: str) -> Write:
 
     def write(messages: Sequence[Message], region: Region, room: int) -> Written:
         told = region_told(messages, region, asked.counter, asked.redact, room)
-        todo = planned(messages, region, told, asked.counter, asked.redact, room)
+        todo = region_material(messages, region, told, asked.counter, asked.redact, room)
         kept = 0
 
         def answer(step: Step) -> Answered:

@@ -28,7 +28,7 @@ def prefix_of(
     dialect: str, messages: Sequence[Any], request: Mapping[str, Any], *, tools: Sequence[Any] = ()
 ) -> CachedPrefix:
     """Return the prefix that a main request left in the cache: its messages, and what of its other
-    fields stands before them or belongs to its key.
+    fields is before them or belongs to its key.
     """
     return CachedPrefix(
         dialect=dialect,
@@ -41,17 +41,17 @@ def prefix_of(
     )
 
 
-def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
-    """Raise `InvalidSetting` where a named summarizer is to ride a prefix that is not its own.
+def check_cached_prompt(writers: Writers | None, *, model: str, dialect: str) -> None:
+    """Raise `InvalidSetting` if a named summarizer is to reuse a cached prompt that is not its own.
 
     Only the model that has read a conversation has it in its cache.
     """
-    if writers is None or not writers.rides_prefix:
+    if writers is None or not writers.reuse_prompt_cache:
         return
     kind, _, name = writers.main.name.partition(":")
     if not model:
         wanted = "false where the main model is not known; name it (--model M)"
-    elif _last(name) != _last(model):
+    elif _without_provider(name) != _without_provider(model):
         wanted = (
             f"false where the summarizer ({writers.main.name!r}) is not the main model "
             f"({model!r}): only the same model has the conversation in its cache"
@@ -66,6 +66,6 @@ def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
     raise InvalidSetting("summarizer.rides_prefix", True, wanted)
 
 
-def _last(model: str) -> str:
-    """Return a model without the provider that stands before it."""
+def _without_provider(model: str) -> str:
+    """Return a model without the provider that is before it."""
     return model.rpartition("/")[2]

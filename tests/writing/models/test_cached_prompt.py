@@ -13,8 +13,8 @@ from holdfast import Compressor
 from holdfast.policy import Policy
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.models import summarizer_named
-from holdfast.writing.riding import prefix_of
 from holdfast.writing.writers import Writers
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
@@ -141,7 +141,7 @@ def test_a_compressor_rides_with_the_fields_of_its_main_requests(server: ModelSe
     agent = Compressor(
         context_length=16_000, dialect="anthropic", tools=MAIN["messages"]["tools"],
         policy=Policy(floor_tokens=500),
-        summarizer=Writers(main=main, other=other, rides_prefix=True, main_request=fields,
+        summarizer=Writers(main=main, other=other, reuse_prompt_cache=True, main_request=fields,
                            on_failure="ledger"),
     )  # fmt: skip
     agent.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
@@ -153,3 +153,13 @@ def test_a_compressor_rides_with_the_fields_of_its_main_requests(server: ModelSe
     assert rides["tools"] == MAIN["messages"]["tools"]
     assert len(falls_back["messages"]) == 1
     assert "thinking" not in falls_back
+
+
+def test_the_old_name_of_the_field_still_works() -> None:
+    """It was documented; the new one is set, and a warning names it."""
+    main = summarizer_named("openai:model-x", context_length=1)
+    assert main is not None
+    with pytest.deprecated_call(match="reuse_prompt_cache"):
+        writers = Writers(main=main, rides_prefix=True)
+    assert writers.reuse_prompt_cache
+    assert not replace(writers, reuse_prompt_cache=False).reuse_prompt_cache
