@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import SummarizerFailed
-from holdfast.writing.models import anthropic, chat, responses
+from holdfast.writing.models import anthropic, openai
 from holdfast.writing.models.failures import Reported
 from holdfast.writing.models.wire import AnswerBuilder, is_strict
 
@@ -29,8 +29,8 @@ VALUES = st.recursive(
 )
 EVENTS = st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES), max_size=5)
 READERS = {
-    "chat": (chat.take_chunk, chat.take_completion),
-    "responses": (responses.take_event, responses.take_response),
+    "chat": (openai.take_chunk, openai.take_completion),
+    "responses": (openai.take_response_event, openai.take_response),
     "messages": (anthropic.take_event, anthropic.take_message),
 }
 

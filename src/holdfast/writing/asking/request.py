@@ -151,7 +151,6 @@ def begin(
     *,
     now: str,
     summarizer_window: int,
-    language: Language | None = None,
     most_calls: int = 8,
     prefix: CachedPrefix | None = None,
 ) -> Asking:
@@ -167,7 +166,7 @@ def begin(
     budget = max(min(wanted, int(window * _LARGEST_BUDGET_SHARE)), 1)
     previous = material.state.prose
     asking = Asking(
-        terms=_terms(material, now, language, budget),
+        terms=_terms(material, now, budget),
         chunks=(),
         left=(),
         found=previous,
@@ -250,11 +249,11 @@ def _room(asking: Asking) -> int:
     return asking.window - asking.max_tokens - longer - around - _AROUND_TOKENS
 
 
-def _terms(material: Material, now: str, language: Language | None, budget: int) -> PromptTerms:
+def _terms(material: Material, now: str, budget: int) -> PromptTerms:
     redact, wish = material.redact, material.wish
     focus = cut(redact(wish.focus), _FOCUS_CHARS)
     return PromptTerms(
-        language=language or material.language,
+        language=material.language,
         budget_tokens=budget,
         date=now,
         focus=focus,

@@ -5,6 +5,6 @@ Each is an extra of the package, and imported at its first call.
 
 from holdfast.writing.models.anthropic import anthropic_native
 from holdfast.writing.models.named import from_callable, summarizer_named
-from holdfast.writing.models.responses import openai_native
+from holdfast.writing.models.openai import openai_native
 
 __all__ = ["anthropic_native", "from_callable", "openai_native", "summarizer_named"]

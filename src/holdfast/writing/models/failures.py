@@ -20,52 +20,42 @@ from holdfast.errors import FailureKind, SummarizerFailed
 
 # What providers and SDKs call their failures, and what Holdfast calls them
 
-CODES: Mapping[str, FailureKind] = {
-    "insufficient_quota": "refused",
-    "billing_hard_limit_reached": "refused",
-    "billing_not_active": "refused",
-    "billing_error": "refused",
-    "invalid_api_key": "refused",
-    "authentication_error": "refused",
-    "permission_error": "refused",
-    "model_not_found": "not found",
-    "not_found_error": "not found",
-    "rate_limit_exceeded": "rate limited",
-    "rate_limit_error": "rate limited",
-    "overloaded_error": "overloaded",
-    "api_error": "overloaded",
-    "server_error": "overloaded",
-    "timeout_error": "overloaded",
-    "context_length_exceeded": "too long",
-    "exceed_context_size_error": "too long",
-    "request_too_large": "too long",
-    "string_above_max_length": "too long",
-    "content_filter": "bad answer",
-    "content_policy_violation": "bad answer",
-    "invalid_prompt": "bad answer",
-}
+
+def _rows(*groups: tuple[FailureKind, str]) -> tuple[tuple[str, FailureKind], ...]:
+    """Return each name with its kind, in order; the names of a group have blanks between them."""
+    return tuple((name, kind) for kind, names in groups for name in names.split())
+
+
+CODES: Mapping[str, FailureKind] = dict(
+    _rows(
+        ("refused", "insufficient_quota billing_hard_limit_reached billing_not_active"),
+        ("refused", "billing_error invalid_api_key authentication_error permission_error"),
+        ("not found", "model_not_found not_found_error"),
+        ("rate limited", "rate_limit_exceeded rate_limit_error"),
+        ("overloaded", "overloaded_error api_error server_error timeout_error"),
+        ("too long", "context_length_exceeded exceed_context_size_error request_too_large"),
+        ("too long", "string_above_max_length"),
+        ("bad answer", "content_filter content_policy_violation invalid_prompt"),
+    )
+)
 """`error.code`, `error.type` and `error.details.error_code` of the providers' bodies."""
 
 STATUSES: Mapping[int, FailureKind] = {
-    401: "refused",
-    402: "refused",
-    403: "refused",
-    404: "not found",
-    405: "not found",
-    407: "refused",
-    408: "timed out",
-    409: "overloaded",
-    410: "not found",
-    413: "too long",
-    425: "overloaded",
-    429: "rate limited",
-    451: "refused",
+    int(status): kind
+    for status, kind in _rows(
+        ("refused", "401 402 403 407 451"),
+        ("not found", "404 405 410"),
+        ("timed out", "408"),
+        ("overloaded", "409 425"),
+        ("too long", "413"),
+        ("rate limited", "429"),
+    )
 }
 """Every other 4xx is a request that the server does not take: a broken answer. Every 5xx is
 overloaded, 500 too: it is the server's fault and passes."""
 
 SURE_STATUSES = frozenset({401, 402, 403, 404, 413})
-"""Statuses that no code in the body can talk out of their meaning."""
+"""Statuses whose meaning no code in the body changes."""
 
 PHRASES: Sequence[tuple[str, FailureKind]] = (
     ("prompt is too long", "too long"),  # Anthropic
@@ -80,38 +70,28 @@ PHRASES: Sequence[tuple[str, FailureKind]] = (
 )
 """Looked for in the body of a 400 or 422 alone, where the provider has no code for it."""
 
-SURE_TYPES: Sequence[tuple[str, FailureKind]] = (
-    ("builtins.ImportError", "broken answer"),
-    ("ssl.SSLError", "unreachable"),
-    ("httpx.ConnectTimeout", "unreachable"),
-    ("httpx2.ConnectTimeout", "unreachable"),
-    ("litellm.exceptions.ContextWindowExceededError", "too long"),
-    ("litellm.exceptions.ContentPolicyViolationError", "bad answer"),
-    ("litellm.exceptions.PaymentRequiredError", "refused"),
-    ("litellm.exceptions.BudgetExceededError", "refused"),
-    ("litellm.exceptions.LiteLLMUnknownProvider", "not found"),
-    ("anthropic.CredentialsError", "refused"),
+SURE_TYPES = _rows(
+    ("broken answer", "builtins.ImportError"),
+    ("unreachable", "ssl.SSLError httpx.ConnectTimeout httpx2.ConnectTimeout"),
+    ("too long", "litellm.exceptions.ContextWindowExceededError"),
+    ("bad answer", "litellm.exceptions.ContentPolicyViolationError"),
+    ("refused", "litellm.exceptions.PaymentRequiredError litellm.exceptions.BudgetExceededError"),
+    ("not found", "litellm.exceptions.LiteLLMUnknownProvider"),
+    ("refused", "anthropic.CredentialsError"),
 )
 """Types that say more than the status beside them, the first that fits."""
 
-TYPES: Sequence[tuple[str, FailureKind]] = (
-    ("openai.APITimeoutError", "timed out"),
-    ("anthropic.APITimeoutError", "timed out"),
-    ("httpx.TimeoutException", "timed out"),
-    ("httpx2.TimeoutException", "timed out"),
-    ("openai.APIResponseValidationError", "broken answer"),
-    ("anthropic.APIResponseValidationError", "broken answer"),
-    ("httpx.DecodingError", "broken answer"),
-    ("httpx2.DecodingError", "broken answer"),
-    ("httpx.InvalidURL", "unreachable"),
-    ("httpx2.InvalidURL", "unreachable"),
-    ("openai.APIConnectionError", "unreachable"),
-    ("anthropic.APIConnectionError", "unreachable"),
-    ("httpx.TransportError", "unreachable"),
-    ("httpx2.TransportError", "unreachable"),
-    ("aiohttp.client_exceptions.ClientError", "unreachable"),
-    ("builtins.TimeoutError", "timed out"),
-    ("builtins.OSError", "unreachable"),
+TYPES = _rows(
+    ("timed out", "openai.APITimeoutError anthropic.APITimeoutError"),
+    ("timed out", "httpx.TimeoutException httpx2.TimeoutException"),
+    ("broken answer", "openai.APIResponseValidationError anthropic.APIResponseValidationError"),
+    ("broken answer", "httpx.DecodingError httpx2.DecodingError"),
+    ("unreachable", "httpx.InvalidURL httpx2.InvalidURL"),
+    ("unreachable", "openai.APIConnectionError anthropic.APIConnectionError"),
+    ("unreachable", "httpx.TransportError httpx2.TransportError"),
+    ("unreachable", "aiohttp.client_exceptions.ClientError"),
+    ("timed out", "builtins.TimeoutError"),
+    ("unreachable", "builtins.OSError"),
 )
 """Types of failures that have no status, the first that fits; whatever else is a broken answer."""
 

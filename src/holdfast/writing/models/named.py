@@ -5,27 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from holdfast.catalog.windows import context_window
 from holdfast.errors import InvalidSetting, MissingExtra, SummarizerFailed, UnknownName
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.writing.models.anthropic import MESSAGES
-from holdfast.writing.models.chat import CHAT, litellm_summarizer
-from holdfast.writing.models.responses import RESPONSES
+from holdfast.writing.models.openai import CHAT, RESPONSES, litellm_summarizer
 from holdfast.writing.models.sdk import ModelSummarizer, in_thread, sdk_summarizer
 
 Writing: TypeAlias = str | SummaryAnswer
 Writer: TypeAlias = Callable[[SummaryRequest], Writing | Awaitable[Writing]]
 
 
-class _Make(Protocol):
-    def __call__(
-        self, model: str, *, url: str, api_key: str, key_variable: str, context_length: int
-    ) -> Summarizer: ...
-
-
-_MAKERS: Mapping[str, _Make] = {
+_MAKERS: Mapping[str, Callable[..., Summarizer]] = {
     **{api.kind: partial(sdk_summarizer, api) for api in (CHAT, RESPONSES, MESSAGES)},
     "litellm": litellm_summarizer,
 }
