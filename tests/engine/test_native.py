@@ -482,7 +482,7 @@ def test_an_error_of_a_compactor_of_the_hosts_own_is_a_broken_answer(how: str) -
 # Who may be asked
 
 
-def test_nobody_is_asked_without_leave() -> None:
+def test_nobody_is_asked_without_permission() -> None:
     """The default is none; a profile of another dialect has no native compaction."""
     for provider in ("openai-responses", "anthropic", "openai-chat", "gemini"):
         assert compact(engine(None, provider)).summary_source.source == "ledger"

@@ -244,11 +244,11 @@ def _fitted(rows: list[_Row], counter: TokenCounter, room_tokens: int) -> list[_
             excess -= rows.pop().tokens
     if len(rows) == 1:
         row = rows[0]
-        return [_Row(row.index, shortened(row.text, counter, room_tokens), row.tokens)]
+        return [_Row(row.index, shorten(row.text, counter, room_tokens), row.tokens)]
     return rows
 
 
-def shortened(text: str, counter: TokenCounter, most_tokens: int) -> str:
+def shorten(text: str, counter: TokenCounter, most_tokens: int) -> str:
     """Return a text cut in its middle until it is within `most_tokens`."""
     tokens = counter.count(text)
     while tokens > most_tokens and len(text) > _LEAST_CHARS:

@@ -34,7 +34,7 @@ from holdfast.writing.asking.record import (
     Chunk,
     PackedRecord,
     pack,
-    shortened,
+    shorten,
     tool_names,
     turn,
 )
@@ -109,7 +109,7 @@ class Asking(Struct, frozen=True, kw_only=True):
         room = self.window - self.max_tokens - self.counter.count(told) - _AROUND_TOKENS
         while (excess := self.counter.count(prompt) - room) > 0 and len(record) > 1:
             most = self.counter.count(record) - ceil(1.1 * excess)
-            shorter = shortened(record, self.counter, max(most, 1))
+            shorter = shorten(record, self.counter, max(most, 1))
             record = shorter if len(shorter) < len(record) else ""
             prompt = self._prompt(record, note)
         return SummaryRequest(

@@ -25,7 +25,7 @@ from holdfast.writing.models.sdk import (
     ModelSummarizer,
     SummaryApi,
     demand,
-    imported,
+    load_package,
     sdk_compactor,
 )
 from holdfast.writing.models.wire import (
@@ -307,7 +307,7 @@ def litellm_summarizer(
     async def ask(
         request: SummaryRequest, seconds: float, without: frozenset[str]
     ) -> SummaryAnswer:
-        library = await imported("litellm")
+        library = await load_package("litellm")
         # it prints an advertisement to standard output on every error otherwise
         library.suppress_debug_info = True
         key = access.key(name)
@@ -350,7 +350,7 @@ async def _close_clients() -> None:
 
     It would keep them by the id of the loop, and hand them to a later loop of the same id.
     """
-    library = await imported("litellm")
+    library = await load_package("litellm")
     cache: Any = library.in_memory_llm_clients_cache
     suffix = f"-{id(asyncio.get_running_loop())}"
     for key in [key for key in cache.cache_dict if str(key).endswith(suffix)]:

@@ -237,7 +237,7 @@ async def _open_client(name: str, access: Access, seconds: float) -> Any:
     It is made beside the event loop: reading the certificates takes some 50 ms.
     """
     vendor = access.vendor
-    sdk = await imported(vendor.package)
+    sdk = await load_package(vendor.package)
     settings: dict[str, Any] = {
         **access.client_options(name, sdk.Omit()),
         "max_retries": 0,
@@ -260,7 +260,7 @@ def demand(package: str, purpose: str) -> None:
         raise MissingExtra(package, purpose)
 
 
-async def imported(package: str) -> Any:
+async def load_package(package: str) -> Any:
     """Return a package; its import takes a second, and runs beside the event loop."""
     if package in sys.modules:
         return importlib.import_module(package)
