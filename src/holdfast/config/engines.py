@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.config.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from holdfast.engine.contract import ContextEngine
+    from holdfast.adapters.contract import ContextEngine
     from holdfast.writing.writers import Progress, Writers
 
 
@@ -25,7 +25,7 @@ def open_engine(
     are read where none are given. Raises what `read_settings` raises, `UnknownName` with the
     engines there are, and `InvalidSetting` for a package that makes none.
     """
-    from holdfast.engine.plugins import engine_named  # a plain check needs no engine
+    from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
     given: dict[str, Any] = {

@@ -19,7 +19,7 @@ from holdfast.compaction.trigger import Decision
 from holdfast.compaction.work import Wish
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.author import Author, Clock
-from holdfast.engine.contract import ContextEngine
+from holdfast.adapters.contract import ContextEngine
 from holdfast.engine.conversation import (
     Conversation,
     Settings,
@@ -27,7 +27,7 @@ from holdfast.engine.conversation import (
 )
 from holdfast.engine.lighten import lighten
 from holdfast.engine.recall import TOOLS, answer_tool
-from holdfast.engine.usage import answer_tokens_of, figures_of, prompt_tokens_of
+from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor

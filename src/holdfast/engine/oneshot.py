@@ -20,7 +20,7 @@ from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.wire_rules import wire_rules
-from holdfast.engine.reporting import report_of
+from holdfast.engine.run import report_of
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.facts.frame import merged_summaries, recognise, without_summary
 from holdfast.policy import Policy, budget_for
