@@ -41,6 +41,7 @@ from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.transcript import whole
 from holdfast.writing.asking import read_answer
 from holdfast.writing.gate import Checked, Evidence, check, evidence_of
+from holdfast.writing.material import material_of
 from holdfast.writing.models import summarizer_named
 from holdfast.writing.writers import Writers
 
@@ -154,7 +155,9 @@ def _run(options: argparse.Namespace) -> int:
     today = datetime.now(UTC).date().isoformat()
     for call in listening.calls:
         if isinstance(call.answer, SummaryAnswer):
-            evidence = evidence_of(_plan(messages, options), now=today, name=listening.name)
+            evidence = evidence_of(
+                material_of(_plan(messages, options)), now=today, name=listening.name
+            )
             _show_gate(call.answer, evidence, text)
     _show_report(made.report)
     return 0 if made.report.summary_source.source == "model" else 1

@@ -26,7 +26,7 @@ from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import broken_laws, latest_ask, own_parts
 from holdfast.testing.long_lists import Exchange, joined, long_lists, written
 from holdfast.writing.failures import CLASSES, PAUSES
-from holdfast.writing.native import Native
+from holdfast.writing.native import NativeCompaction
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 PROVIDERS = ("openai-responses", "anthropic")
@@ -97,7 +97,7 @@ def items_of(provider: str) -> list[Any]:
 
 
 def engine(
-    native: Provider | Native | None,
+    native: Provider | NativeCompaction | None,
     provider: str = "",
     items: list[Any] | None = None,
     **settings: Any,
@@ -191,8 +191,8 @@ def test_system_and_tools_of_the_requests_go_along() -> None:
     tool = {"name": "bash", "input_schema": {"type": "object"}}
     compact(engine(native, tools=[tool]))
     assert native.requests[0].tools == (tool,)
-    leave = Native(compactor=native, system="Be exact.", tools=[tool])
-    compact(engine(leave, "anthropic"))
+    permission = NativeCompaction(compactor=native, system="Be exact.", tools=[tool])
+    compact(engine(permission, "anthropic"))
     assert native.requests[1].system == "Be exact."
 
 
@@ -482,7 +482,7 @@ def test_an_error_of_a_compactor_of_the_hosts_own_is_a_broken_answer(how: str) -
 # Who may be asked
 
 
-def test_nobody_is_asked_without_leave() -> None:
+def test_nobody_is_asked_without_permission() -> None:
     """The default is none; a profile of another dialect has no native compaction."""
     for provider in ("openai-responses", "anthropic", "openai-chat", "gemini"):
         assert compact(engine(None, provider)).summary_source.source == "ledger"

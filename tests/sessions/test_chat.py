@@ -20,7 +20,7 @@ from holdfast.sessions.chat import Chat
 from holdfast.sessions.hooks import Compacted, Hooks
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionInfo
-from holdfast.writing.models.callables import from_callable
+from holdfast.writing.models import from_callable
 
 PATIENT = MemoryLimits(prefetch_seconds=30)
 """What is tested is not how long a busy machine takes."""

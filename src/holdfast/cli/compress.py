@@ -50,8 +50,8 @@ from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, NotWritab
 from holdfast.report import Reference, Report
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
-from holdfast.writing.native import Native
-from holdfast.writing.riding import check_rides
+from holdfast.writing.cached_prompt import check_cached_prompt
+from holdfast.writing.native import NativeCompaction
 from holdfast.writing.writers import Writers
 
 
@@ -145,7 +145,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
     file: str
     options: dict[str, Any]
     writers: Writers | None = None
-    native: Native | None = None
+    native: NativeCompaction | None = None
 
     @property
     def output(self) -> str:
@@ -242,7 +242,7 @@ def _run(
         )  # fmt: skip
     if asked.native is not None:
         check_native(asked.native, given.profiles[number].name, transcript, given.name)
-    check_rides(asked.writers, model=window.model, dialect=transcript.dialect)
+    check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
     done = compress_once(
         value,
         model=window.model,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from holdfast.cli.files import label
 from holdfast.config import Settings, writers_from
 from holdfast.transcript import Transcript
-from holdfast.writing.native import Native, native_of, why_never
+from holdfast.writing.native import NativeCompaction, native_of, why_never
 from holdfast.writing.writers import Writers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,8 +49,8 @@ def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | No
     return None if found is None else replace(found, is_preview=is_preview)
 
 
-def native_for(spec: str | None, settings: Settings) -> Native | None:
-    """Return the leave that `--native` gives, or raise what names the mistake.
+def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
+    """Return the permission that `--native` gives, or raise what names the mistake.
 
     The address of a summariser is also that of its own provider, and of no other.
     """
@@ -69,7 +69,7 @@ def native_for(spec: str | None, settings: Settings) -> Native | None:
     )
 
 
-def check_native(native: Native, rules: str, transcript: Transcript, file: str) -> None:
+def check_native(native: NativeCompaction, rules: str, transcript: Transcript, file: str) -> None:
     """Raise why a conversation is not for the provider that would compact it."""
     why = why_never(native, rules, transcript.messages)
     if why:

@@ -140,7 +140,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
         window=settings.summarizer_context_length,
         on_failure=settings.on_failure,
         fallback_when_complex=settings.fallback_when_complex,
-        rides_prefix=settings.reuse_prompt_cache,
+        reuse_prompt_cache=settings.reuse_prompt_cache,
         timeout=settings.summarizer_timeout,
         progress=progress,
     )

@@ -7,13 +7,13 @@ import threading
 
 from holdfast.engine.run import Finished, Run, finish_run
 from holdfast.writing.native import Broker, awrite_through, write_through
-from holdfast.writing.write import Moment
+from holdfast.writing.write import WriteContext
 
 
 class InThread:
-    """Written in a thread of its own, which ends with the process."""
+    """Draft in a thread of its own, which ends with the process."""
 
-    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
         self.run = run
         self._finished: Finished | None = None
         self._ended = threading.Event()
@@ -22,7 +22,7 @@ class InThread:
         )
         thread.start()
 
-    def _write(self, broker: Broker, moment: Moment) -> None:
+    def _write(self, broker: Broker, moment: WriteContext) -> None:
         try:
             written = write_through(self.run.todo, broker, moment)
             self._finished = finish_run(self.run.todo, written)
@@ -53,9 +53,9 @@ class InThread:
 
 
 class InTask:
-    """Written in a task of the running event loop."""
+    """Draft in a task of the running event loop."""
 
-    def __init__(self, run: Run, broker: Broker, moment: Moment) -> None:
+    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
         self.run = run
         self._task = asyncio.get_running_loop().create_task(_write_in_task(run, broker, moment))
         # a failure is taken up by `result`; a loop that closes first must not complain
@@ -86,6 +86,6 @@ class InTask:
         self._task.cancel()
 
 
-async def _write_in_task(run: Run, broker: Broker, moment: Moment) -> Finished:
+async def _write_in_task(run: Run, broker: Broker, moment: WriteContext) -> Finished:
     written = await awrite_through(run.todo, broker, moment)
     return await asyncio.to_thread(finish_run, run.todo, written)

@@ -51,18 +51,17 @@ from holdfast.ports import (
 )
 from holdfast.report import Reference, Report
 from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
+from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.failures import OnFailure
 from holdfast.writing.native import (
     Broker,
-    Native,
+    NativeCompaction,
     awrite_through,
     native_of,
     without_native,
     write_through,
 )
-from holdfast.writing.riding import prefix_of
-from holdfast.writing.write import Moment as WritingMoment
-from holdfast.writing.write import Written, moment_at, told, window_note
+from holdfast.writing.write import Draft, WriteContext, add_draft, context_at, window_note
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 _WORTH_ANOTHER = 0.05
@@ -95,10 +94,10 @@ class _Write(Struct, frozen=True):
     """Have the summary of a run written."""
 
     run: Run
-    moment: WritingMoment
+    moment: WriteContext
 
 
-_Steps: TypeAlias = Generator[_Wait | _Write, Written | None, Report]
+_Steps: TypeAlias = Generator[_Wait | _Write, Draft | None, Report]
 
 
 class Compressor:
@@ -125,7 +124,7 @@ class Compressor:
         fallback_summarizer: Summarizer | str | None = None,
         on_failure: OnFailure = "auto",
         summarizer_timeout: float = DEFAULT_TIMEOUT,
-        native: Native | NativeCompactor | str | None = None,
+        native: NativeCompaction | NativeCompactor | str | None = None,
         background: bool = False,
         prices: Prices | None = None,
         cache_ttl: Ttl = "5m",
@@ -337,7 +336,7 @@ class Compressor:
         """
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         steps = self._steps(wish, force=force)
-        written: Written | None = None
+        written: Draft | None = None
         while True:
             try:
                 step = steps.send(written)
@@ -359,7 +358,7 @@ class Compressor:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
         wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         steps = self._steps(wish, force=force)
-        written: Written | None = None
+        written: Draft | None = None
         while True:
             try:
                 step = steps.send(written)
@@ -418,7 +417,7 @@ class Compressor:
                 self.estimate(),
             )  # fmt: skip
             return self._report_skip(self.work_with(work.wish), gone, decision)
-        report = told(self.report_on(work, finished.done, decision), written)
+        report = add_draft(self.report_on(work, finished.done, decision), written)
         if isinstance(finished.done, Outcome):
             self.adopt(finished.done, report)
         elif written is not None and written.stops:
@@ -636,15 +635,15 @@ class Compressor:
             preparing.cancel()
         return finished
 
-    def _moment(self, run: Run, *, forced: bool) -> WritingMoment:
-        return moment_at(
+    def _moment(self, run: Run, *, forced: bool) -> WriteContext:
+        return context_at(
             self._clock(), urgency=run.decision.urgency, forced=forced, prefix=self._prefix()
         )
 
     def _prefix(self) -> CachedPrefix | None:
         """Return what the main model has in its cache, if it is the one that writes."""
         writers = self._broker.writers
-        if writers is None or not writers.rides_prefix:
+        if writers is None or not writers.reuse_prompt_cache:
             return None
         return prefix_of(
             self.log.dialect, self._seen, writers.main_request, tools=self.settings.tools

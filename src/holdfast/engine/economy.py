@@ -63,7 +63,7 @@ class CostCheck:
         warm = 0 if is_cold else min(cached, now)
         is_native, writers = broker.native is not None, broker.writers
         by_model = not broker.asks_nobody
-        rides = is_native or (writers is not None and writers.rides_prefix)
+        rides = is_native or (writers is not None and writers.reuse_prompt_cache)
         situation = Situation(
             tokens_now=now,
             tokens_after=min(expected_after(todo), now),

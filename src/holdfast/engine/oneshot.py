@@ -32,10 +32,10 @@ from holdfast.policy import Policy
 from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
+from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import Broker, Native, native_of, write_through
-from holdfast.writing.riding import prefix_of
-from holdfast.writing.write import Moment, moment_at, told
+from holdfast.writing.native import Broker, NativeCompaction, native_of, write_through
+from holdfast.writing.write import WriteContext, add_draft, context_at
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 
@@ -82,7 +82,7 @@ def compress(
     fallback_summarizer: Summarizer | str | None = None,
     on_failure: OnFailure = "auto",
     summarizer_timeout: float = DEFAULT_TIMEOUT,
-    native: Native | NativeCompactor | str | None = None,
+    native: NativeCompaction | NativeCompactor | str | None = None,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
@@ -118,11 +118,11 @@ def compress(
     if isinstance(todo, Unchanged):
         finished = Finished(None, todo)
     else:
-        broker = Broker(native=_leave(native, given), writers=writers)
-        prefix = _prefix(given) if writers is not None and writers.rides_prefix else None
+        broker = Broker(native=_permission(native, given), writers=writers)
+        prefix = _prefix(given) if writers is not None and writers.reuse_prompt_cache else None
         finished = finish_run(todo, write_through(todo, broker, _moment(todo, force, prefix)))
     report = replace(
-        told(report_of(work, finished.done, transcript), finished.written),
+        add_draft(report_of(work, finished.done, transcript), finished.written),
         context_length_source=settings.window_source,
         repaired=tuple(action.what for action in actions),
     )
@@ -159,18 +159,20 @@ def _prefix(given: Transcript) -> CachedPrefix:
     return prefix_of(given.dialect, messages, given.frame.body or {})
 
 
-def _leave(leave: Native | NativeCompactor | str | None, given: Transcript) -> Native | None:
-    """Return the leave with the system text and the tools of the request, where it has its own."""
+def _permission(
+    native: NativeCompaction | NativeCompactor | str | None, given: Transcript
+) -> NativeCompaction | None:
+    """Return the provider's own compaction with the system text and the tools of the request."""
     request = prefix_of(given.dialect, (), given.frame.body or {})
-    if isinstance(leave, Native) and leave.system is None and not leave.tools:
-        return replace(leave, system=request.system, tools=request.tools)
-    return native_of(leave, system=request.system, tools=request.tools)
+    if isinstance(native, NativeCompaction) and native.system is None and not native.tools:
+        return replace(native, system=request.system, tools=request.tools)
+    return native_of(native, system=request.system, tools=request.tools)
 
 
-def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> Moment:
+def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteContext:
     now, budget = time.time(), todo.work.budget
     is_hard = todo.tokens_before >= budget.hard_tokens
-    return moment_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
+    return context_at(now, urgency="hard" if is_hard else "soft", forced=forced, prefix=prefix)
 
 
 def _compressed(

@@ -22,7 +22,7 @@ from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report, SummaryNote
 from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
-from holdfast.writing.write import Written, patched
+from holdfast.writing.write import Draft, count_patched
 
 _NO_STATE = CompactionState()
 
@@ -137,11 +137,11 @@ class Run(Struct, frozen=True):
 class Finished(Struct, frozen=True):
     """How a run ended: what was written, and the next view or why there is none."""
 
-    written: Written | None
+    written: Draft | None
     done: Outcome | Unchanged
 
 
-def finish_run(todo: Plan, written: Written | None = None) -> Finished:
+def finish_run(todo: Plan, written: Draft | None = None) -> Finished:
     """Return how a plan ends; nothing changes yet, so this may happen beside the agent."""
     if written is not None and written.stops:
         return Finished(written, Unchanged(written.stops, written.detail, todo.tokens_before))
@@ -149,10 +149,10 @@ def finish_run(todo: Plan, written: Written | None = None) -> Finished:
     done = made or finish(todo, None if written is None else written.prose)
     if written is not None and isinstance(done, Outcome):
         done = replace(done, state=with_pauses(done.state, written))
-    return Finished(patched(written, done), done)
+    return Finished(count_patched(written, done), done)
 
 
-def with_pauses(state: CompactionState, written: Written) -> CompactionState:
+def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
     """Return the state with the pauses that follow the failures of whoever was asked."""
     native = written.native_breaker
     return replace(

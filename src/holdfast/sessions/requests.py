@@ -13,7 +13,7 @@ from holdfast.stores.values import SessionInfo
 T = TypeVar("T")
 
 
-class Asking(Protocol):
+class RequestSession(Protocol):
     """What a request needs of a session."""
 
     @property
@@ -44,7 +44,7 @@ class Asking(Protocol):
         ...
 
 
-def send(session: Asking, call: Callable[[list[Any]], T]) -> T:
+def send(session: RequestSession, call: Callable[[list[Any]], T]) -> T:
     """Compact where it is due, and hand what the model should see to `call`; once more where the
     provider says that it was too big, and it could be made smaller.
     """
@@ -57,7 +57,7 @@ def send(session: Asking, call: Callable[[list[Any]], T]) -> T:
     return call(session.messages)
 
 
-async def asend(session: Asking, call: Callable[[list[Any]], Awaitable[T]]) -> T:
+async def asend(session: RequestSession, call: Callable[[list[Any]], Awaitable[T]]) -> T:
     """Do what `send` does, for hosts that await."""
     await session.acompact()
     try:
@@ -68,7 +68,7 @@ async def asend(session: Asking, call: Callable[[list[Any]], Awaitable[T]]) -> T
     return await call(session.messages)
 
 
-def recovered(session: Asking, error: BaseException) -> bool:
+def recovered(session: RequestSession, error: BaseException) -> bool:
     """Return whether an error said that a request was too big, and it is smaller now."""
     refusal = refusal_of(error)
     if refusal is None:

@@ -61,7 +61,7 @@ from holdfast.trajectories.summaries import (
     SummaryWriter,
     WrittenSummary,
     ask_model,
-    plan_region,
+    region_material,
 )
 from holdfast.trajectories.workers import WorkerSetup, do_shards
 from holdfast.transcript import Message
@@ -365,7 +365,7 @@ def _counting_writer(model: SummaryModel, answers: Path, who: str) -> SummaryWri
     """Return a writer that never writes: it raises what would be asked."""
 
     def write(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
-        plan, _ = plan_region(messages, region, model, room)
+        material, _ = region_material(messages, region, model, room)
         kept = 0
 
         def answer(pending: PendingQuestion) -> ModelAnswer:
@@ -376,7 +376,7 @@ def _counting_writer(model: SummaryModel, answers: Path, who: str) -> SummaryWri
             kept += 1
             return found
 
-        ask_model(plan, model, answer)
+        ask_model(material, model, answer)
         raise _Counted(CallEstimate(kept=kept))
 
     return write

@@ -9,24 +9,22 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from holdfast.compaction.choose import Choice
-from holdfast.compaction.compact import Plan
 from holdfast.compaction.index import Readings, ScannedIndex
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState, carried_in, rehydrated
-from holdfast.compaction.work import Work
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import merged_summaries, summary_text
 from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
 from holdfast.facts.summary import Summary, merged, render_summary
-from holdfast.policy import Policy, budget_for
-from holdfast.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter, WireRules
+from holdfast.policy import Policy
+from holdfast.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter
 from holdfast.trajectories.region import Region
 from holdfast.transcript import Message, is_ask, whole
 from holdfast.writing.asking import Asking, begin, take
 from holdfast.writing.gate import Checked, check, evidence_of
+from holdfast.writing.material import Material
 
 ATTEMPTS = 3
 """How often the same is asked if the answer is of no use."""
@@ -39,9 +37,6 @@ _READ_CHARS_PER_TOKEN = 8
 of what is older only what was asked, done, and went wrong. More is slower, and finds more that is
 far away and less that is used next (`python bench/trajectories.py --quality --limit 12`)."""
 _POLICY = Policy()
-_BUDGET = budget_for(_POLICY, 200_000)
-_RULES = WireRules("trajectory", check=lambda _: ())
-"""What a plan must have and neither a question nor a check looks at."""
 
 
 class WrittenSummary(Struct, frozen=True):
@@ -235,8 +230,8 @@ def model_writer(model: SummaryModel, ask: Ask) -> SummaryWriter:
     """
 
     def write(messages: Sequence[Message], region: Region, room: int) -> WrittenSummary:
-        plan, facts = plan_region(messages, region, model, room)
-        found = ask_model(plan, model, lambda pending: ask(pending.question))
+        material, facts = region_material(messages, region, model, room)
+        found = ask_model(material, model, lambda pending: ask(pending.question))
         counts = {"summary_calls": found.calls, "errors": found.errors}
         if found.checked is None:
             return WrittenSummary(text="", **counts)
@@ -254,40 +249,35 @@ def model_writer(model: SummaryModel, ask: Ask) -> SummaryWriter:
     return write
 
 
-def plan_region(
+def region_material(
     messages: Sequence[Message], region: Region, model: SummaryModel, summary_tokens: int
-) -> tuple[Plan, RegionFacts]:
-    """Return the plan that folds the region, so that prompts and checks of a compaction apply.
-
-    Its index is of all turns, as a model is asked about the whole record.
+) -> tuple[Material, RegionFacts]:
+    """Return what a model is asked about and checked by, the same value as in a compaction, and
+    the facts of the region.
     """
     readings = Readings(model.counter, _POLICY, model.redact, references=False)
     facts = _read_facts(messages, region, readings, summary_tokens)
-    view = whole(len(messages))
-    work = Work(
+    material = Material(
         log=messages,
-        index=ScannedIndex(messages, view, readings),
-        view=view,
+        view=whole(len(messages)),
         state=CompactionState(carried=facts.carried),
-        policy=_POLICY,
-        budget=_BUDGET,
-        rules=_RULES,
+        partition=Partition(region.start, region.stop, (), 0),
+        ledger=facts.ledger,
+        summary_tokens=summary_tokens,
         counter=model.counter,
         redact=model.redact,
     )
-    partition = Partition(region.start, region.stop, (), 0)
-    choice = Choice(partition, {}, {}, {}, summary_tokens, 0, 0, {})
-    return Plan(work, choice, facts.ledger, facts.ledger, 0), facts
+    return material, facts
 
 
 def ask_model(
-    plan: Plan, model: SummaryModel, answer: Callable[[PendingQuestion], ModelAnswer]
+    material: Material, model: SummaryModel, answer: Callable[[PendingQuestion], ModelAnswer]
 ) -> CheckedNote:
     """Ask until everything is told, or until an answer was of no use `ATTEMPTS` times.
 
     No date is named: the same turns are the same question on every day.
     """
-    asking = begin(plan, now="", summarizer_window=model.context_length)
+    asking = begin(material, now="", summarizer_window=model.context_length)
     calls = errors = attempt = 0
     checked = evidence = None
     while attempt < ATTEMPTS and (request := asking.request) is not None:
@@ -299,7 +289,7 @@ def ask_model(
         try:
             taken = take(asking, got.answer)
             if taken.prose is not None:
-                evidence = evidence or evidence_of(plan, name=model.name)
+                evidence = evidence or evidence_of(material, name=model.name)
                 checked = check(taken.prose, evidence)
         except SummarizerFailed:
             errors, attempt = errors + 1, attempt + 1

@@ -1,6 +1,6 @@
 """What follows when a model wrote no usable summary: one table, and the pause after it.
 
-The order is always the same: the summariser, then once the other one where there is one, then the
+The order is always the same: the summarizer, then once the other one if there is one, then the
 ledger's own summary or an abort. An abort changes nothing. docs/summarizers.md has the table.
 """
 
@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 
 from holdfast.compaction.state import Breaker
 from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.report import Urgency
+from holdfast.report import SummaryNote, Urgency
 
 OnFailure: TypeAlias = Literal["auto", "ledger", "abort"]
-"""`auto`: the ledger's summary, but an abort where nobody can be reached and there is room."""
-Step: TypeAlias = Literal["other", "ledger", "abort"]
+"""`auto`: the ledger's summary, but an abort if nobody can be reached and there is room."""
+NextStep: TypeAlias = Literal["other", "ledger", "abort"]
 RetryClass: TypeAlias = Literal["answer", "transient", "no provider"]
 
 CLASSES: dict[FailureKind, RetryClass] = {
@@ -31,8 +31,9 @@ CLASSES: dict[FailureKind, RetryClass] = {
     "not found": "no provider",
 }
 PAUSES: dict[RetryClass, float] = {"answer": 30.0, "transient": 60.0, "no provider": 600.0}
-"""Seconds before a summariser is asked again."""
+"""Seconds before a summarizer is asked again; chosen, docs/summarizers.md has them."""
 LONGEST_PAUSE = 3_600.0
+"""An hour; chosen."""
 _OUT_OF_REACH: frozenset[FailureKind] = frozenset({"refused", "not found", "unreachable"})
 """Failures that the user must mend: to wait for that loses nothing while there is room."""
 _REMEDIES: dict[FailureKind, str] = {
@@ -52,7 +53,7 @@ _REMEDIES: dict[FailureKind, str] = {
 
 def next_step(
     kind: FailureKind, on_failure: OnFailure, urgency: Urgency, *, has_other: bool
-) -> Step:
+) -> NextStep:
     """Return what follows a failure; `has_other` while another summariser was not tried yet.
 
     At hard urgency an abort would leave the session stuck, so the ledger's summary is taken,
@@ -65,8 +66,8 @@ def next_step(
     return without_writer(kind, on_failure, urgency)
 
 
-def without_writer(kind: FailureKind | None, on_failure: OnFailure, urgency: Urgency) -> Step:
-    """Return what is done where no summariser is left to ask."""
+def without_writer(kind: FailureKind | None, on_failure: OnFailure, urgency: Urgency) -> NextStep:
+    """Return what is done if no summarizer is left to ask."""
     if on_failure == "abort":
         return "abort"
     is_out_of_reach = kind in _OUT_OF_REACH
@@ -86,7 +87,13 @@ def after_failure(breaker: Breaker, failure: SummarizerFailed, now: float) -> Br
     return Breaker(breaker.strikes + 1, now + max(pause, asked_for), failure.kind)
 
 
-def sentence(failure: SummarizerFailed, step: Step) -> str:
+def failure_note(kind: FailureKind | None) -> SummaryNote:
+    """Return the note of a summary that the ledger wrote because of a failure."""
+    retry = CLASSES[kind] if kind else ""
+    return SummaryNote(source="ledger", confidence="medium", failure=kind or "", retry_class=retry)
+
+
+def sentence(failure: SummarizerFailed, step: NextStep) -> str:
     """Return what happened, what was kept and what to do, for people."""
     kept = {
         "abort": "nothing was changed",

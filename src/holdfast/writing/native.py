@@ -36,31 +36,41 @@ from holdfast.transcript import (
     ToolResult,
     texts,
 )
-from holdfast.writing.failures import CLASSES, after_failure
-from holdfast.writing.write import Moment, Written, awrite, write
+from holdfast.writing.failures import after_failure, failure_note
+from holdfast.writing.write import (
+    BY_LEDGER,
+    Call,
+    Draft,
+    Steps,
+    WriteContext,
+    answer_of,
+    arun,
+    run,
+    write_steps,
+)
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers
 
 _MUST_LEAD = frozenset({"anthropic"})
 """Dialects whose item must be the very first of the list."""
 
 
-class Native(Struct, frozen=True, kw_only=True):
-    """The caller's leave to have a conversation compacted by its own provider."""
+class NativeCompaction(Struct, frozen=True, kw_only=True):
+    """The caller's permission to have a conversation compacted by its own provider."""
 
     compactor: NativeCompactor
     timeout: float = DEFAULT_TIMEOUT
     system: Any = None
-    """The system text of the requests, where it stands outside the list."""
+    """The system text of the requests, if it is outside the list."""
     tools: Sequence[Payload] = ()
     """The tools of the requests: the provider reads the conversation with them."""
     prices: Prices | None = None
-    """Those of its model, where they are not to be looked up."""
+    """Those of its model, if they are not to be looked up."""
 
 
 class Broker(Struct, frozen=True, kw_only=True):
-    """Who may be asked: the provider, then a model; the ledger where neither is."""
+    """Who may be asked: the provider, then a model; the ledger if neither is."""
 
-    native: Native | None = None
+    native: NativeCompaction | None = None
     writers: Writers | None = None
 
     @property
@@ -76,7 +86,7 @@ class Broker(Struct, frozen=True, kw_only=True):
 
 
 def native_of(
-    given: Native | NativeCompactor | str | None,
+    given: NativeCompaction | NativeCompactor | str | None,
     *,
     url: str = "",
     key_variable: str = "",
@@ -84,21 +94,23 @@ def native_of(
     system: Any = None,
     tools: Sequence[Payload] = (),
     prices: Prices | None = None,
-) -> Native | None:
-    """Return the leave that the caller gave; names are looked up.
+) -> NativeCompaction | None:
+    """Return the permission that the caller gave; names are looked up.
 
     `url` is another address than the provider's own, `key_variable` holds the key for it. Raises
     `UnknownName` for a name of another kind than `openai-responses:MODEL` and `anthropic:MODEL`,
     and `MissingExtra` without the SDK.
     """
-    if given is None or isinstance(given, Native):
+    if given is None or isinstance(given, NativeCompaction):
         return given
     compactor = _named(given, url, key_variable) if isinstance(given, str) else given
-    return Native(compactor=compactor, timeout=timeout, system=system, tools=tools, prices=prices)
+    return NativeCompaction(
+        compactor=compactor, timeout=timeout, system=system, tools=tools, prices=prices
+    )
 
 
-def why_never(native: Native, rules: str, log: Sequence[Message]) -> str:
-    """Return why a conversation cannot be compacted by this provider, "" where it can."""
+def why_never(native: NativeCompaction, rules: str, log: Sequence[Message]) -> str:
+    """Return why a conversation cannot be compacted by this provider, "" if it can."""
     wanted = native.compactor.dialect
     if rules != wanted:
         return f"it takes lists of {wanted!r}, and this one is for {rules!r}"
@@ -108,8 +120,7 @@ def why_never(native: Native, rules: str, log: Sequence[Message]) -> str:
 
 
 def _named(spec: str, url: str, key_variable: str) -> NativeCompactor:
-    from holdfast.writing.models.native_anthropic import anthropic_native
-    from holdfast.writing.models.native_openai import openai_native
+    from holdfast.writing.models import anthropic_native, openai_native
 
     makers = {"openai-responses": openai_native, "anthropic": anthropic_native}
     kind, _, model = spec.partition(":")
@@ -121,59 +132,77 @@ def _named(spec: str, url: str, key_variable: str) -> NativeCompactor:
 # One run
 
 
-def write_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
-    """Return what came of a plan; None where the ledger alone writes and nothing is to say.
+def write_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | None:
+    """Return what came of a plan; None if the ledger alone writes and nothing is to say.
 
-    Raises nothing that comes from a provider or a summariser.
+    Raises nothing that comes from a provider or a summarizer.
     """
-    made = _ready(todo, broker.native, moment)
-    if isinstance(made, _Ready):
-        try:
-            given = made.native.compactor.compact(made.request, made.native.timeout)
-        except SummarizerFailed as failure:
-            given = failure
-        except Exception as error:  # noqa: BLE001 a compactor of the host's own
-            given = _foreign(made, error)
-        made = _taken(made, given, moment)
-    if broker.writers is None or _is_final(made):
-        return made
-    return _joined(made, write(todo, broker.writers, moment))
+    return run(_steps(todo, broker, context))
 
 
-async def awrite_through(todo: Plan, broker: Broker, moment: Moment) -> Written | None:
+async def awrite_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | None:
     """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
-    made = _ready(todo, broker.native, moment)
-    if isinstance(made, _Ready):
-        try:
-            given = await made.native.compactor.acompact(made.request, made.native.timeout)
-        except SummarizerFailed as failure:
-            given = failure
-        except Exception as error:  # noqa: BLE001 a compactor of the host's own
-            given = _foreign(made, error)
-        made = _taken(made, given, moment)
-    if broker.writers is None or _is_final(made):
-        return made
-    return _joined(made, await awrite(todo, broker.writers, moment))
+    return await arun(_steps(todo, broker, context))
 
 
-def _is_final(made: Written | None) -> bool:
-    """Return whether nobody else is to be asked."""
-    return made is not None and (made.done is not None or made.stops != "")
+def _steps(todo: Plan, broker: Broker, context: WriteContext) -> Steps[Draft | None]:
+    ready = _prepare(todo, broker.native, context)
+    before = (yield from _ask(ready, context)) if isinstance(ready, _Ready) else ready
+    if broker.writers is None or (before is not None and before.is_final):
+        return before
+    draft = yield from write_steps(todo, broker.writers, context)
+    if before is None:
+        return draft
+    return replace(
+        draft,
+        notes=(*before.notes, *draft.notes),
+        native_breaker=before.native_breaker,
+        native_call=before.native_call,
+    )
+
+
+def _ask(ready: _Ready, context: WriteContext) -> Steps[Draft]:
+    """Have the provider asked; return the next view with its item, or what follows a failure."""
+    compactor, timeout = ready.native.compactor, ready.native.timeout
+    given = yield from answer_of(
+        Call(
+            compactor.name,
+            lambda: compactor.compact(ready.request, timeout),
+            lambda: compactor.acompact(ready.request, timeout),
+        )
+    )
+    if isinstance(given, SummarizerFailed):
+        return _failed(ready, given, context)
+    cost = _cost(ready.native, given)
+    try:
+        done = _outcome(ready, given)
+    except SummarizerFailed as failure:
+        return replace(_failed(ready, failure, context), native_call=cost)
+    return Draft(
+        done=done,
+        note=SummaryNote(source="native", name=compactor.name, confidence="low", calls=1),
+        breaker=ready.todo.work.state.breaker,
+        native_breaker=Breaker(),
+        native_call=cost,
+        notes=(given.note,) if given.note else (),
+    )
 
 
 class _Ready(Struct, frozen=True):
     """A request that may be put, and the plan that its answer completes."""
 
-    native: Native
+    native: NativeCompaction
     todo: Plan
     request: NativeRequest
 
 
-def _ready(todo: Plan, native: Native | None, moment: Moment) -> _Ready | Written | None:
-    """Return the request; where the provider is not to be asked, the reason why, or None."""
+def _prepare(
+    todo: Plan, native: NativeCompaction | None, context: WriteContext
+) -> _Ready | Draft | None:
+    """Return the request; if the provider is not to be asked, the reason why, or None."""
     if native is None:
         return None
-    why_not = _why_not(todo.work, native, moment)
+    why_not = _why_not(todo.work, native, context)
     if why_not:
         return _without(todo, why_not)
     work = replace(todo.work, wish=replace(todo.work.wish, keeps_head=False))
@@ -187,7 +216,7 @@ def _ready(todo: Plan, native: Native | None, moment: Moment) -> _Ready | Writte
     return _Ready(native, again, _request(again.work, partition, native))
 
 
-def _why_not(work: Work, native: Native, moment: Moment) -> str:
+def _why_not(work: Work, native: NativeCompaction, context: WriteContext) -> str:
     breaker = work.state.native_breaker
     if never := why_never(native, work.rules.name, work.log):
         return never
@@ -195,17 +224,16 @@ def _why_not(work: Work, native: Native, moment: Moment) -> str:
         return "a focus was asked for, which only our own summaries have"
     if work.budget.target_tokens is not None:
         return "a size was asked for, which only our own summaries keep"
-    if breaker.is_open(moment.now) and not moment.forced:
-        seconds = round(breaker.until - moment.now)
+    if breaker.is_open(context.now) and not context.forced:
+        seconds = round(breaker.until - context.now)
         return f"it failed ({breaker.kind}) and is asked again in {seconds:,} s"
     return ""
 
 
-def _without(todo: Plan, why: str) -> Written:
+def _without(todo: Plan, why: str) -> Draft:
     """Return that the provider was not asked; whoever else writes does so as always."""
-    note = SummaryNote(source="ledger", confidence="medium")
     said = f"no native compaction: {why}"
-    return Written(note=note, breaker=todo.work.state.breaker, notes=(said,))
+    return Draft(note=BY_LEDGER, breaker=todo.work.state.breaker, notes=(said,))
 
 
 def _partition(todo: Plan) -> Partition:
@@ -222,7 +250,7 @@ def _partition(todo: Plan) -> Partition:
     return replace(partition, islands=islands)
 
 
-def _request(work: Work, partition: Partition, native: Native) -> NativeRequest:
+def _request(work: Work, partition: Partition, native: NativeCompaction) -> NativeRequest:
     encode = dialect_named(native.compactor.dialect).encode
     start, stop = partition.head_stop, partition.tail_start
     system = work.log[: system_stop(work.log)]
@@ -248,47 +276,32 @@ def _shown(work: Work, start: int, stop: int) -> Iterator[Message]:
                 yield from messages
 
 
-# What came of it
-
-
-def _taken(ready: _Ready, given: NativeAnswer | SummarizerFailed, moment: Moment) -> Written:
-    """Return the next view with the provider's item in it, or what follows a failure."""
-    if isinstance(given, SummarizerFailed):
-        return _failed(ready, given, moment)
-    try:
-        done = _outcome(ready, given)
-    except SummarizerFailed as failure:
-        return replace(_failed(ready, failure, moment), native_call=_call(ready.native, given))
-    name = ready.native.compactor.name
-    return Written(
-        done=done,
-        note=SummaryNote(source="native", name=name, confidence="low", calls=1),
-        breaker=ready.todo.work.state.breaker,
-        native_breaker=Breaker(),
-        native_call=_call(ready.native, given),
-        notes=(given.note,) if given.note else (),
-    )
-
-
-def _call(native: Native, answer: NativeAnswer) -> dict[str, Any] | None:
-    """Return what the call cost by the usage that came with it; None where that is not known."""
+def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
+    """Return what the call cost by the usage that came with it; None if that is not known."""
     model = native.compactor.name.partition(":")[2]
     economy = economy_of(model, native.prices, "5m")
     if economy is None or not answer.input_tokens:
         return None
     cost = paid(
-        economy.prices, answer.input_tokens, answer.output_tokens,
-        read_tokens=answer.cache_read_tokens, written_tokens=answer.cache_write_tokens,
-    )  # fmt: skip
+        economy.prices,
+        answer.input_tokens,
+        answer.output_tokens,
+        read_tokens=answer.cache_read_tokens,
+        written_tokens=answer.cache_write_tokens,
+    )
     return {
-        "model": model, "prices": economy.prices.source, "input_tokens": answer.input_tokens,
-        "output_tokens": cost.output_tokens, "cache_read_tokens": cost.read_tokens,
-        "cache_write_tokens": cost.written_tokens, "usd": cost.usd,
-    }  # fmt: skip
+        "model": model,
+        "prices": economy.prices.source,
+        "input_tokens": answer.input_tokens,
+        "output_tokens": cost.output_tokens,
+        "cache_read_tokens": cost.read_tokens,
+        "cache_write_tokens": cost.written_tokens,
+        "usd": cost.usd,
+    }
 
 
 def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
-    """Return the next view, or raise `SummarizerFailed` where the answer cannot stand in it."""
+    """Return the next view, or raise `SummarizerFailed` if the answer cannot be part of it."""
     name, dialect = ready.native.compactor.name, ready.native.compactor.dialect
     try:
         msgspec.json.encode(answer.items)
@@ -309,33 +322,14 @@ def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
     return replace(done, state=replace(done.state, native=item))
 
 
-def _failed(ready: _Ready, failure: SummarizerFailed, moment: Moment) -> Written:
-    state = ready.todo.work.state
-    note = SummaryNote(
-        source="ledger", confidence="medium", failure=failure.kind,
-        retry_class=CLASSES[failure.kind],
-    )  # fmt: skip
-    paused = after_failure(state.native_breaker, failure, moment.now)
+def _failed(ready: _Ready, failure: SummarizerFailed, context: WriteContext) -> Draft:
+    state, note = ready.todo.work.state, failure_note(failure.kind)
     if failure.kind == "cancelled":
-        return Written(note=note, breaker=state.breaker, stops="aborted",
-                       detail=f"{failure}; nothing was changed")  # fmt: skip
+        detail = f"{failure}; nothing was changed"
+        return Draft(note=note, breaker=state.breaker, stops="aborted", detail=detail)
+    paused = after_failure(state.native_breaker, failure, context.now)
     said = f"{failure}; the provider's own compaction was done without"
-    return Written(note=note, breaker=state.breaker, native_breaker=paused, notes=(said,))
-
-
-def _foreign(ready: _Ready, error: Exception) -> SummarizerFailed:
-    """Return the failure of a compactor that does not keep to its protocol."""
-    return SummarizerFailed("broken answer", ready.native.compactor.name, type(error).__name__)
-
-
-def _joined(before: Written | None, written: Written) -> Written:
-    """Return what a model wrote with what is to say of the provider that came before it."""
-    if before is None:
-        return written
-    return replace(
-        written, notes=(*before.notes, *written.notes), native_breaker=before.native_breaker,
-        native_call=before.native_call,
-    )  # fmt: skip
+    return Draft(note=note, breaker=state.breaker, native_breaker=paused, notes=(said,))
 
 
 # Another provider

@@ -14,11 +14,13 @@ from holdfast.writing.failures import OnFailure
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told before every call: the summariser, the number of the call, how many there are."""
 DEFAULT_TIMEOUT = 120.0
+"""Seconds; chosen, the default of `--summarizer-timeout`."""
 MOST_CALLS = 8
+"""Of one summary; chosen, docs/summarizers.md says so."""
 
 
 class Writers(Struct, frozen=True, kw_only=True):
-    """Who writes, who is asked where that fails, and what follows where both fail."""
+    """Who writes, who is asked if that fails, and what follows if both fail."""
 
     main: Summarizer
     other: Summarizer | None = None
@@ -27,13 +29,13 @@ class Writers(Struct, frozen=True, kw_only=True):
     """Seconds for all calls of one summary together."""
     most_calls: int = MOST_CALLS
     other_when_complex: bool = False
-    """Whether the other one is asked first where the ledger shows much that is open or changed."""
-    rides_prefix: bool = False
-    """Whether the summariser is the main model, and is asked after what it has in its cache. Then
+    """Whether the other one is asked first if the ledger shows much that is open or changed."""
+    reuse_prompt_cache: bool = False
+    """Whether the summarizer is the main model, and is asked after what it has in its cache. Then
     the conversation is sent as it is, as the main requests are: not redacted."""
     main_request: Mapping[str, Any] = {}
-    """The fields of the main requests, where it rides their prefix: `system` or `instructions`,
-    `thinking` or `reasoning`, `tools`, `tool_choice`, `prompt_cache_key`."""
+    """The fields of the main requests, if their cached prompt is reused: `system` or
+    `instructions`, `thinking` or `reasoning`, `tools`, `tool_choice`, `prompt_cache_key`."""
     progress: Progress | None = None
     is_preview: bool = False
     """Whether nobody is asked: the report then says who would be, and in how many calls."""
@@ -49,21 +51,21 @@ def writers_of(
     on_failure: OnFailure = "auto",
     timeout: float = DEFAULT_TIMEOUT,
     fallback_when_complex: bool = False,
-    rides_prefix: bool = False,
+    reuse_prompt_cache: bool = False,
     progress: Progress | None = None,
 ) -> Writers | None:
-    """Return who writes, None where the ledger alone does; names are looked up.
+    """Return who writes, None if the ledger alone does; names are looked up.
 
     `url`, `key_variable` (which holds the key) and `window` (what it can read) are those of the
     first; a fallback of the same kind has the same address and key, one of another kind its
-    provider's own. Raises what `summarizer_named`
-    raises, and `InvalidSetting` for a fallback without a summarizer.
+    provider's own. Raises what `summarizer_named` raises, and `InvalidSetting` for a fallback
+    without a summarizer.
     """
     if isinstance(summarizer, Writers):
         return summarizer
-    main = _found(summarizer, url, key_variable, window)
+    main = _find(summarizer, url, key_variable, window)
     is_same = _kind(fallback) == _kind(summarizer)
-    other = _found(fallback, url, key_variable) if is_same else _found(fallback)
+    other = _find(fallback, url, key_variable) if is_same else _find(fallback)
     if on_failure not in get_args(OnFailure):
         raise InvalidSetting("on_failure", on_failure, f"one of {', '.join(get_args(OnFailure))}")
     if not timeout > 0:
@@ -74,16 +76,21 @@ def writers_of(
             raise InvalidSetting("fallback_summarizer", other.name, "left out", message=said)
         return None
     return Writers(
-        main=main, other=other, on_failure=on_failure, timeout=timeout, progress=progress,
-        other_when_complex=fallback_when_complex, rides_prefix=rides_prefix,
-    )  # fmt: skip
+        main=main,
+        other=other,
+        on_failure=on_failure,
+        timeout=timeout,
+        progress=progress,
+        other_when_complex=fallback_when_complex,
+        reuse_prompt_cache=reuse_prompt_cache,
+    )
 
 
 def _kind(given: Summarizer | str | None) -> str:
     return given.partition(":")[0] if isinstance(given, str) else ""
 
 
-def _found(
+def _find(
     given: Summarizer | str | None,
     url: str = "",
     key_variable: str = "",
@@ -91,6 +98,6 @@ def _found(
 ) -> Summarizer | None:
     if not isinstance(given, str):
         return given
-    from holdfast.writing.models import summarizer_named
+    from holdfast.writing.models.named import summarizer_named
 
     return summarizer_named(given, url=url, key_variable=key_variable, context_length=window)

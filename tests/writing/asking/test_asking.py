@@ -21,6 +21,7 @@ from holdfast.testing import assistant, call, media, result, talk, user
 from holdfast.testing.builder import Step
 from holdfast.transcript import Message, Text, extend
 from holdfast.writing.asking import ANSWER_SCHEMA, Asking, begin, take
+from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]
 COUNTER = Estimator()
@@ -78,7 +79,7 @@ def test_every_folded_message_is_asked_about_once_or_left_to_the_ledger(
 ) -> None:
     """In order, no message twice, and what is left over is the oldest."""
     plan = planned(log_of(count=count, chars=chars))
-    asking = begin(plan, now=NOW, summarizer_window=window, most_calls=most)
+    asking = begin(material_of(plan), now=NOW, summarizer_window=window, most_calls=most)
     read = [at for chunk in asking.chunks for at in chunk.positions]
     assert [*asking.left, *read] == folded(plan)
     assert asking.calls_planned <= most
@@ -95,7 +96,7 @@ def test_no_request_is_longer_than_the_summariser_can_read(
     """By our own estimate, with the room for the answer, in the first and in every later round."""
     rows = [user(f"{piece * size} ok") for piece, size in sizes]
     plan = planned(talk(*rows, user("Last.")).messages)
-    for request in requests_of(begin(plan, now=NOW, summarizer_window=window)):
+    for request in requests_of(begin(material_of(plan), now=NOW, summarizer_window=window)):
         assert tokens(request) <= window
 
 
@@ -104,9 +105,9 @@ def test_the_form_of_an_answer_takes_nothing_from_its_words(planned: Planned) ->
     1.3 × the budget, within the summariser's window."""
     plan = planned(log_of())
     empty = COUNTER.count(answer(**{name: [""] for name in SECTIONS}).text)
-    roomy = begin(plan, now=NOW, summarizer_window=32_000)
+    roomy = begin(material_of(plan), now=NOW, summarizer_window=32_000)
     assert roomy.max_tokens >= 1.3 * roomy.terms.budget_tokens + empty
-    small = begin(plan, now=NOW, summarizer_window=1_500)
+    small = begin(material_of(plan), now=NOW, summarizer_window=1_500)
     assert small.max_tokens <= max(0.3 * 1_500, 1.3 * small.terms.budget_tokens + 1)
 
 
@@ -125,7 +126,7 @@ def test_a_source_of_millions_of_tokens_takes_eight_calls(planned: Planned) -> N
     )
     assert COUNTER.count(piece) * 800 > 5_000_000
     started = time.process_time()
-    asking = begin(plan, now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(plan), now=NOW, summarizer_window=32_000)
     requests = requests_of(asking)
     assert time.process_time() - started < 2
     assert len(requests) == asking.calls_planned == 8
@@ -138,7 +139,7 @@ def test_a_monstrous_message_is_cut_and_keeps_its_ends(planned: Planned) -> None
     """One huge output must not make it impossible."""
     huge = "START " + "x y " * 2_000_000 + " END"
     log = log_of(user("Look."), assistant(call("bash", c="x")), result(huge), assistant(huge))
-    request = begin(planned(log), now=NOW, summarizer_window=16_000).request
+    request = begin(material_of(planned(log)), now=NOW, summarizer_window=16_000).request
     assert request is not None
     assert tokens(request) <= 16_000
     assert "START" in request.prompt
@@ -148,7 +149,7 @@ def test_a_monstrous_message_is_cut_and_keeps_its_ends(planned: Planned) -> None
 def test_arguments_and_results_are_cut_as_agreed(planned: Planned) -> None:
     """Results to 4,000 and 1,500 characters, arguments to 1,200."""
     log = log_of(assistant(call("bash", c="a" * 5_000)), result("b" * 9_000 + "e" * 1_500), count=1)
-    asking = begin(planned(log), now=NOW, summarizer_window=64_000)
+    asking = begin(material_of(planned(log)), now=NOW, summarizer_window=64_000)
     record = asking.chunks[0].record
     assert "b" * 4_000 in record
     assert "b" * 4_001 not in record
@@ -163,7 +164,7 @@ def test_a_turn_has_its_id_its_speaker_and_placeholders_for_media(planned: Plann
         user("See this.", media()), assistant("I see.", call("lookup", q="x")),
         result("found", is_error=True), user("More."), assistant("Hm."), user("Last."),
     ).messages  # fmt: skip
-    request = begin(planned(log), now=NOW, summarizer_window=64_000).request
+    request = begin(material_of(planned(log)), now=NOW, summarizer_window=64_000).request
     assert request is not None
     assert "[m0] user:\nSee this.\n[image]" in request.prompt
     assert '[m1] agent:\nI see.\ncalls lookup {"q": "x"}' in request.prompt
@@ -178,7 +179,7 @@ def test_what_a_program_put_in_is_not_the_users(planned: Planned) -> None:
         user("<system-reminder>Hurry.</system-reminder>Real words here."), assistant("Yes."),
         user("Last."),
     ).messages  # fmt: skip
-    request = begin(planned(log), now=NOW, summarizer_window=64_000).request
+    request = begin(material_of(planned(log)), now=NOW, summarizer_window=64_000).request
     assert request is not None
     assert "[m0] program:" in request.prompt
     assert "[m2] user:\nReal words here." in request.prompt
@@ -191,7 +192,7 @@ def test_generated_messages_are_not_asked_about(planned: Planned) -> None:
     rows[4] = replace(
         rows[4], parts=(Text("[holdfast digest] secretly generated"),), origin="digest"
     )
-    asking = begin(planned(tuple(rows)), now=NOW, summarizer_window=64_000)
+    asking = begin(material_of(planned(tuple(rows))), now=NOW, summarizer_window=64_000)
     assert 4 not in asking.chunks[0].positions
     assert "secretly generated" not in asking.chunks[0].record
 
@@ -204,7 +205,9 @@ def test_no_secret_is_in_a_request(planned: Planned) -> None:
         result(f"TOKEN={SECRET}"), user(f"Last {SECRET}."),
     ).messages  # fmt: skip
     for focus in ("", f"the token {SECRET}"):
-        asking = begin(planned(log, redact=redact, focus=focus), now=NOW, summarizer_window=64_000)
+        asking = begin(
+            material_of(planned(log, redact=redact, focus=focus)), now=NOW, summarizer_window=64_000
+        )
         request = asking.request
         assert request is not None
         assert SECRET not in request.instructions + request.prompt
@@ -215,7 +218,7 @@ def test_no_secret_is_in_a_request(planned: Planned) -> None:
 def test_no_piece_of_a_secret_is_taken_from_an_answer(planned: Planned) -> None:
     """Long entries are cut, wherever a secret stands in them."""
     asking = begin(
-        planned(log_of(), redact=Redactor(RedactionPolicy(personal=False))),
+        material_of(planned(log_of(), redact=Redactor(RedactionPolicy(personal=False)))),
         now=NOW, summarizer_window=64_000,
     )  # fmt: skip
     for room in range(1_140, 1_210, 3):
@@ -230,13 +233,15 @@ def test_the_request_says_date_language_budget_and_topic(planned: Planned) -> No
         user("Bitte prüfe die Datei und sag mir, was nicht stimmt."), assistant("Ja, gern."),
         user("Und jetzt auch noch die andere Datei, bitte."), assistant("Gut."), user("Ende."),
     ).messages  # fmt: skip
-    request = begin(planned(log), now=NOW, summarizer_window=64_000).request
+    request = begin(material_of(planned(log)), now=NOW, summarizer_window=64_000).request
     assert request is not None
     assert "today is 2026-11-15" in request.instructions
     assert "Write in German" in request.instructions
     assert "- Ende." in request.instructions
     assert request.schema is ANSWER_SCHEMA
-    topic = begin(planned(log, focus="the {odd} topic"), now=NOW, summarizer_window=64_000).request
+    topic = begin(
+        material_of(planned(log, focus="the {odd} topic")), now=NOW, summarizer_window=64_000
+    ).request
     assert topic is not None
     assert "the {odd} topic" in topic.instructions
     assert "60 to 70 percent" in topic.instructions
@@ -246,7 +251,7 @@ def test_the_request_says_date_language_budget_and_topic(planned: Planned) -> No
 def test_the_words_are_plain(planned: Planned) -> None:
     """Defensive wording trips providers' filters."""
     plan = planned(log_of())
-    asking = begin(plan, now=NOW, summarizer_window=64_000)
+    asking = begin(material_of(plan), now=NOW, summarizer_window=64_000)
     after = replace(asking, found=Summary({"goal": (Entry("x"),)}))
     riding = replace(asking, prefix=CachedPrefix(dialect="anthropic", messages=()))
     for one in (asking, after, riding):
@@ -261,7 +266,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     """The note so far is state; only the new turns are source."""
     log = log_of(count=4)
     first = planned(log)
-    asking = begin(first, now=NOW, summarizer_window=64_000)
+    asking = begin(material_of(first), now=NOW, summarizer_window=64_000)
     done = take(asking, answer(completed=["Read module_0.py.", "Read module_1.py."]))
     assert done.prose is not None
     assert done.prose.numbered == 2
@@ -274,7 +279,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     view = extend(outcome.view, len(more))
     state = replace(outcome.state, prose=done.prose, prose_to=outcome.state.folded_to)
     plan = planned(more, state=state, view=view)
-    again = begin(plan, now=NOW, summarizer_window=64_000)
+    again = begin(material_of(plan), now=NOW, summarizer_window=64_000)
     request = again.request
     assert request is not None
     assert [at for chunk in again.chunks for at in chunk.positions] == list(range(15, 28))
@@ -283,7 +288,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     assert "## completed\n1. Read module_0.py." in request.prompt
     assert "counting goes on from 3" in request.instructions
     unread = planned(more, state=replace(state, prose_to=0), view=view)
-    told = begin(unread, now=NOW, summarizer_window=64_000)
+    told = begin(material_of(unread), now=NOW, summarizer_window=64_000)
     assert sum(len(chunk.positions) for chunk in told.chunks) > 13
     over = take(again, answer(completed=["Read module_50.py."]))
     assert over.prose is not None
@@ -296,7 +301,9 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
 def test_a_request_that_rides_the_cached_prefix_brings_no_record(planned: Planned) -> None:
     """The model has the conversation before it already; one request, nothing copied."""
     prefix = CachedPrefix(dialect="anthropic", messages=({"role": "user"},))
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=200_000, prefix=prefix)
+    asking = begin(
+        material_of(planned(log_of())), now=NOW, summarizer_window=200_000, prefix=prefix
+    )
     request = asking.request
     assert request is not None
     assert asking.calls_planned == 1
@@ -327,7 +334,7 @@ def test_an_answer_that_is_none_is_a_failure(
     planned: Planned, given_answer: SummaryAnswer, kind: str
 ) -> None:
     """Its kind is told, nothing of its content; the asking stays as it was."""
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     with pytest.raises(SummarizerFailed) as raised:
         take(asking, given_answer)
     assert raised.value.kind == kind
@@ -337,7 +344,7 @@ def test_an_answer_that_is_none_is_a_failure(
 
 def test_an_answer_that_repeats_what_it_was_told_is_a_failure(planned: Planned) -> None:
     """Small models give the template back."""
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     echo = "\n".join(
         f"## {line.split()[0]}\n- {line.split(None, 1)[1]}"
         for line in asking.request.instructions.split("\n")  # pyright: ignore[reportOptionalMemberAccess]
@@ -349,7 +356,7 @@ def test_an_answer_that_repeats_what_it_was_told_is_a_failure(planned: Planned) 
 
 def test_an_answer_that_copies_the_record_is_a_failure(planned: Planned) -> None:
     """A long stretch of the source, letter for letter, is no note."""
-    asking = begin(planned(log_of(chars=3_000)), now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(planned(log_of(chars=3_000))), now=NOW, summarizer_window=32_000)
     record = asking.chunks[0].record
     rows = [record[at : at + 500] for at in range(0, 1_500, 500)]
     with pytest.raises(SummarizerFailed, match="copies"):
@@ -358,7 +365,7 @@ def test_an_answer_that_copies_the_record_is_a_failure(planned: Planned) -> None
 
 def test_an_answer_in_another_language_is_a_failure(planned: Planned) -> None:
     """Told by script and small words."""
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     german = [
         "Der Benutzer hat die Datei geöffnet und danach wurde der Fehler nicht gefunden.",
         "Es wurde entschieden, dass die Werte nicht mehr als Text gespeichert werden.",
@@ -371,7 +378,7 @@ def test_an_answer_in_another_language_is_a_failure(planned: Planned) -> None:
 
 def test_an_answer_that_was_cut_off_is_used_without_its_last_entry(planned: Planned) -> None:
     """Nobody knows how it would have ended."""
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=32_000)
+    asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=32_000)
     text = '{"decisions": [{"text": "First.", "source": "m1"}, {"text": "Second one.", ' \
            '"source": "m2"}, {"text": "We will not del'  # fmt: skip
     done = take(asking, SummaryAnswer(text=text, stopped="length"))
@@ -381,7 +388,7 @@ def test_an_answer_that_was_cut_off_is_used_without_its_last_entry(planned: Plan
 
 def test_nothing_is_asked_where_there_is_nothing_to_read(planned: Planned) -> None:
     """A window that is too small for anything leaves all to the ledger."""
-    asking = begin(planned(log_of()), now=NOW, summarizer_window=600)
+    asking = begin(material_of(planned(log_of())), now=NOW, summarizer_window=600)
     assert asking.request is None
     assert asking.prose is None
     assert len(asking.left) == len(folded(planned(log_of())))

@@ -14,6 +14,7 @@ from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.transcript import Message
 from holdfast.writing.gate import Checked, check, evidence_of
+from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]
 REDACT = Redactor(RedactionPolicy(personal=False))
@@ -45,7 +46,9 @@ def note(**sections: Any) -> Summary:
 
 def checked(planned: Planned, log: tuple[Message, ...] = LOG, **sections: Any) -> Checked:
     plan = planned(log, redact=REDACT)
-    return check(note(critical=["It went on."], **sections), evidence_of(plan, now="2026-11-15"))
+    return check(
+        note(critical=["It went on."], **sections), evidence_of(material_of(plan), now="2026-11-15")
+    )
 
 
 def told(made: Checked, section: Section) -> list[tuple[str, str]]:
@@ -206,7 +209,7 @@ def test_ids_that_no_message_has_are_left_out(planned: Planned) -> None:
 def test_checking_twice_is_checking_once(planned: Planned) -> None:
     """Also the marks stand once."""
     plan = planned(LOG, redact=REDACT)
-    evidence = evidence_of(plan)
+    evidence = evidence_of(material_of(plan))
     first = check(
         note(
             goal=["Fix the login redirect in src/auth.py."], constraints=["Always use 4 spaces."],
@@ -219,7 +222,7 @@ def test_checking_twice_is_checking_once(planned: Planned) -> None:
 
 def test_a_note_of_which_nothing_holds_is_a_failure(planned: Planned) -> None:
     """Then the ledger's summary is the better one."""
-    evidence = evidence_of(planned(LOG, redact=REDACT), name="fake:model")
+    evidence = evidence_of(material_of(planned(LOG, redact=REDACT)), name="fake:model")
     with pytest.raises(SummarizerFailed) as raised:
         check(note(task=["Invented."], files=["a/b.py: gone"]), evidence)
     assert raised.value.kind == "bad answer"
@@ -228,7 +231,7 @@ def test_a_note_of_which_nothing_holds_is_a_failure(planned: Planned) -> None:
 
 def test_a_note_in_another_language_is_a_failure(planned: Planned) -> None:
     """By small words in Latin letters, by script elsewhere; the user's own quotes do not count."""
-    evidence = evidence_of(planned(LOG, redact=REDACT))
+    evidence = evidence_of(material_of(planned(LOG, redact=REDACT)))
     german = (
         "Der Fehler wurde gefunden und dann wurde die Datei nicht mehr geändert, weil es ging. "
     )
@@ -243,7 +246,7 @@ def test_a_user_who_writes_chinese_gets_no_english_note(planned: Planned) -> Non
         user("请修复 src/auth.py 里的登录重定向问题。"), assistant("好的。"),
         user("继续，谢谢你的帮助。"), assistant("完成。"), user("好。"),
     ).messages  # fmt: skip
-    evidence = evidence_of(planned(log))
+    evidence = evidence_of(material_of(planned(log)))
     english = "The agent has looked at the file and it was found that the redirect is not right. "
     with pytest.raises(SummarizerFailed, match="language"):
         check(note(decisions=[english * 2]), evidence)

@@ -27,6 +27,7 @@ from holdfast.testing.builder import Step
 from holdfast.transcript import View, extend
 from holdfast.writing.asking import begin, take
 from holdfast.writing.gate import Checked, check, evidence_of
+from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]
 REDACT = Redactor(RedactionPolicy(personal=False))
@@ -70,12 +71,12 @@ QUOTED = ("task", "goal", "pending", "constraints")
 def gated(planned: Planned, text: str) -> Checked | None:
     """What becomes of an answer on its whole way; None where it is a failure."""
     plan = planned(LOG, redact=REDACT)
-    asking = begin(plan, now="2026-11-15", summarizer_window=32_000)
+    asking = begin(material_of(plan), now="2026-11-15", summarizer_window=32_000)
     try:
         while asking.request is not None:
             asking = take(asking, SummaryAnswer(text=text))
         assert asking.prose is not None
-        return check(asking.prose, evidence_of(plan, now="2026-11-15"))
+        return check(asking.prose, evidence_of(material_of(plan), now="2026-11-15"))
     except SummarizerFailed:
         return None
 
@@ -116,7 +117,7 @@ def test_the_gate_is_linear_in_what_the_model_wrote(planned: Planned, piece: str
     """Also where nothing before it would have cut the answer."""
     text = piece * (300_000 // len(piece))
     note = Summary({name: (Entry(text), Entry(f"x {text[:4_000]}")) for name in SECTIONS})
-    evidence = evidence_of(planned(LOG, redact=REDACT))
+    evidence = evidence_of(material_of(planned(LOG, redact=REDACT)))
     started = time.process_time()
     with suppress(SummarizerFailed):
         check(note, evidence)
@@ -139,7 +140,7 @@ def test_ten_thousand_messages_are_evidence_in_a_moment(planned: Planned) -> Non
         "state": tuple(Entry(f"function_{n} and module_{n + 1}.py ghost_{n}") for n in range(16)),
     })  # fmt: skip
     started = time.process_time()
-    evidence = evidence_of(plan)
+    evidence = evidence_of(material_of(plan))
     made = check(note, evidence)
     assert time.process_time() - started < 3
     assert len(made.summary.sections["decisions"]) == 40
@@ -171,11 +172,11 @@ def test_a_forgetful_model_takes_nothing_away_in_eight_compactions(planned: Plan
         ]  # fmt: skip
         log = talk(*rows, user("Go on."), assistant("Yes."), user("Last.")).messages
         plan = planned(log, state=state, view=extend(view, len(log)) if view else None)
-        asking = begin(plan, now="2026-11-15", summarizer_window=64_000)
+        asking = begin(material_of(plan), now="2026-11-15", summarizer_window=64_000)
         while asking.request is not None:
             asking = take(asking, SummaryAnswer(text=forgetful(number)))
         assert asking.prose is not None
-        made = check(asking.prose, evidence_of(plan, now="2026-11-15"))
+        made = check(asking.prose, evidence_of(material_of(plan), now="2026-11-15"))
         assert made.summary.numbered == number + 1
         done = [row.text for row in made.summary.sections["completed"]]
         assert done == [f"Checked module_{n}.py on 2026-11-15." for n in range(number + 1)]

@@ -15,8 +15,8 @@ from holdfast.facts.summary import Entry, Summary
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.transcript import Message
 from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.gate.evidence import MARKS
-from holdfast.writing.gate.places import PlacesBuilder, numbers_in, terms_in
+from holdfast.writing.gate.evidence import MARKS, TermIndexBuilder, numbers_in, terms_in
+from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]
 LOG = talk(
@@ -34,7 +34,7 @@ LOG = talk(
 
 def checked(planned: Planned, log: tuple[Message, ...], *rows: tuple[str, str]) -> Checked:
     note = Summary({"decisions": tuple(Entry(*row) for row in rows)}, "model")
-    return check(note, evidence_of(planned(log, keep_last=2), now="2026-11-15"))
+    return check(note, evidence_of(material_of(planned(log, keep_last=2)), now="2026-11-15"))
 
 
 def told(made: Checked) -> list[tuple[str, str]]:
@@ -106,7 +106,7 @@ def test_what_an_earlier_note_said_of_a_number_still_holds(planned: Planned) -> 
     """Also where the log no longer shows it; a mark of then counts as no evidence."""
     rows = (Entry("The quota of workers is 5120."), Entry("The depth is 6144. (not verified)"))
     state = CompactionState(prose=Summary({"decisions": rows}))
-    evidence = evidence_of(planned(LOG, state=state))
+    evidence = evidence_of(material_of(planned(LOG, state=state)))
     note = Summary({"decisions": (Entry("Workers have a quota of 5120."), Entry("Depth: 6144."))})
     made = check(note, evidence)
     assert (made.verified, made.unverified) == (1, 1)
@@ -138,10 +138,10 @@ def test_a_number_of_an_unrelated_message_is_never_verified(
         user("Good."), assistant("Yes."), user("Last words."),
     ).messages  # fmt: skip
     note = Summary({"decisions": (Entry(f"The {' '.join(topic)} has {number}.", source),)})
-    made = check(note, evidence_of(planned(log), now=""))
+    made = check(note, evidence_of(material_of(planned(log)), now=""))
     assert made.verified == 0
     related = Summary({"decisions": (Entry(f"The {other[0]} has {number}.", ""),)})
-    assert check(related, evidence_of(planned(log), now="")).verified == 1
+    assert check(related, evidence_of(material_of(planned(log)), now="")).verified == 1
 
 
 PIECES = st.sampled_from((
@@ -158,7 +158,7 @@ ENTRIES = st.builds(
 @given(rows=st.lists(ENTRIES, min_size=1, max_size=4))
 def test_checking_twice_is_checking_once(planned: Planned, rows: list[Entry]) -> None:
     """Also where a source is taken off, or held by a sentence that is dropped."""
-    evidence = evidence_of(planned(LOG, keep_last=2))
+    evidence = evidence_of(material_of(planned(LOG, keep_last=2)))
     first = check(Summary({"decisions": (*rows, Entry("So it was."))}), evidence)
     assert check(first.summary, evidence).summary == first.summary
 
@@ -168,7 +168,7 @@ def test_the_index_is_linear_in_the_log(piece: str) -> None:
     """Endless words and numbers too."""
     text = piece * (1_000_000 // len(piece))
     started = time.process_time()
-    PlacesBuilder().add(text, 0)
+    TermIndexBuilder().add(text, 0)
     terms_in(text)
     numbers_in(text)
     assert time.process_time() - started < 4

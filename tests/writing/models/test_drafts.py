@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import SummarizerFailed
-from holdfast.writing.models import anthropic, openai_chat, openai_responses
-from holdfast.writing.models.draft import Draft
+from holdfast.writing.models import anthropic, openai
 from holdfast.writing.models.failures import Reported
-from holdfast.writing.models.question import is_strict
+from holdfast.writing.models.wire import AnswerBuilder, is_strict
 
 NAMES = [
     "choices", "delta", "message", "content", "finish_reason", "usage", "model", "type", "text",
@@ -30,8 +29,8 @@ VALUES = st.recursive(
 )
 EVENTS = st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES), max_size=5)
 READERS = {
-    "chat": (openai_chat.take_chunk, openai_chat.take_completion),
-    "responses": (openai_responses.take_event, openai_responses.take_response),
+    "chat": (openai.take_chunk, openai.take_completion),
+    "responses": (openai.take_response_event, openai.take_response),
     "messages": (anthropic.take_event, anthropic.take_message),
 }
 
@@ -41,7 +40,7 @@ READERS = {
 def test_any_events_make_an_answer_or_a_failure(api: str, events: list[dict[str, Any]]) -> None:
     """No shape of an event raises anything else, and every text can be written."""
     for take in READERS[api]:
-        draft = Draft(1000)
+        draft = AnswerBuilder(1000)
         try:
             for event in events:
                 take(draft, event)
@@ -55,7 +54,7 @@ def test_a_text_in_pieces_of_utf_16_comes_back_whole(text: str, size: int) -> No
     """JSON writes an emoji as two escapes, and a piece may end between them."""
     units = text.encode("utf-16-le")
     halves = [units[at : at + 2 * size] for at in range(0, len(units), 2 * size)]
-    draft = Draft(10_000)
+    draft = AnswerBuilder(10_000)
     for half in halves:
         draft.say(half.decode("utf-16-le", "surrogatepass"))
     draft.stopped = "end"
@@ -64,7 +63,7 @@ def test_a_text_in_pieces_of_utf_16_comes_back_whole(text: str, size: int) -> No
 
 def test_an_answer_that_was_not_ended_is_broken() -> None:
     """Text alone does not show that the model was done."""
-    draft = Draft(100)
+    draft = AnswerBuilder(100)
     draft.say("half a summ")
     with pytest.raises(SummarizerFailed) as caught:
         draft.answer("n")

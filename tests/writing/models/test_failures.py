@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.writing.models.failure_table import (
+from holdfast.writing.models.failures import (
     CONNECTION_WORDS,
     INVENTED,
     STATUSES,
@@ -20,8 +20,10 @@ from holdfast.writing.models.failure_table import (
     SURE_TYPES,
     TRANSPORT,
     TYPES,
+    Interrupted,
+    delay_of,
+    failure,
 )
-from holdfast.writing.models.failures import Interrupted, delay_of, failure
 
 NAMED = sorted(
     {name for table in (SURE_TYPES, TYPES, CONNECTION_WORDS) for name, _ in table}

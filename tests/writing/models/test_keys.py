@@ -125,8 +125,7 @@ def test_native_compaction_keeps_the_same_rule(
 ) -> None:
     """No key without a pair, the paired one with it."""
     pytest.importorskip(package)
-    from holdfast.writing.models.native_anthropic import anthropic_native
-    from holdfast.writing.models.native_openai import openai_native
+    from holdfast.writing.models import anthropic_native, openai_native
 
     make, url = {
         "openai": (openai_native, server.openai_url),

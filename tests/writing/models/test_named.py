@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import InvalidSetting, MissingExtra, UnknownName
 from holdfast.ports import SummaryRequest
 from holdfast.writing.models import summarizer_named
-from holdfast.writing.models.asking import demand
+from holdfast.writing.models.sdk import demand
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 

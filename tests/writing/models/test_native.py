@@ -17,8 +17,8 @@ from holdfast.policy import Policy
 from holdfast.ports import NativeAnswer, NativeCompactor, NativeRequest
 from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, joined, written
-from holdfast.writing.models.native_anthropic import BETA, anthropic_native
-from holdfast.writing.models.native_openai import openai_native
+from holdfast.writing.models.anthropic import BETA, anthropic_native
+from holdfast.writing.models.openai import openai_native
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 

@@ -21,8 +21,8 @@ from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.session import Session
 from holdfast.stores.values import SessionInfo
-from holdfast.writing.native import Native
-from holdfast.writing.riding import check_rides
+from holdfast.writing.cached_prompt import check_cached_prompt
+from holdfast.writing.native import NativeCompaction
 from holdfast.writing.writers import Writers
 
 
@@ -66,7 +66,7 @@ def command(session: str, as_json: bool, **options: Any) -> int:
     with opened(options, "write") as store:
         was = store.newest_leaf(store.find(session).id)
         window = window_of(settings, settings.model or was.model)
-        check_rides(writers, model=window.model, dialect=was.dialect)
+        check_cached_prompt(writers, model=window.model, dialect=was.dialect)
         if native is not None:
             shown = transcript_of(store, was, what="view")
             check_native(native, profile_for(was.dialect, None).name, shown, was.id)
@@ -95,7 +95,7 @@ def _engine(
     settings: Settings,
     window: Window,
     writers: Writers | None,
-    native: Native | None,
+    native: NativeCompaction | None,
 ) -> Compressor:
     return Compressor(
         model=window.model, context_length=window.tokens, output_tokens=settings.output_tokens,

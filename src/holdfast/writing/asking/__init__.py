@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from holdfast.writing.asking.answer import Read, read_answer
-from holdfast.writing.asking.asking import Asking, begin, take
-from holdfast.writing.asking.chunks import Chunk
-from holdfast.writing.asking.merge import merge_prose
-from holdfast.writing.asking.schema import ANSWER_SCHEMA
+from holdfast.writing.asking.answer import ANSWER_SCHEMA, Read, merge_prose, read_answer
+from holdfast.writing.asking.record import Chunk
+from holdfast.writing.asking.request import Asking, begin, take
 
-__all__ = ["ANSWER_SCHEMA", "Asking", "Chunk", "Read", "begin", "merge_prose", "read_answer",
-           "take"]  # fmt: skip
+__all__ = [
+    "ANSWER_SCHEMA",
+    "Asking",
+    "Chunk",
+    "Read",
+    "begin",
+    "merge_prose",
+    "read_answer",
+    "take",
+]

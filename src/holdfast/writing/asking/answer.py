@@ -1,11 +1,17 @@
-"""An answer as a note: JSON or Markdown, whole or cut, in our headings or another's."""
+"""A model's answer as a note: the schema it may be held to, how it is read, and how a newer note
+goes on from an older one.
+
+An answer is JSON or Markdown, whole or cut, under our headings or another's.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.compaction.join import PROSE_WEIGHTS
 from holdfast.facts.dialogue.language import Language
@@ -18,9 +24,28 @@ from holdfast.facts.frame import (
     SUMMARY_PREAMBLE,
 )
 from holdfast.facts.ledger.lines import whole_words
+from holdfast.facts.names import names_in
+from holdfast.facts.same import Known, Likeness, likeness
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.lenient_json import Value, read_json
-from holdfast.writing.asking.headings import is_own_heading, section_named
+
+_ENTRY_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "source": {"type": "string"}},
+    "required": ["text", "source"],
+    "additionalProperties": False,
+}
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: {"type": "array", "items": _ENTRY_SCHEMA} for name in SECTIONS},
+    "required": list(SECTIONS),
+    "additionalProperties": False,
+}
+"""Every key is required and none is free, as strict structured output wants it."""
+
+EMPTY_ANSWER = json.dumps({name: [{"text": "", "source": "m1234"}] for name in SECTIONS})
+"""What an answer of one entry a section costs before it says a word."""
 
 Form: TypeAlias = Literal["json", "markdown", "words"]
 
@@ -28,6 +53,7 @@ _READ_CHARS = 200_000
 """No note is longer; the rest of a longer answer is not read."""
 _ENTRY_CHARS = 1_200
 _MOST_ENTRIES = 60
+"""How long an entry may be, and how many of a section are read; chosen."""
 _HEADING = re.compile(r"#{1,6}[ \t]*(?=\S)")
 _BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*:?\s*\Z")
 _MARK = re.compile(r"\s*(?:[-*•+]|\d{1,6}[.)])[ \t]+(?:\[[ xX]\] )?")
@@ -45,8 +71,8 @@ _FRAME = re.compile(
     + r"|(?:The o|O)riginals: recall hf-[0-9a-f]{10}\.?|\bhf-[0-9a-f]{10}\b"
     + r"|</?(?:note|record)>|\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,40}\]:?"
 )
-"""What stands around a summary and in our marks: a note has none of it, and no reference, since
-only what is kept may be promised."""
+"""What is around a summary and in our marks: a note has none of it, and no reference, since only
+what is kept may be promised."""
 _EMPTY = frozenset(phrases_for(one).none.casefold().rstrip(".。") for one in get_args(Language)) | {
     "", "none", "(none)", "n/a", "nothing", "empty", "null", "-", "—", "…", "...", "unknown",
     "not applicable",
@@ -56,6 +82,7 @@ _SOURCE_KEYS = ("source", "id", "source_id", "message_id", "message", "ref")
 _NAME_KEYS = ("section", "name", "heading", "title", "key")
 _ROW_KEYS = ("entries", "items", "rows", "content", "values")
 _DEEPEST = 4
+"""How far inside other objects sections are looked for."""
 
 
 class Read(Struct, frozen=True):
@@ -73,7 +100,7 @@ class Read(Struct, frozen=True):
 def read_answer(text: str, language: Language, *, is_cut: bool = False) -> Read:
     """Return the note in an answer. Never raises; linear, and bounded in what it returns.
 
-    A summary inside an entry is laid flat, and the frame of one falls away. Where the answer was
+    A summary inside an entry is laid flat, and the frame of one falls away. If the answer was
     cut off, its last entry is left out, since nobody knows how it would have ended.
     """
     body = text[:_READ_CHARS]
@@ -132,7 +159,7 @@ def _entry(text: str, source: str, section: Section) -> Entry | None:
 
 
 def _take(found: _Found, value: Value, depth: int) -> bool:
-    """Put the sections of a JSON value, whatever is wrapped around them; False where none are."""
+    """Put the sections of a JSON value, whatever is around them; False if there are none."""
     if depth > _DEEPEST or isinstance(value, str):
         return False
     if isinstance(value, list):
@@ -193,9 +220,9 @@ def _source(row: dict[str, Value]) -> str:
 def _markdown(
     found: _Found, text: str, here: Section = "critical", *, nested: bool = False
 ) -> bool:
-    """Put the entries under each heading; False where no heading is one of a note.
+    """Put the entries under each heading; False if no heading is one of a note.
 
-    What stands before the first of them is talk. A line that is neither heading nor entry belongs
+    What is before the first of them is talk. A line that is neither heading nor entry belongs
     to the entry before.
     """
     known = nested
@@ -223,7 +250,7 @@ def _markdown(
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """Return a heading, and what stands behind it on its line; None for other lines."""
+    """Return a heading, and what is behind it on its line; None for other lines."""
     mark = _HEADING.match(line)
     if mark:
         return line[mark.end() :].rstrip("# "), ""
@@ -241,3 +268,155 @@ def _holds_headings(text: str) -> bool:
         (found := _heading(line.strip())) is not None and section_named(found[0]) is not None
         for line in text[: 2 * _ENTRY_CHARS].split("\n")
     )
+
+
+# Which section a heading or key means
+
+_SIGNS = re.compile(r"[\s_*#:：`\"'-]+")
+_LEAD = re.compile(r"\(?\d{1,2}[.)]\s*")
+_HEADING_CHARS = 80
+"""A longer line is a sentence, not a heading."""
+
+
+def _plain(heading: str) -> str:
+    return _SIGNS.sub(" ", heading.casefold()).strip()
+
+
+_KNOWN: dict[str, Section] = {
+    _plain(phrases_for(language).headings[section]): section
+    for language in get_args(Language)
+    for section in SECTIONS
+}
+_KNOWN.update({_plain(section): section for section in SECTIONS})
+
+_BY_WORD: tuple[tuple[str, Section], ...] = (
+    ("in progress", "in_progress"), ("under way", "in_progress"), ("current work", "in_progress"),
+    ("pending", "pending"), ("open question", "pending"), ("unanswered", "pending"),
+    ("remaining", "remaining"), ("next step", "remaining"), ("todo", "remaining"),
+    ("to do", "remaining"), ("left to do", "remaining"),
+    ("resolved", "resolved"), ("answered", "resolved"),
+    ("constraint", "constraints"), ("preference", "constraints"),
+    ("complet", "completed"), ("done", "completed"), ("accomplish", "completed"),
+    ("block", "blocked"), ("error", "blocked"), ("decision", "decisions"),
+    ("file", "files"), ("state", "state"), ("status", "state"),
+    ("goal", "goal"), ("objective", "goal"), ("task", "task"), ("request", "task"),
+    ("critical", "critical"), ("context", "critical"), ("note", "critical"),
+)  # fmt: skip
+"""How others head their sections; the first word that fits decides."""
+
+
+def section_named(heading: str) -> Section | None:
+    """Return the section that a heading means, ours in any language or another's; None if none."""
+    if len(heading) > _HEADING_CHARS:
+        return None
+    name = _plain(_LEAD.sub("", heading.strip(), count=1))
+    found = _KNOWN.get(name)
+    if found is not None:
+        return found
+    return next((section for words, section in _BY_WORD if words in name), None)
+
+
+def is_own_heading(heading: str) -> bool:
+    """Return whether a line is one of our headings or keys, and nothing else."""
+    return len(heading) <= _HEADING_CHARS and _plain(heading) in _KNOWN
+
+
+# Two notes as one
+
+_REPLACED: frozenset[Section] = frozenset({"task", "state"})
+"""How things are now: if the newer note says it, what the older said is out of date."""
+_MOVES: dict[Section, tuple[Section, ...]] = {
+    "task": ("completed", "resolved", "pending", "in_progress"),
+    "in_progress": ("completed", "resolved", "blocked", "remaining"),
+    "remaining": ("completed", "in_progress", "resolved", "blocked"),
+    "blocked": ("completed", "resolved"),
+    "pending": ("completed", "resolved", "task", "in_progress"),
+}
+"""Where an entry may have gone; from other sections nothing goes away."""
+_MOST_KEPT: dict[Section, int] = {"completed": 40, "files": 40, "critical": 40, "decisions": 30}
+_MOST_KEPT_OTHER = 16
+_MOST_CHARS = 24_000
+"""How many entries are kept of each section, and how many characters of all; chosen."""
+_AGED = 0.97
+"""What an older note said weighs a little less with every round."""
+
+
+def merge_prose(previous: Summary | None, new: Summary) -> Summary:
+    """Return the new note with what it forgot of the previous one.
+
+    An entry that both tell is kept once, in the section of the newer one and in the words that
+    name more. One that moved to another section is gone from the old one. `numbered` counts on.
+    Bounded: if there is too much, the oldest entries of a section go first.
+    """
+    previous = previous or Summary({})
+    rows, by_section = _index_entries(new)
+    kept: dict[Section, list[Entry]] = {name: [] for name in SECTIONS}
+    better: dict[int, Entry] = {}
+    repeated = 0
+    for section in SECTIONS:
+        for entry in previous.sections.get(section, ()):
+            tag = _find_entry(likeness(entry.text), section, by_section)
+            if tag is not None:
+                better[tag] = _fuller(entry, better.get(tag, rows[tag][1]))
+                repeated += section == "completed"
+            elif section not in _REPLACED or not new.sections.get(section):
+                kept[section].append(replace(entry, weight=entry.weight * _AGED))
+    for tag, (section, entry) in enumerate(rows):
+        kept[section].append(better.get(tag, entry))
+    sections: dict[Section, tuple[Entry, ...]] = {
+        name: tuple(rows) for name, rows in kept.items() if rows
+    }
+    done = sum(section == "completed" for section, _ in rows)
+    numbered = max(previous.numbered, _count(previous)) + done - repeated
+    return _bounded(replace(new, sections=sections, numbered=numbered))
+
+
+def _index_entries(new: Summary) -> tuple[list[tuple[Section, Entry]], dict[Section, Known]]:
+    """Return the entries of a note, each fact of a section once, and where each is found again."""
+    rows: list[tuple[Section, Entry]] = []
+    by_section: dict[Section, Known] = {}
+    for section in SECTIONS:
+        known = by_section[section] = Known()
+        for entry in new.sections.get(section, ()):
+            like = likeness(entry.text)
+            if known.find(like) is None:
+                known.add(like, len(rows))
+                rows.append((section, entry))
+    return rows, by_section
+
+
+def _find_entry(like: Likeness, section: Section, by_section: dict[Section, Known]) -> int | None:
+    """Return the entry that tells the same, in its own section or where it may have gone."""
+    for name in (section, *_MOVES.get(section, ())):
+        tag = by_section[name].find(like)
+        if tag is not None:
+            return tag
+    return None
+
+
+def _fuller(older: Entry, newer: Entry) -> Entry:
+    """Return the entry that names more; of two that name the same, the newer."""
+    if _named(older) > _named(newer):
+        return replace(older, weight=newer.weight)
+    return newer if newer.source else replace(newer, source=older.source)
+
+
+def _named(entry: Entry) -> frozenset[str]:
+    return frozenset(name.text for name in names_in(entry.text))
+
+
+def _count(summary: Summary) -> int:
+    return len(summary.sections.get("completed", ()))
+
+
+def _bounded(summary: Summary) -> Summary:
+    """Return the newest entries of each section, and of all together at most `_MOST_CHARS`."""
+    sections: dict[Section, tuple[Entry, ...]] = {}
+    for section, rows in summary.sections.items():
+        sections[section] = rows[-_MOST_KEPT.get(section, _MOST_KEPT_OTHER) :]
+    excess = sum(len(row.text) for rows in sections.values() for row in rows) - _MOST_CHARS
+    while excess > 0:
+        longest = max(sections, key=lambda name: sum(len(row.text) for row in sections[name]))
+        excess -= len(sections[longest][0].text)
+        sections[longest] = sections[longest][1:]
+    return replace(summary, sections={name: rows for name, rows in sections.items() if rows})

@@ -1,4 +1,4 @@
-"""What a model wrote, held against what was said, and joined with the ledger."""
+"""What a model wrote, checked against what was said."""
 
 from __future__ import annotations
 

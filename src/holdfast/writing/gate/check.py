@@ -1,4 +1,4 @@
-"""The gate: a model's note, sentence by sentence, held against what was really said.
+"""The gate: a model's note, sentence by sentence, checked against what was really said.
 
 | section                  | what must hold                        | otherwise          |
 | ------------------------ | ------------------------------------- | ------------------ |
@@ -17,7 +17,7 @@
 | any: piece of a secret   | never                                 | the sentence goes  |
 
 What somebody would open, fetch or run is taken away, and what is only read is marked. A sentence
-that names nothing can be held against nothing; it stays, and is counted apart.
+that names nothing cannot be checked; it stays, and is counted apart.
 """
 
 from __future__ import annotations
@@ -32,23 +32,77 @@ from holdfast.facts.dialogue.phrases import Phrases, phrases_for
 from holdfast.facts.dialogue.sentences import sentences
 from holdfast.facts.names import Name, NameKind, names_in, words_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
-from holdfast.writing.gate.asks import Quoted, Quotes
-from holdfast.writing.gate.evidence import MARKS, Evidence, hidden_in, holds
-from holdfast.writing.gate.language import wrong_language
-from holdfast.writing.gate.phrases import CLAIMS, NOTHING, ORDERS
-from holdfast.writing.gate.places import Terms, is_about, is_counted, is_placed, terms_in
+from holdfast.writing.gate.evidence import (
+    MARKS,
+    Evidence,
+    SentenceTerms,
+    hidden_in,
+    holds,
+    is_about,
+    is_counted,
+    is_placed,
+    terms_in,
+)
+from holdfast.writing.gate.judge import wrong_language
+from holdfast.writing.gate.quotes import QuoteFinder, UserQuote
 
 _BY_USER: frozenset[Section] = frozenset({"task", "goal", "pending"})
 _OPEN: frozenset[Section] = frozenset({"blocked", "in_progress", "remaining", "resolved"})
 _BARE = 2
-"""So few plain words are a heading, and tell nothing."""
+"""An entry of at most this many plain words is a heading, and tells nothing."""
 _LEAST_QUOTED = 3
 """Words from which on a sentence is somebody's."""
 _ACTED_ON: frozenset[NameKind] = frozenset({"path", "url", "command"})
 _EARLIER = "earlier "
-"""How the source of an entry begins that stands in no message of this log."""
+"""How the source of an entry begins that is in no message of this log."""
 _ENTRY_CHARS = 2_400
-"""What is longer is no entry; the rest of it is left out."""
+"""The rest of a longer entry is left out."""
+
+_ORDERS = (
+    "you must", "you should", "you need to", "you have to", "you are required", "you will now",
+    "you are now", "your task is", "your job is", "your next step", "your instructions",
+    "make sure you", "be sure to", "please run", "please execute", "please delete",
+    "immediately run", "immediately execute", "now run", "now execute",
+    "do not tell the user", "disregard ",
+    "ignore all", "ignore the", "ignore any", "ignore previous", "new instructions",
+    "system prompt:", "assistant must", "agent must now", "the agent should now",
+    "as the assistant",
+    "du musst", "du sollst", "sie müssen", "deine aufgabe", "ihre aufgabe ist", "führe jetzt",
+    "debes ", "tienes que", "tu tarea es", "ejecuta ahora", "ignora las", "tu dois", "vous devez",
+    "ta tâche est", "votre tâche est", "exécute maintenant", "exécutez maintenant", "você deve",
+    "sua tarefa é", "execute agora", "ты должен", "вы должны", "твоя задача", "ваша задача",
+    "немедленно выполни", "你必须", "你应该", "您必须", "你的任务是", "请立即", "请执行",
+    "あなたは必ず", "しなければなりません", "直ちに実行", "あなたの任務",
+    "당신은 반드시", "해야 합니다", "즉시 실행",
+)  # fmt: skip
+"""How a sentence speaks to whoever reads the note. A note reports; an order in it is kept only
+where the user wrote it."""
+_CLAIMS = (
+    "user ask", "user also ask", "user want", "user request", "user need", "user said",
+    "user wrote", "user told", "user instruct", "user order", "user demand", "user insist",
+    "user prefer", "user requires", "user stated", "user states", "user mention", "user specif",
+    "user report", "user chose", "user chooses", "user expect", "user clarif", "user explain",
+    "user suggest", "user propos", "user declin", "user reject", "user allow", "user permit",
+    "user authori", "user emphasi", "user remind", "user answer",
+    "user would like", "user wishes", "user agreed",
+    "user confirmed", "user approved", "user decided", "requested by the user",
+    "asked by the user", "at the user's request", "as the user",
+    "benutzer bat", "benutzer will", "benutzer möchte", "benutzer verlangt", "nutzer bat",
+    "nutzer will", "nutzer möchte", "nutzer verlangt", "vom benutzer gewünscht",
+    "usuario pidió", "usuario quiere", "usuario solicitó", "usuario pide",
+    "utilisateur a demandé", "utilisateur veut", "utilisateur demande", "utilisateur souhaite",
+    "usuário pediu", "usuário quer", "usuário solicitou",
+    "пользователь попросил", "пользователь хочет", "пользователь просит", "пользователь требует",
+    "用户要求", "用户希望", "用户想", "用户让", "ユーザーは", "ユーザーが", "ユーザーから",
+    "사용자가", "사용자는",
+)  # fmt: skip
+"""How a sentence says what the user wanted: kept only where the user's own words bear it out."""
+_NOTHING = (
+    "no ", "none", "nothing", "there are no", "there is no", "there were no", "there was no",
+    "keine ", "es gibt keine", "ninguna ", "ningún ", "no hay", "aucun", "il n'y a", "nenhum",
+    "não há", "нет ", "没有", "無し", "なし", "ありません", "없음",
+)  # fmt: skip
+"""How an entry begins that only says that its section is empty."""
 
 Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
 
@@ -66,14 +120,14 @@ class Checked(Struct, frozen=True):
     patched: int = 0
     dropped: int = 0
     unverified: int = 0
-    """They stand with a mark behind them."""
+    """They have a mark behind them."""
     unchecked: int = 0
     """They name nothing that could be looked up."""
 
 
 def check(prose: Summary, evidence: Evidence) -> Checked:
-    """Return the note as far as it holds; raises `SummarizerFailed` where nothing of it does, or
-    where it is in another language than the user's. Checking twice is checking once.
+    """Return the note as far as it holds; raises `SummarizerFailed` if nothing of it does, or if it
+    is in another language than the user's. Checking twice is checking once.
     """
     if wrong_language(prose, evidence.language, evidence.languages):
         raise SummarizerFailed("bad answer", evidence.name, "it is in another language")
@@ -104,13 +158,12 @@ class _Gate:
             "verified": 0, "unverified": 0, "unchecked": 0, "dropped": 0,
         }  # fmt: skip
         self._evidence = evidence
-        self._quotes = Quotes(evidence)
+        self._quotes = QuoteFinder(evidence)
         self._phrases = phrases
-        first = next(iter(evidence.asks), "")
-        self._first = first
+        self._first = next(iter(evidence.asks), "")
 
     def entry(self, section: Section, entry: Entry) -> Entry | None:
-        """Return what is left of an entry, None where nothing is."""
+        """Return what is left of an entry, None if nothing is."""
         text = _unmarked(entry.text[:_ENTRY_CHARS])
         source = self._evidence.labels.get(entry.source, "")
         if entry.source.startswith(_EARLIER):
@@ -140,7 +193,7 @@ class _Gate:
         words = found.text if section == "constraints" else self._as_ask(found)
         return replace(entry, text=self._evidence.redact(words), source=found.ask.label)
 
-    def _as_ask(self, found: Quoted) -> str:
+    def _as_ask(self, found: UserQuote) -> str:
         phrases, ask = self._phrases, found.ask
         lead = phrases.first_request if ask.label == self._first else phrases.user_wrote
         state = f" ({phrases.answered})" if ask.answered else ""
@@ -169,7 +222,7 @@ class _Gate:
         mark = f" ({self._phrases.not_verified})" if verdict == "unverified" else ""
         return text + mark, bool(label)
 
-    def _verdict(self, text: str, terms: Terms, label: str) -> Verdict:
+    def _verdict(self, text: str, terms: SentenceTerms, label: str) -> Verdict:
         evidence = self._evidence
         if hidden_in(evidence, text):
             return "dropped"
@@ -187,7 +240,7 @@ class _Gate:
             return "unverified"
         return "verified" if names else "unchecked"
 
-    def _holds(self, name: Name, terms: Terms, label: str) -> bool:
+    def _holds(self, name: Name, terms: SentenceTerms, label: str) -> bool:
         if not holds(self._evidence, name):
             return False
         text = name.text.casefold()
@@ -197,7 +250,7 @@ class _Gate:
 def _tells_nothing(section: Section, text: str) -> bool:
     """Return whether an entry is a bare word, or only says that its section is empty."""
     small = text.casefold().strip()
-    if section in _OPEN and small.startswith(NOTHING):
+    if section in _OPEN and small.startswith(_NOTHING):
         return True
     words = small.split()
     return len(words) <= _BARE and all(word.isalpha() and word.isascii() for word in words)
@@ -205,12 +258,12 @@ def _tells_nothing(section: Section, text: str) -> bool:
 
 def is_order(text: str) -> bool:
     """Return whether a sentence speaks to whoever reads it."""
-    return _says(text, ORDERS)
+    return _says(text, _ORDERS)
 
 
 def is_claim(text: str) -> bool:
     """Return whether a sentence says what the user wanted."""
-    return _says(text, CLAIMS)
+    return _says(text, _CLAIMS)
 
 
 def _says(text: str, phrases: tuple[str, ...]) -> bool:

@@ -1,27 +1,73 @@
-"""Whether an answer is one at all: not empty, refused, cut off, echoed, endless, a web page."""
+"""Whether an answer is one at all: not empty, refused, cut off, echoed, endless, a web page, or in
+another language than the user's.
+"""
 
 from __future__ import annotations
 
+import re
+
 from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.folding import words_of
+from holdfast.facts.dialogue.language import Language, language_of
+from holdfast.facts.dialogue.vocabulary import phrases_in
+from holdfast.facts.dialogue.words import VOCABULARIES
+from holdfast.facts.names import without_names
 from holdfast.facts.summary import Section, Summary
 from holdfast.ports import SummaryAnswer, SummaryRequest, TokenCounter
-from holdfast.writing.gate.language import wrong_language
-from holdfast.writing.gate.phrases import REFUSALS
 
+_REFUSALS = (
+    "i can't", "i cannot", "i can not", "i'm unable", "i am unable", "i'm not able", "i won't",
+    "i will not be able", "i'm sorry", "i am sorry", "as an ai", "as a language model",
+    "unable to assist", "unable to comply", "can't help with", "cannot help with",
+    "es tut mir leid", "ich kann nicht", "ich kann dabei nicht", "lo siento", "no puedo ayudar",
+    "je suis désolé", "je ne peux pas", "desculpe", "não posso ajudar", "к сожалению, я не могу",
+    "я не могу", "извините", "申し訳ありません", "お手伝いできません", "抱歉", "对不起", "我无法",
+    "죄송합니다", "도와드릴 수 없",
+)  # fmt: skip
+"""How a model says that it will not; only at the start of an answer without any section."""
 _TOO_LONG = 2.0
 """A model that was told where to stop and wrote twice as much."""
 _REFUSAL_CHARS = 300
 _PAGE_CHARS = 200
+"""How much of the start of an answer is read for a refusal, and for a web page."""
 _PAGES = ("<!doctype html", "<html", "<?xml")
 _LEAST_ENTRIES = 2
 """Of an answer that was cut off."""
 _ECHO_CHARS = 24
 _ECHO_SHARE = 0.3
+"""An entry of so many characters that is in the instructions repeats them; from this share of the
+entries on the answer does. Chosen."""
 _COPY_CHARS = 240
 _COPIED_CHARS = 1_000
 _COPIED_SHARE = 0.5
+"""Entries of this length count as copied; a note does with this many characters of them, and this
+share. Chosen."""
 _QUOTING: frozenset[Section] = frozenset({"task", "goal", "constraints", "pending"})
+"""Sections in the user's own words."""
+_NOT_READ: frozenset[Section] = frozenset({"task", "goal", "constraints", "pending", "files"})
+"""Sections whose language is not judged: in the user's own words, or hardly in words."""
+_QUOTES = re.compile(r"`[^`\n]*`?|[\"“«「][^\"”»」\n]*[\"”»」]?")
+_READ_CHARS = 4_000
+"""How much is read; a language shows in less."""
+_LEAST_LETTERS = 80
+"""A shorter text is never wrong."""
+_LETTERS = re.compile(r"[^\W\d_]")
+_SCRIPTS: dict[str, re.Pattern[str]] = {
+    "zh": re.compile("[\u3400-\u9fff]"),
+    "ja": re.compile("[\u3040-\u30ff\u3400-\u9fff]"),
+    "ko": re.compile("[\uac00-\ud7af\u1100-\u11ff]"),
+    "ru": re.compile("[\u0400-\u04ff]"),
+}
+_LEAST_SHARE = 0.1
+"""Of the letters that a text in such a script has; the rest may be names. Chosen."""
+_SMALL_ENGLISH = frozenset(
+    word.encode()
+    for vocabulary in VOCABULARIES
+    if vocabulary.language == "en"
+    for word in phrases_in(vocabulary.stops)
+)
+_LEAST_ENGLISH = 0.12
+"""Of the words; English prose has a quarter and more of small words."""
 
 
 def judge_text(answer: SummaryAnswer, request: SummaryRequest, counter: TokenCounter) -> None:
@@ -46,11 +92,11 @@ def judge_note(
     has_sections: bool,
     languages: frozenset[Language],
 ) -> None:
-    """Raise `SummarizerFailed` for an answer that holds no usable note."""
+    """Raise `SummarizerFailed` for an answer that contains no usable note."""
     entries = [row.text for rows in note.sections.values() for row in rows]
     if not has_sections:
         start = answer.text[:_REFUSAL_CHARS].casefold().replace("’", "'")
-        refused = any(words in start for words in REFUSALS)
+        refused = any(words in start for words in _REFUSALS)
         said = "the model refused" if refused else "no section of a note in it"
         raise _failed(answer, "bad answer", said)
     if answer.stopped == "length" and len(entries) < _LEAST_ENTRIES:
@@ -90,3 +136,47 @@ def _core(text: str) -> str:
 
 def _failed(answer: SummaryAnswer, kind: FailureKind, said: str) -> SummarizerFailed:
     return SummarizerFailed(kind, answer.model or "summarizer", said)
+
+
+# The language
+
+
+def wrong_language(summary: Summary, expected: Language, spoken: frozenset[Language]) -> bool:
+    """Return whether a note is clearly in another language than any that the user wrote in.
+
+    Only the sections that a model words itself are read, without code and quotations; a short
+    text, or one in a language that we do not know, is never wrong.
+    """
+    if not spoken:
+        return False
+    text = without_names(_QUOTES.sub(" ", _own_words(summary)))
+    letters = len(_LETTERS.findall(text))
+    if letters < _LEAST_LETTERS:
+        return False
+    fitting = spoken | {expected}
+    found = language_of(text)
+    if found in fitting and found != "en":
+        return False
+    if found != "en":
+        return True
+    return "en" not in fitting and _is_english(text, fitting, letters)
+
+
+def _is_english(text: str, fitting: frozenset[str], letters: int) -> bool:
+    """Return whether a text without a telling word is English, and not merely unclear."""
+    for language in fitting:
+        script = _SCRIPTS.get(language)
+        if script is not None:
+            return len(script.findall(text)) < _LEAST_SHARE * letters
+    words = words_of(text)
+    return sum(word in _SMALL_ENGLISH for word in words) >= _LEAST_ENGLISH * len(words)
+
+
+def _own_words(summary: Summary) -> str:
+    rows = (
+        row.text
+        for section, rows in summary.sections.items()
+        if section not in _NOT_READ
+        for row in rows
+    )
+    return "\n".join(rows)[:_READ_CHARS]

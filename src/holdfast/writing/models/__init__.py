@@ -3,7 +3,8 @@
 Each is an extra of the package, and imported at its first call.
 """
 
-from holdfast.writing.models.callables import from_callable
-from holdfast.writing.models.named import summarizer_named
+from holdfast.writing.models.anthropic import anthropic_native
+from holdfast.writing.models.named import from_callable, summarizer_named
+from holdfast.writing.models.openai import openai_native
 
-__all__ = ["from_callable", "summarizer_named"]
+__all__ = ["anthropic_native", "from_callable", "openai_native", "summarizer_named"]

@@ -1,102 +1,49 @@
-"""Messages through the anthropic SDK."""
+"""Messages through the anthropic SDK: texts, and Anthropic's own compaction on demand."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-from holdfast.errors import SummarizerFailed
-from holdfast.ports import SummaryAnswer, SummaryRequest
-from holdfast.writing.models.asking import Asked, demand, imported
-from holdfast.writing.models.draft import (
-    Draft,
+from holdfast.errors import FailureKind, SummarizerFailed
+from holdfast.ports import NativeAnswer, NativeRequest, SummaryRequest
+from holdfast.writing.models.keys import ANTHROPIC
+from holdfast.writing.models.sdk import CompactionApi, SummaryApi, sdk_compactor
+from holdfast.writing.models.wire import (
+    AnswerBuilder,
     Stopped,
-    draft_for,
+    appended_message,
+    choice_in,
+    is_strict,
     mapping,
     number,
     objects,
-    read_answer,
-    string,
-)
-from holdfast.writing.models.failures import Reported
-from holdfast.writing.models.keys import ANTHROPIC, Access, access_to
-from holdfast.writing.models.openai_chat import CONNECT_SECONDS
-from holdfast.writing.models.question import (
-    appended_text,
-    choice_in,
-    is_strict,
     prefix_in,
     schema_in,
+    string,
 )
-from holdfast.writing.models.threads import in_thread
 
-OPTIONS: Mapping[str, tuple[str, ...]] = {
+BETA = "compact-2026-09-04"
+"""Goes with a request to compact, and with every later one that carries the block."""
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "output_config": ("output_config", "output_format", "json_schema", "structured output"),
 }
-"""What not every model takes, and the words by which a 400 is known to be about it."""
-
-STOPS: Mapping[str, Stopped] = {
+_STOPS: Mapping[str, Stopped] = {
     "end_turn": "end",
     "stop_sequence": "end",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-
-_CACHE_FIELDS = ("cache_read_input_tokens", "cache_creation_input_tokens")
-
-
-def anthropic(
-    model: str,
-    *,
-    url: str = "",
-    api_key: str = "",
-    key_variable: str = "",
-    context_length: int = 0,
-) -> Asked:
-    """Return a summariser that asks a Claude model; the key is in `ANTHROPIC_API_KEY`.
-
-    Raises `MissingExtra` where the SDK is not installed.
-    """
-    demand("anthropic", "a summary by Anthropic")
-    access = access_to(ANTHROPIC, url, api_key, key_variable)
-    name = f"anthropic:{model}"
-
-    async def ask(
-        request: SummaryRequest, seconds: float, without: frozenset[str]
-    ) -> SummaryAnswer:
-        body = messages_body(request, model, without)
-        async with (
-            await anthropic_client(name, access, seconds) as client,
-            client.messages.with_streaming_response.create(**body) as response,
-        ):
-            draft = draft_for(request)
-            return await read_answer(response, draft, name, event=take_event, body=take_message)
-
-    return Asked(
-        name,
-        ask,
-        context_length=context_length,
-        package="anthropic",
-        key=access.remedy,
-        options=OPTIONS,
-    )
-
-
-async def anthropic_client(name: str, access: Access, seconds: float) -> Any:
-    """Return a client of the SDK that does not retry and waits no longer than `seconds`."""
-    sdk = await imported("anthropic")
-    settings: dict[str, Any] = {
-        **access.client_options(name, sdk.Omit()),
-        "max_retries": 0,
-        "timeout": sdk.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
-    }
-    client = await in_thread(lambda: sdk.AsyncAnthropic(**settings))
-    # the SDK notices a missing key only when it sends, with an error of no type of its own
-    if any(getattr(client, held, None) for held in ("api_key", "auth_token", "credentials")):
-        return client
-    await client.close()
-    raise SummarizerFailed("refused", name, f"no key; set {ANTHROPIC.key}")
+_NO_BLOCK: Mapping[str, tuple[FailureKind, str]] = {
+    "max_tokens": ("empty answer", "cut off at its cap"),
+    "model_context_window_exceeded": ("too long", "no room for the summary"),
+    "tool_use": ("bad answer", "a call in place of a summary"),
+    "refusal": ("empty answer", "the model declined"),
+}
+"""Why an answer holds no block, by its `stop_reason`; the status is 200 then too."""
 
 
 def messages_body(request: SummaryRequest, model: str, without: frozenset[str]) -> dict[str, Any]:
@@ -108,7 +55,7 @@ def messages_body(request: SummaryRequest, model: str, without: frozenset[str]) 
         body["messages"] = [{"role": "user", "content": request.prompt}]
     else:
         # another tool_choice or thinking than the main request's would cost the cached messages
-        body["messages"] = [*prefix.messages, {"role": "user", "content": appended_text(request)}]
+        body["messages"] = [*prefix.messages, appended_message(request)]
         if prefix.system is not None:
             body["system"] = prefix.system
         if prefix.tools:
@@ -123,46 +70,117 @@ def messages_body(request: SummaryRequest, model: str, without: frozenset[str]) 
     return body
 
 
-def take_event(draft: Draft, event: Mapping[str, Any]) -> None:
+def take_event(answer: AnswerBuilder, event: Mapping[str, Any]) -> None:
     """Add one event of a stream."""
     match event.get("type"):
         case "message_start":
             message = mapping(event.get("message"))
-            draft.model = string(message.get("model"))
-            draft.usage = _usage(mapping(message.get("usage")), {})
+            answer.model = string(message.get("model"))
+            answer.usage = _usage(mapping(message.get("usage")))
         case "content_block_delta":
-            draft.say(string(mapping(event.get("delta")).get("text")))
+            answer.say(string(mapping(event.get("delta")).get("text")))
         case "message_delta":
-            draft.usage = _usage(mapping(event.get("usage")), draft.usage)
+            # it repeats only some of the figures
+            found = _usage(mapping(event.get("usage")))
+            answer.usage = {name: n or answer.usage.get(name, 0) for name, n in found.items()}
             reason = string(mapping(event.get("delta")).get("stop_reason"))
-            draft.stopped = STOPS.get(reason, "other") if reason else draft.stopped
+            answer.stopped = _STOPS.get(reason, "other") if reason else answer.stopped
         case _:
             pass
 
 
-def take_message(draft: Draft, body: Mapping[str, Any]) -> None:
-    """Add a whole answer, of a server that does not stream."""
-    if body.get("error"):
-        raise Reported(body)
-    draft.model = string(body.get("model"))
-    draft.usage = _usage(mapping(body.get("usage")), {})
+def take_message(answer: AnswerBuilder, body: Mapping[str, Any]) -> None:
+    """Add a whole answer."""
+    answer.model = string(body.get("model"))
+    answer.usage = _usage(mapping(body.get("usage")))
     for block in objects(body.get("content")):
         if block.get("type") == "text":
-            draft.say(string(block.get("text")))
+            answer.say(string(block.get("text")))
     reason = string(body.get("stop_reason"))
-    draft.stopped = STOPS.get(reason, "other") if reason else None
+    answer.stopped = _STOPS.get(reason, "other") if reason else None
 
 
-def _usage(usage: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, int]:
-    """Return the figures of an event, those that it lacks as they were.
-
-    Anthropic counts what went through the cache apart from the input; here it is a part of it.
+def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return the figures; Anthropic counts what went through the cache apart from the input, here
+    it is a part of it.
     """
-    read, written = (number(usage.get(field)) for field in _CACHE_FIELDS)
-    found = {
+    read = number(usage.get("cache_read_input_tokens"))
+    written = number(usage.get("cache_creation_input_tokens"))
+    return {
         "input_tokens": number(usage.get("input_tokens")) + read + written,
         "output_tokens": number(usage.get("output_tokens")),
         "cache_read_tokens": read,
         "cache_write_tokens": written,
     }
-    return {field: count or before.get(field, 0) for field, count in found.items()}
+
+
+MESSAGES = SummaryApi(
+    kind="anthropic",
+    vendor=ANTHROPIC,
+    resource=lambda client: client.messages,
+    body=messages_body,
+    event=take_event,
+    whole=take_message,
+    options=_OPTIONS,
+)
+
+
+# Anthropic's own compaction: a signed block
+
+
+def _compaction_body(request: NativeRequest, model: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": list(request.messages),
+        "compaction": {"type": "summarize"},
+        "betas": [BETA],
+    }
+    if request.system is not None:
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = list(request.tools)
+    return body
+
+
+def _read_block(body: Mapping[str, Any], name: str) -> NativeAnswer:
+    """Return the block in an assistant message of its own, which is how it is sent back."""
+    content = body.get("content")
+    if not isinstance(content, list):
+        raise SummarizerFailed("broken answer", name, "no list of blocks")
+    stopped = string(body.get("stop_reason"))
+    if stopped != "compaction" or not any(_is_summary(block) for block in objects(content)):
+        kind, said = _NO_BLOCK.get(stopped, ("empty answer", "no compaction block"))
+        raise SummarizerFailed(kind, name, said)
+    return NativeAnswer(
+        items=({"role": "assistant", "content": cast("list[Any]", content)},),
+        model=string(body.get("model")),
+        note=f"every request that carries the compaction block needs the beta header {BETA}",
+        **_compaction_usage(mapping(body.get("usage"))),
+    )
+
+
+def _is_summary(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "compaction" and bool(string(block.get("content")))
+
+
+def _compaction_usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return the figures of the compaction: its own are in `iterations`, those above are zero."""
+    passes = [one for one in objects(usage.get("iterations")) if one.get("type") == "compaction"]
+    total: Counter[str] = Counter()
+    for one in passes or [usage]:
+        total.update(_usage(one))
+    return dict(total)
+
+
+anthropic_native = partial(
+    sdk_compactor,
+    CompactionApi(
+        kind="anthropic",
+        vendor=ANTHROPIC,
+        create=lambda client: client.beta.messages.with_streaming_response.create,
+        body=_compaction_body,
+        read=_read_block,
+    ),
+)
+"""Returns Anthropic's compaction with one of its models."""

@@ -1,7 +1,7 @@
 """Which kind of failure an exception is: by its type, its status and the provider's codes.
 
-Of what a provider said only status and code are kept: its sentences may quote the conversation
-or the key.
+Only the status and the code of what a provider said are kept: its sentences may quote the
+conversation or the key.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -17,20 +17,109 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.writing.models.failure_table import (
-    CODES,
-    CONNECTION_WORDS,
-    INVENTED,
-    PHRASES,
-    STATUSES,
-    SURE_STATUSES,
-    SURE_TYPES,
-    TRANSPORT,
-    TYPES,
+
+# What providers and SDKs call their failures, and what Holdfast calls them
+
+
+def _rows(*groups: tuple[FailureKind, str]) -> tuple[tuple[str, FailureKind], ...]:
+    """Return each name with its kind, in order; the names of a group have blanks between them."""
+    return tuple((name, kind) for kind, names in groups for name in names.split())
+
+
+CODES: Mapping[str, FailureKind] = dict(
+    _rows(
+        ("refused", "insufficient_quota billing_hard_limit_reached billing_not_active"),
+        ("refused", "billing_error invalid_api_key authentication_error permission_error"),
+        ("not found", "model_not_found not_found_error"),
+        ("rate limited", "rate_limit_exceeded rate_limit_error"),
+        ("overloaded", "overloaded_error api_error server_error timeout_error"),
+        ("too long", "context_length_exceeded exceed_context_size_error request_too_large"),
+        ("too long", "string_above_max_length"),
+        ("bad answer", "content_filter content_policy_violation invalid_prompt"),
+    )
 )
+"""`error.code`, `error.type` and `error.details.error_code` of the providers' bodies."""
+
+STATUSES: Mapping[int, FailureKind] = {
+    int(status): kind
+    for status, kind in _rows(
+        ("refused", "401 402 403 407 451"),
+        ("not found", "404 405 410"),
+        ("timed out", "408"),
+        ("overloaded", "409 425"),
+        ("too long", "413"),
+        ("rate limited", "429"),
+    )
+}
+"""Every other 4xx is a request that the server does not take: a broken answer. Every 5xx is
+overloaded, 500 too: it is the server's fault and passes."""
+
+SURE_STATUSES = frozenset({401, 402, 403, 404, 413})
+"""Statuses whose meaning no code in the body changes."""
+
+PHRASES: Sequence[tuple[str, FailureKind]] = (
+    ("prompt is too long", "too long"),  # Anthropic
+    ("exceed context limit", "too long"),  # Anthropic, with max_tokens
+    ("maximum context length", "too long"),  # OpenAI, vLLM, DeepSeek, Mistral
+    ("maximum prompt length", "too long"),  # xAI
+    ("exceeds the maximum number of tokens", "too long"),  # Gemini
+    ("input is too long", "too long"),  # Bedrock
+    ("exceeds the available context size", "too long"),  # llama.cpp
+    ("context window", "too long"),  # Responses
+    ("credit balance is too low", "refused"),  # Anthropic
+)
+"""Looked for in the body of a 400 or 422 alone, where the provider has no code for it."""
+
+SURE_TYPES = _rows(
+    ("broken answer", "builtins.ImportError"),
+    ("unreachable", "ssl.SSLError httpx.ConnectTimeout httpx2.ConnectTimeout"),
+    ("too long", "litellm.exceptions.ContextWindowExceededError"),
+    ("bad answer", "litellm.exceptions.ContentPolicyViolationError"),
+    ("refused", "litellm.exceptions.PaymentRequiredError litellm.exceptions.BudgetExceededError"),
+    ("not found", "litellm.exceptions.LiteLLMUnknownProvider"),
+    ("refused", "anthropic.CredentialsError"),
+)
+"""Types that say more than the status beside them, the first that fits."""
+
+TYPES = _rows(
+    ("timed out", "openai.APITimeoutError anthropic.APITimeoutError"),
+    ("timed out", "httpx.TimeoutException httpx2.TimeoutException"),
+    ("broken answer", "openai.APIResponseValidationError anthropic.APIResponseValidationError"),
+    ("broken answer", "httpx.DecodingError httpx2.DecodingError"),
+    ("unreachable", "httpx.InvalidURL httpx2.InvalidURL"),
+    ("unreachable", "openai.APIConnectionError anthropic.APIConnectionError"),
+    ("unreachable", "httpx.TransportError httpx2.TransportError"),
+    ("unreachable", "aiohttp.client_exceptions.ClientError"),
+    ("timed out", "builtins.TimeoutError"),
+    ("unreachable", "builtins.OSError"),
+)
+"""Types of failures that have no status, the first that fits; whatever else is a broken answer."""
+
+CONNECTION_WORDS: Sequence[tuple[str, str]] = (
+    ("ssl.SSLCertVerificationError", "the certificate of the server is not trusted"),
+    ("ssl.SSLError", "no TLS connection"),
+    ("socket.gaierror", "no such host"),
+    ("builtins.ConnectionRefusedError", "connection refused"),
+    ("httpx.ConnectTimeout", "no connection in time"),
+    ("httpx2.ConnectTimeout", "no connection in time"),
+    ("httpx.ConnectError", "no connection"),
+    ("httpx2.ConnectError", "no connection"),
+)
+"""What to say of a connection that did not come about; else it was closed without an answer."""
+
+TRANSPORT = frozenset(
+    {"httpx.TransportError", "httpx2.TransportError", "aiohttp.client_exceptions.ClientError"}
+)
+"""Types of what goes wrong between two machines."""
+
+INVENTED = frozenset(
+    {"litellm.exceptions.APIConnectionError", "litellm.exceptions.MidStreamFallbackError"}
+)
+"""Types whose status is not a server's."""
 
 _CODE = re.compile(r"[a-z]+(?:_[a-z]+){0,6}")
 _REJECTED = frozenset({400, 422})
+"""Statuses of a request that the server does not take as it is."""
 _ELSE: FailureKind = "broken answer"
 
 
@@ -58,7 +147,7 @@ def failure(error: Exception, name: str, *, key: str = "") -> SummarizerFailed:
 
 
 def rejected_option(error: Exception, options: Mapping[str, Sequence[str]]) -> str:
-    """Return which of the options a 400 is about, by their words in it; "" where it is none."""
+    """Return which of the options a 400 is about, by their words in it; "" if it is none."""
     chain = list(_chain(error))
     if _status(chain) not in _REJECTED:
         return ""
@@ -136,7 +225,7 @@ def _names(chain: Sequence[BaseException]) -> set[str]:
 
 
 def _status(chain: Sequence[BaseException]) -> int:
-    """Return the HTTP status of the failure, 0 where it has none.
+    """Return the HTTP status of the failure, 0 if it has none.
 
     litellm gives a status of its own to what has none; no server has sent it.
     """
@@ -193,7 +282,7 @@ def _retry_after(chain: Sequence[BaseException]) -> float:
 
 
 def delay_of(headers: Mapping[str, str]) -> float:
-    """Return the seconds that a server asks to wait, 0 where it does not; names in lower case."""
+    """Return the seconds that a server asks to wait, 0 if it does not; names in lower case."""
     exact = _number(headers.get("retry-after-ms", "")) / 1000
     if exact:
         return exact

@@ -14,9 +14,7 @@ from msgspec import Struct
 from holdfast.errors import InvalidSetting, SummarizerFailed
 
 NO_KEY = "none"
-"""What is sent in the place of a key: most servers of one's own want none, the SDKs want one."""
-
-
+"""Sent instead of a key: most servers of one's own want none, the SDKs want one."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 """Variables that say whose account it is, and the headers that the SDK makes of them."""
 
@@ -24,30 +22,45 @@ _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI
 class Vendor(Struct, frozen=True):
     """Whose SDK it is: the variables that it reads, and the addresses that are the vendor's."""
 
+    name: str
     key: str
     headers: str
     """The variable with headers that the SDK adds to each request."""
     address: re.Pattern[str]
+    client: str = ""
+    """The class of the SDK's client; its package has the vendor's name in lower case."""
+    credentials: tuple[str, ...] = ()
+    """Attributes of the client of which one must be set, if the SDK does not check it."""
+
+    @property
+    def package(self) -> str:
+        """The package of the SDK."""
+        return self.name.lower()
 
 
 OPENAI = Vendor(
+    "OpenAI",
     "OPENAI_API_KEY",
     "OPENAI_CUSTOM_HEADERS",
     # regions have names of two letters: eu.api.openai.com
     re.compile(r"https://(?:[a-z]{2}\.)?api\.openai\.com(?::443)?(?:/[\w./-]*)?", re.ASCII | re.I),
+    "AsyncOpenAI",
 )
 ANTHROPIC = Vendor(
+    "Anthropic",
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_CUSTOM_HEADERS",
     re.compile(r"https://api\.anthropic\.com(?::443)?(?:/[\w./-]*)?", re.ASCII | re.I),
+    "AsyncAnthropic",
+    ("api_key", "auth_token", "credentials"),
 )
-ANY = Vendor("the variable with the provider's key", OPENAI.headers, re.compile(r"(?!)"))
+ANY = Vendor("litellm", "the variable with the provider's key", OPENAI.headers, re.compile(r"(?!)"))
 """Providers behind litellm, which asks most of them through OpenAI's SDK. No address that is given
 is known to be theirs."""
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Where a model is asked, "" for where the SDK asks by itself, and with which key."""
+    """Where a model is asked ("" for the address that the SDK uses), and with which key."""
 
     vendor: Vendor
     url: str = ""

@@ -11,7 +11,7 @@ VERSION = 1
 """Which file of words is used; an answer depends on it."""
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class PromptTerms(Struct, frozen=True, kw_only=True):
     """What the words are filled with."""
 
     language: Language
@@ -20,18 +20,18 @@ class Terms(Struct, frozen=True, kw_only=True):
     focus: str = ""
     """The topic that was asked for."""
     latest: tuple[str, ...] = ()
-    """What the user wrote last, where no topic was asked for."""
+    """What the user wrote last, if no topic was asked for."""
     remembered: str = ""
     """What the agent's memory has to say to it."""
 
 
-def instructions(terms: Terms, *, next_number: int | None) -> str:
-    """Return what to do; `next_number` counts on where there is a note already."""
+def instructions(terms: PromptTerms, *, next_number: int | None) -> str:
+    """Return what to do; `next_number` counts on if there is a note already."""
     opening = v1.FIRST if next_number is None else v1.UPDATE.format(next_number=next_number)
     return "\n\n".join((opening, *_rules(terms), v1.FORMAT))
 
 
-def prefix_instructions(terms: Terms, until: str) -> str:
+def prefix_instructions(terms: PromptTerms, until: str) -> str:
     """Return what to do for the model that has the conversation before it."""
     words = v1.PREFIX_UNTIL.format(words=until) if until else ""
     return "\n\n".join((v1.PREFIX.format(until=words), *_rules(terms), v1.PREFIX_FORMAT))
@@ -48,7 +48,7 @@ def prompt(record: str, note: str, *, number: int, total: int) -> str:
     return "\n\n".join(parts)
 
 
-def _rules(terms: Terms) -> list[str]:
+def _rules(terms: PromptTerms) -> list[str]:
     date = v1.DATE.format(date=terms.date) if terms.date else ""
     language = v1.LANGUAGES[terms.language]
     rules = v1.RULES.format(date=date, language=language, budget=terms.budget_tokens)

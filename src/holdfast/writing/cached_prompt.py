@@ -28,7 +28,7 @@ def prefix_of(
     dialect: str, messages: Sequence[Any], request: Mapping[str, Any], *, tools: Sequence[Any] = ()
 ) -> CachedPrefix:
     """Return the prefix that a main request left in the cache: its messages, and what of its other
-    fields stands before them or belongs to its key.
+    fields is before them or belongs to its key.
     """
     return CachedPrefix(
         dialect=dialect,
@@ -41,17 +41,17 @@ def prefix_of(
     )
 
 
-def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
-    """Raise `InvalidSetting` if a named summarizer is to reuse a prompt cache that is not its own.
+def check_cached_prompt(writers: Writers | None, *, model: str, dialect: str) -> None:
+    """Raise `InvalidSetting` if a named summarizer is to reuse a cached prompt that is not its own.
 
     Only the model that has read a conversation has it in its cache.
     """
-    if writers is None or not writers.rides_prefix:
+    if writers is None or not writers.reuse_prompt_cache:
         return
     kind, _, name = writers.main.name.partition(":")
     if not model:
         why = "the main model is unknown; pass --model"
-    elif _last(name) != _last(model):
+    elif _without_provider(name) != _without_provider(model):
         why = (
             f"the summarizer ({writers.main.name!r}) is not the main model ({model!r}), and only "
             f"that has the conversation in its cache"
@@ -60,14 +60,10 @@ def check_rides(writers: Writers | None, *, model: str, dialect: str) -> None:
         why = f"the conversation is {dialect!r}, but {kind!r} is asked in {_DIALECTS.get(kind)!r}"
     else:
         return
-    raise InvalidSetting(
-        "summarizer.reuse_prompt_cache",
-        True,
-        "false",
-        message=f"cannot reuse the prompt cache: {why}",
-    )
+    said = f"cannot reuse the prompt cache: {why}"
+    raise InvalidSetting("summarizer.reuse_prompt_cache", True, "false", message=said)
 
 
-def _last(model: str) -> str:
-    """Return a model without the provider that stands before it."""
+def _without_provider(model: str) -> str:
+    """Return a model without the provider that is before it."""
     return model.rpartition("/")[2]

@@ -1,6 +1,6 @@
 """Asking a model for a note, as steps of values: `begin`, then `request` and `take` by turns.
 
-    asking = begin(plan, now="2026-11-15", summarizer_window=128_000)
+    asking = begin(material, now="2026-11-15", summarizer_window=128_000)
     while (request := asking.request) is not None:
         asking = take(asking, summarizer.summarise(request, timeout))
     prose = asking.prose
@@ -15,52 +15,65 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Plan
 from holdfast.compaction.join import PROSE_SHARE
-from holdfast.facts.dialogue.language import Language, language_of
+from holdfast.facts.dialogue.language import Language
 from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.summary import SECTIONS, Summary, render_summary
 from holdfast.ports import CachedPrefix, Redact, SummaryAnswer, SummaryRequest, TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS, REPLY_PRIMING_TOKENS
-from holdfast.transcript import is_ask, texts
+from holdfast.transcript import texts
 from holdfast.writing import prompts
-from holdfast.writing.asking.answer import read_answer
-from holdfast.writing.asking.chunks import Chunk, Packed, new_positions, pack, shortened
-from holdfast.writing.asking.merge import merge_prose
-from holdfast.writing.asking.schema import ANSWER_SCHEMA, EMPTY_ANSWER
-from holdfast.writing.asking.turns import tool_names, turn
-from holdfast.writing.gate.evidence import languages_of
+from holdfast.writing.asking.answer import (
+    ANSWER_SCHEMA,
+    EMPTY_ANSWER,
+    merge_prose,
+    read_answer,
+)
+from holdfast.writing.asking.record import (
+    Chunk,
+    PackedRecord,
+    pack,
+    shorten,
+    tool_names,
+    turn,
+)
 from holdfast.writing.gate.judge import judge_note, judge_text
-from holdfast.writing.prompts import Terms
+from holdfast.writing.material import Material
+from holdfast.writing.prompts import PromptTerms
 
 _ASSUMED_WINDOW = 32_000
-"""Where nobody knows what the summariser can read."""
+"""If nobody knows what the summarizer can read; that of small local models."""
 _OUTPUT = 1.3
-"""How much longer than its budget an answer may be; the form that it is written in comes on top."""
-_LARGEST_OUTPUT_SHARE = 0.3
+"""How much longer than its budget an answer may be; the form that it is written in comes on top.
+docs/summarizers.md says so, under *What is sent*."""
 _NOTE = 1.5
 """How much longer than an answer the note may be that goes on from one request to the next."""
 _LEAST_BUDGET_TOKENS = 400
+"""In less no model says anything of use; chosen."""
+_LARGEST_OUTPUT_SHARE = 0.3
 _LARGEST_BUDGET_SHARE = 0.15
 _LARGEST_NOTE_SHARE = 0.2
-"""These three of the summariser's window."""
+"""These three of the summarizer's window; chosen, so that half of it is left for the record."""
 _LEAST_ROOM_TOKENS = 300
+"""In less there is no turn worth reading; the ledger tells of it."""
 _SURELY = 0.97
 """Estimates of parts do not add up to the estimate of the whole."""
 _AROUND_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + REPLY_PRIMING_TOKENS
 _REMEMBERED_CHARS = 2_000
 _FOCUS_CHARS = 400
-_LATEST = 3
 _LATEST_CHARS = 240
 _UNTIL_CHARS = 80
+"""What is shown of the memory's words, the focus, each of the last asks, and the first message that
+stays: enough to know them by."""
+_LATEST = 3
+"""How many of the last asks are shown."""
 
 
 class Asking(Struct, frozen=True, kw_only=True):
     """Where the asking stands: what was found so far and what is still to be read."""
 
-    terms: Terms
+    terms: PromptTerms
     chunks: tuple[Chunk, ...]
     left: tuple[int, ...]
     """Log positions that no request tells of: the oldest, left to the ledger."""
@@ -86,7 +99,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
     @property
     def request(self) -> SummaryRequest | None:
-        """The next request, None where everything is read; within the summariser's window."""
+        """The next request, None if everything is read; within the summarizer's window."""
         if self.at >= len(self.chunks):
             return None
         note = self._note()
@@ -96,17 +109,20 @@ class Asking(Struct, frozen=True, kw_only=True):
         room = self.window - self.max_tokens - self.counter.count(told) - _AROUND_TOKENS
         while (excess := self.counter.count(prompt) - room) > 0 and len(record) > 1:
             most = self.counter.count(record) - ceil(1.1 * excess)
-            shorter = shortened(record, self.counter, max(most, 1))
+            shorter = shorten(record, self.counter, max(most, 1))
             record = shorter if len(shorter) < len(record) else ""
             prompt = self._prompt(record, note)
         return SummaryRequest(
-            instructions=told, prompt=prompt, max_tokens=self.max_tokens, schema=ANSWER_SCHEMA,
+            instructions=told,
+            prompt=prompt,
+            max_tokens=self.max_tokens,
+            schema=ANSWER_SCHEMA,
             prefix=self.prefix,
-        )  # fmt: skip
+        )
 
     @property
     def prose(self) -> Summary | None:
-        """The note where everything is read; None before, and where there was nothing to read."""
+        """The note if everything is read; None before, and if there was nothing to read."""
         return self.found if self.at >= len(self.chunks) else None
 
     def _instructions(self, *, has_note: bool) -> str:
@@ -131,48 +147,53 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 def begin(
-    plan: Plan,
+    material: Material,
     *,
     now: str,
     summarizer_window: int,
-    language: Language | None = None,
     most_calls: int = 8,
     prefix: CachedPrefix | None = None,
 ) -> Asking:
-    """Return what would be asked about a plan; nothing is asked yet, so it can be shown.
+    """Return what would be asked about the material; nothing is asked yet, so it can be shown.
 
-    `now` is a date, `summarizer_window` the tokens that the summariser reads and writes in one
-    request, 0 where nobody knows. What is folded anew is read in at most `most_calls` pieces, the
+    `now` is a date, `summarizer_window` the tokens that the summarizer reads and writes in one
+    request, 0 if nobody knows. What is newly folded is read in at most `most_calls` pieces, the
     newest; with a `prefix`, in one, as the model has it before it already. Only as much of the log
     is read as the requests can hold.
     """
-    work = plan.work
     window = summarizer_window or _ASSUMED_WINDOW
-    wanted = max(int(plan.choice.summary_tokens * PROSE_SHARE), _LEAST_BUDGET_TOKENS)
+    wanted = max(int(material.summary_tokens * PROSE_SHARE), _LEAST_BUDGET_TOKENS)
     budget = max(min(wanted, int(window * _LARGEST_BUDGET_SHARE)), 1)
-    previous = work.state.prose
+    previous = material.state.prose
     asking = Asking(
-        terms=_terms(plan, now, language, budget), chunks=(), left=(), found=previous,
-        known=None if previous else work.state.carried, window=window,
+        terms=_terms(material, now, budget),
+        chunks=(),
+        left=(),
+        found=previous,
+        known=None if previous else material.state.carried,
+        window=window,
         max_tokens=min(
-            ceil(budget * _OUTPUT) + work.counter.count(EMPTY_ANSWER),
+            ceil(budget * _OUTPUT) + material.counter.count(EMPTY_ANSWER),
             max(int(window * _LARGEST_OUTPUT_SHARE), ceil(budget * _OUTPUT)),
         ),
         note_tokens=int(min(budget * _NOTE, window * _LARGEST_NOTE_SHARE)),
-        languages=languages_of(plan), counter=work.counter, redact=work.redact, prefix=prefix,
-        until=_until(plan) if prefix else "",
-    )  # fmt: skip
-    positions = new_positions(plan)
+        languages=material.languages,
+        counter=material.counter,
+        redact=material.redact,
+        prefix=prefix,
+        until=_until(material) if prefix else "",
+    )
+    positions = material.new_positions()
     if prefix is not None:
         chunks = (Chunk("", tuple(positions)),) if positions else ()
         return replace(asking, chunks=chunks)
-    packed = _packed(plan, asking, positions, most_calls)
+    packed = _pack_record(material, asking, positions, most_calls)
     return replace(asking, chunks=packed.chunks, left=packed.left)
 
 
 def take(asking: Asking, answer: SummaryAnswer) -> Asking:
-    """Return the asking with an answer to its request; raises `SummarizerFailed` where the answer
-    is empty, broken or no note. The asking that was given is as it was, so it can be asked again.
+    """Return the asking with an answer to its request; raises `SummarizerFailed` if the answer is
+    empty, broken or no note. The asking that was given is unchanged, so it can be asked again.
     """
     request = asking.request
     if request is None:
@@ -182,15 +203,13 @@ def take(asking: Asking, answer: SummaryAnswer) -> Asking:
     # before it is read: entries are cut, and a piece of a secret is none that is known
     text = asking.redact(answer.text)
     read = read_answer(text, asking.terms.language, is_cut=is_cut)
-    judge_note(
-        answer, request, read.summary, has_sections=read.form != "words",
-        languages=asking.languages,
-    )  # fmt: skip
-    note = _redacted(read.summary, asking.redact)
+    has_sections = read.form != "words"
+    judge_note(answer, request, read.summary, has_sections=has_sections, languages=asking.languages)
+    note = _redact_note(read.summary, asking.redact)
     return replace(asking, at=asking.at + 1, found=merge_prose(asking.found, note))
 
 
-def _redacted(note: Summary, redact: Redact) -> Summary:
+def _redact_note(note: Summary, redact: Redact) -> Summary:
     sections = {
         name: tuple(replace(row, text=redact(row.text)) for row in rows)
         for name, rows in note.sections.items()
@@ -198,19 +217,20 @@ def _redacted(note: Summary, redact: Redact) -> Summary:
     return replace(note, sections=sections)
 
 
-def _packed(plan: Plan, asking: Asking, positions: list[int], most: int) -> Packed:
-    """Return the chunks; one where everything fits, and then no room is kept for a note."""
-    work = plan.work
-    names = tool_names(work.log)
+def _pack_record(
+    material: Material, asking: Asking, positions: list[int], most: int
+) -> PackedRecord:
+    """Return the chunks; one if everything fits, and then no room is kept for a note."""
+    names = tool_names(material.log)
 
     def turn_at(at: int) -> str:
-        return turn(work.log[at], names, work.redact)
+        return turn(material.log[at], names, material.redact)
 
-    def packed(note_tokens: int, calls: int) -> Packed:
+    def packed(note_tokens: int, calls: int) -> PackedRecord:
         room = int((_room(asking) - note_tokens) * _SURELY)
         if room < _LEAST_ROOM_TOKENS:
-            return Packed((), tuple(positions))
-        return pack(positions, turn_at, work.counter, room_tokens=room, most=calls)
+            return PackedRecord((), tuple(positions))
+        return pack(positions, turn_at, material.counter, room_tokens=room, most=calls)
 
     if asking.found is None and asking.known is None:
         whole = packed(0, 1)
@@ -229,36 +249,34 @@ def _room(asking: Asking) -> int:
     return asking.window - asking.max_tokens - longer - around - _AROUND_TOKENS
 
 
-def _terms(plan: Plan, now: str, language: Language | None, budget: int) -> Terms:
-    work = plan.work
-    last = "\n".join(ask.fact.text[:400] for ask in plan.told.asks[-4:])
-    focus = cut(work.redact(work.wish.focus), _FOCUS_CHARS)
-    return Terms(
-        language=language or language_of(last), budget_tokens=budget, date=now, focus=focus,
-        latest=() if focus else _latest(plan),
-        remembered=cut(work.redact(work.wish.remembered), _REMEMBERED_CHARS),
-    )  # fmt: skip
+def _terms(material: Material, now: str, budget: int) -> PromptTerms:
+    redact, wish = material.redact, material.wish
+    focus = cut(redact(wish.focus), _FOCUS_CHARS)
+    return PromptTerms(
+        language=material.language,
+        budget_tokens=budget,
+        date=now,
+        focus=focus,
+        latest=() if focus else _latest(material),
+        remembered=cut(redact(wish.remembered), _REMEMBERED_CHARS),
+    )
 
 
-def _latest(plan: Plan) -> tuple[str, ...]:
-    """Return what the user wrote last, also where it stays live: it tells what matters now."""
-    log, found = plan.work.log, list[str]()
-    for at in range(len(log) - 1, -1, -1):
+def _latest(material: Material) -> tuple[str, ...]:
+    """Return what the user wrote last, also what stays live: it tells what matters now."""
+    found: list[str] = []
+    for at in range(len(material.log) - 1, -1, -1):
         if len(found) == _LATEST:
             break
-        if is_ask(log[at]):
-            words = max((own_words(one) for one in texts(log[at])), key=len, default="")
-            if words:
-                found.append(cut(plan.work.redact(words[: 4 * _LATEST_CHARS]), _LATEST_CHARS))
+        if words := material.said_by_user(at, 4 * _LATEST_CHARS):
+            found.append(cut(words, _LATEST_CHARS))
     return tuple(reversed(found))
 
 
-def _until(plan: Plan) -> str:
-    """Return the first words of what stays, "" where it begins without any."""
-    partition, log = plan.choice.partition, plan.work.log
-    assert partition is not None
-    for message in log[partition.tail_start :]:
+def _until(material: Material) -> str:
+    """Return the first words of what stays, "" if it begins without any."""
+    for message in material.log[material.partition.tail_start :]:
         words = " ".join(texts(message)).strip()
         if words:
-            return cut(plan.work.redact(words[: 4 * _UNTIL_CHARS]), _UNTIL_CHARS)
+            return cut(material.redact(words[: 4 * _UNTIL_CHARS]), _UNTIL_CHARS)
     return ""

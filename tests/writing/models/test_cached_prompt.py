@@ -13,8 +13,8 @@ from holdfast import Compressor
 from holdfast.policy import Policy
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.models import summarizer_named
-from holdfast.writing.riding import prefix_of
 from holdfast.writing.writers import Writers
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
@@ -141,7 +141,7 @@ def test_a_compressor_rides_with_the_fields_of_its_main_requests(server: ModelSe
     agent = Compressor(
         context_length=16_000, dialect="anthropic", tools=MAIN["messages"]["tools"],
         policy=Policy(floor_tokens=500),
-        summarizer=Writers(main=main, other=other, rides_prefix=True, main_request=fields,
+        summarizer=Writers(main=main, other=other, reuse_prompt_cache=True, main_request=fields,
                            on_failure="ledger"),
     )  # fmt: skip
     agent.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))

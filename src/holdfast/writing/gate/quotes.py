@@ -21,19 +21,23 @@ _TO_PLAIN = str.maketrans("“”„«»‘’", '"""""\'\'')
 _ENDS = " \t\n\"'.…,;:"
 _LEAST_WORDS = 3
 _LEAST_CHARS = 10
+"""Fewer words, or shorter ones, are no quotation: anybody may use them."""
 _MOST_SEARCHED = 20_000
+"""The newest asks that are searched."""
 _MOST_CHARS = 700
+"""What is kept of a quotation, in whole sentences."""
 _ALIKE = 0.6
+"""The share of its words that a retold sentence must have from the ask; chosen."""
 
 
-class Quoted(Struct, frozen=True, gc=False):
-    """Sentences of the user's, letter for letter, and where they stand."""
+class UserQuote(Struct, frozen=True, gc=False):
+    """Sentences of the user's, letter for letter, and the ask that they are in."""
 
     text: str
     ask: SaidByUser
 
 
-class Quotes:
+class QuoteFinder:
     """Finds what the user wrote. Every message is made ready once, when it is first asked for."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -41,27 +45,27 @@ class Quotes:
         self._labels = evidence.labels
         self._ready: dict[str, _Ready] = {}
 
-    def find(self, text: str, source: str) -> Quoted | None:
+    def find(self, text: str, source: str) -> UserQuote | None:
         """Return the user's own sentences that a text quotes or retells; None for other text.
 
         Quoted words count wherever the user wrote them, since a model may confuse ids. Words that
-        only retell count where `source` is the ask itself.
+        only retell count if `source` is the ask itself.
         """
         named = self._asks.get(self._labels.get(source, source))
         for words in _candidates(text):
             for ask in filter(None, (named, self._holder(words))):
                 found = self._quoted(words, ask)
                 if found:
-                    return Quoted(found, ask)
+                    return UserQuote(found, ask)
         retold = self._retold(text, named) if named else ""
-        return Quoted(retold, named) if named and retold else None
+        return UserQuote(retold, named) if named and retold else None
 
     def has(self, text: str) -> bool:
         """Return whether a text is the user's, letter for letter."""
         return self._holder(_plain(text).strip(_ENDS)) is not None
 
     def _holder(self, words: str) -> SaidByUser | None:
-        """Return the newest ask in which the words stand."""
+        """Return the newest ask that has the words."""
         if not words:
             return None
         asks, starts, text = self._together
@@ -86,7 +90,7 @@ class Quotes:
         return found
 
     def _quoted(self, words: str, ask: SaidByUser) -> str:
-        """Return the sentences in which the words stand: part of one may say the opposite."""
+        """Return the sentences that have the words: part of one may say the opposite."""
         ready = self._of(ask)
         at = ready.text.find(words)
         if at < 0 or not (_is_enough(words) or words == ready.text.strip(_ENDS)):
