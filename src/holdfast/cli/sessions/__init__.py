@@ -1,4 +1,4 @@
-"""`holdfast sessions`: a group whose commands are files of their own."""
+"""`holdfast sessions`: a group whose commands are in four files, of which one is loaded."""
 
 from __future__ import annotations
 
@@ -26,16 +26,24 @@ COMMANDS = {
     "delete": "Delete sessions for good.",
     "backup": "Write a copy of the whole store to a file.",
 }
-"""Name of a command, which is also the name of its file, and what it does."""
+"""Name of a command and what it does."""
+_FILES = {
+    "browse": ("list", "tree", "read", "scroll", "export", "backup"),
+    "show": ("show",),
+    "compact": ("compact", "diff", "undo"),
+    "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
+}
+"""The commands of a file: those of `compact` load the engine, the others do not."""
 
 
-def _command(name: str) -> object:
-    return import_module(f"holdfast.cli.sessions.{name}").command
+def _load(name: str) -> object:
+    file = next(file for file, names in _FILES.items() if name in names)
+    function = "list_sessions" if name == "list" else name
+    return getattr(import_module(f"holdfast.cli.sessions.{file}"), function)
 
 
-@click.group(cls=LazyGroup, names=COMMANDS, load=_command, invoke_without_command=True)
-@click.pass_context
-def sessions(context: click.Context) -> int:
+@click.group(cls=LazyGroup, names=COMMANDS, load=_load)
+def sessions() -> None:
     """List, show, compact, undo, export and delete kept sessions.
 
     A session is named by its id, by the beginning of it, or by the id that the agent gave it.
@@ -45,6 +53,3 @@ def sessions(context: click.Context) -> int:
     holdfast sessions show 20260131-1200
     holdfast sessions export 20260131-1200 --to openai-chat -o session.json
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-    return 0
