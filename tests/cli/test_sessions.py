@@ -152,7 +152,7 @@ def test_compact_shows_what_became_of_it_and_undo_takes_it_back(holdfast: Any, t
     assert holdfast("sessions", "export", talked).out == before
     assert holdfast("sessions", "export", talked, "--view").out != before
     undone = holdfast("sessions", "undo", talked)
-    assert undone.text == f"{talked}: compaction 1 is taken back; it shows its log as it is\n"
+    assert undone.text == f"{talked}: compaction 1 is undone; it shows its log as it is\n"
     assert holdfast("sessions", "export", talked, "--view").out == before
     again = holdfast("sessions", "undo", talked)
     assert (again.code, again.out) == (2, b"")
@@ -319,7 +319,7 @@ def test_deleted_is_gone_for_good(holdfast: Any, put: Any, talked: str, home: Pa
     assert holdfast("sessions", "delete", talked).code == 2
     seen = holdfast("sessions", "delete", talked, "--yes")
     assert seen.code == 0
-    assert seen.text.startswith("gone for good: 1 session, 41 messages, ")
+    assert seen.text.startswith("deleted: 1 session, 41 messages, ")
     assert holdfast("search", "module_3.py").code == 1
     assert holdfast("search", "zebra").code == 0
     for path in (home / "holdfast" / "sessions").iterdir():

@@ -14,14 +14,14 @@ import click
 from holdfast.errors import HoldfastError
 
 COMMANDS = {
-    "check": "Hold transcripts against a provider's rules.",
+    "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
-    "compress": "Make a transcript smaller, so that nothing is lost.",
+    "compress": "Make a transcript smaller; the originals can be restored.",
     "config": "Show the settings in effect, and trust the settings of a folder.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
-    "doctor": "Say how the store, the memory, the settings and the packages stand.",
-    "import": "Take sessions that other agents left on this machine.",
+    "doctor": "Check the store, memory, settings and installed packages.",
+    "import": "Import the sessions of other agents on this machine.",
     "inspect": "Show where the context of a transcript goes.",
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
@@ -30,18 +30,18 @@ COMMANDS = {
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
     "reduce": "Make one text smaller by what it is.",
-    "repair": "Mend what breaks a provider's rules.",
+    "repair": "Repair what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in all past sessions, or in a file of originals.",
     "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
     "trajectories": "Make finished runs fit a training window, in batches.",
-    "undo": "Give back a transcript as it was before it was compressed.",
+    "undo": "Restore a transcript as it was before it was compressed.",
 }
 """Name of a command and what it does."""
 _FILES = {
     "import": "import_sessions",
-    "recall": "originals",
+    "recall": "search",
     "repair": "check",
     "rules": "check",
     "simulate": "plan",
@@ -103,7 +103,7 @@ COMPLETE_VARIABLE = "_HOLDFAST_COMPLETE"
 """What a shell sets to ask for completions."""
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group that lists its commands in the order of the file, and shows its help without one."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -130,7 +130,7 @@ class Group(click.Group):
         return (self.commands[name].help or "").partition("\n")[0]
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group that imports a command only when it is called or asked for its options."""
 
     def __init__(
@@ -194,11 +194,11 @@ def holdfast() -> None:
     """Check, repair, compress and keep the conversations of LLM agents.
 
     \b
-    holdfast import                          take the sessions of your agents
+    holdfast import                          import the sessions of your agents
     holdfast search "connection refused"     find a text in all of them
     holdfast compress session.json -o small.json
     holdfast check session.json              is it a list that the provider accepts?
-    holdfast repair session.json -o out.json mend it without inventing content
+    holdfast repair session.json -o out.json repair it without inventing content
     holdfast convert session.json --to anthropic -o out.json
     """
 

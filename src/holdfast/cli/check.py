@@ -71,9 +71,9 @@ Row = TypeVar("Row", ViolationRow, ActionRow)
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @reading_options
 def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_json: bool) -> int:
-    """Hold transcripts against a provider's rules.
+    """Check transcripts against a provider's rules.
 
-    FILE is JSON (a message list or a request body), JSON lines (a message or a transcript a
+    FILE is JSON (a message list or a request body), JSON lines (a message or a transcript per
     line) or gzip of these; - is standard input. All files are checked; the worst one decides the
     exit code: 0 valid, 1 rules are broken, 2 not readable.
 
@@ -119,11 +119,11 @@ def _violations(given: Input) -> tuple[ViolationRow, ...]:
 @output_option
 @reading_options
 def repair(file: str, output: str, provider: str | None, dialect: str | None, as_json: bool) -> int:
-    """Mend what breaks a provider's rules.
+    """Repair what breaks a provider's rules.
 
     Nothing is invented: orphaned results are dropped, missing ones become explicit stubs,
-    neighbours of one role are merged. Messages without fault keep their bytes. What cannot be
-    mended is listed, nothing is written, and the exit code is 1. OUT may be FILE itself.
+    neighboring messages of one role are merged. Valid messages keep their bytes. If something
+    cannot be repaired, it is listed, nothing is written, and the exit code is 1. OUT may be FILE.
 
     \b
     holdfast repair session.json -o mended.json

@@ -83,31 +83,32 @@ SHOWN_RECORDS = 20
 @options(
     ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
     ("--above", str, "ID",
-     "Fold what stands above this message: its id, or its place (m12, 12)."),
-    ("--focus", str, "TOPIC", "What the summary should dwell on.", ""),
-    ("--force", bool, "", "Act also where automatic compaction would wait."),
+     "Fold everything before this message: its id, or its place (m12, 12)."),
+    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
+    ("--force", bool, "", "Compact even if automatic compaction would wait."),
     ("--exact-tokens", bool, "",
      "Count with the model's own vocabulary (the extra `exact`) instead of estimating."),
     ("--preview", bool, "", "Show what would happen; no OUT, no originals."),
-    ("--report report_file", FILE, "FILE", "Write the report as JSON, a transcript a line."),
+    ("--report report_file", FILE, "FILE", "Write the report as JSON lines, one per transcript."),
     ("--originals", PATH, "FILE",
-     "Where the originals go; OUT.originals.jsonl where it is not named."),
+     "Where to write the originals; OUT.originals.jsonl by default."),
 )  # fmt: skip
 @reading_options
 def compress(file: str, **given: Any) -> int:
-    """Make a transcript smaller, so that nothing is lost.
+    """Make a transcript smaller; the originals can be restored.
 
-    What every provider accepts comes out: the newest messages as they were (results that do not
-    fit by themselves are cut in the middle), older tool results as one-line digests, the rest
-    folded into a summary. That is made without a model; with --summarizer a model writes its
-    prose, checked against the transcript (a preview asks nobody and says in how many calls it
-    would be written). With --native its own provider is asked first, and the item that it gives
-    stands in the place of the summary, as it came. Each of these carries a reference, and the
-    originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
-    recall` gives one back, `holdfast undo` all. On standard output there are references only with
-    --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
-    If nothing can be saved, OUT is a copy of FILE, and the reason is printed. The exit code is 1
-    if a compaction was wanted and did not happen (the summarizer failed, the window is too small).
+    The result is valid for the provider: the newest messages stay as they are (results that do
+    not fit are cut in the middle), older tool results become one-line digests, and the rest is
+    folded into a summary. The summary is made without a model; with --summarizer a model writes
+    it, and it is checked against the transcript (a preview calls no model and says how many calls
+    it would take). With --native the provider is asked to compact the conversation first, and its
+    answer is used unchanged instead of a summary. Digests and summaries have references; the
+    originals are in OUT.originals.jsonl (readable by its owner only), written before OUT:
+    `holdfast recall` prints one, `holdfast undo` restores all. If OUT is standard output, there
+    are references only with --originals. What breaks the provider's rules is repaired first, or
+    refused with exit code 2. If nothing can be saved, OUT is a copy of FILE, and the reason is
+    printed. The exit code is 1 if a compaction was wanted and did not happen (the summarizer
+    failed, the window is too small).
 
     \b
     holdfast compress session.json -o small.json

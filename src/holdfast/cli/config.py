@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 from msgspec import to_builtins
 
-from holdfast.cli import Group, say
+from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture
 from holdfast.cli.files import printable, shortened
 from holdfast.cli.inputs import json_option, options, print_json, usage_error
@@ -46,7 +46,7 @@ _DEFAULT = "default"
 """The origin of a setting that nobody has given."""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Show the settings in effect, and trust the settings of a folder.
 

@@ -55,7 +55,7 @@ class LossRow(Struct, frozen=True):
 @click.argument("file", type=FILE)
 @click.option("--to", required=True, type=DIALECT, help="The dialect to write.")
 @output_option
-@options(("--allow-loss", bool, "", "Write also where something cannot be held."))
+@options(("--allow-loss", bool, "", "Write even if something is lost."))
 @dialect_option
 @json_option
 def convert(
@@ -63,8 +63,8 @@ def convert(
 ) -> int:
     """Write a transcript in another dialect.
 
-    What the other dialect cannot hold is listed, nothing is written, and the exit code is 1,
-    unless --allow-loss says to go on without it.
+    If the other dialect cannot express something, it is listed, nothing is written, and the exit
+    code is 1. With --allow-loss the rest is written.
 
     \b
     holdfast convert session.json --to anthropic -o out.json

@@ -52,9 +52,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
     """Show what became of every message.
 
-    BEFORE and AFTER each hold one transcript of the same dialect. Kept messages have the same
-    payload, rewritten ones are told by their ids or last words; the other ones of BEFORE were
-    folded, the other ones of AFTER added. Tokens are estimates.
+    BEFORE and AFTER each contain one transcript of the same dialect. Kept messages have the same
+    payload; rewritten ones are recognized by their ids or last words. The other messages of
+    BEFORE were folded, the other messages of AFTER were added. Tokens are estimates.
 
     \b
     holdfast diff session.json small.json

@@ -103,12 +103,12 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 @store_options
 @json_option
 def doctor(deep: bool, as_json: bool, **given: Any) -> int:
-    """Say how the store, the memory, the settings and the packages stand.
+    """Check the store, memory, settings and installed packages.
 
-    The health of the store, what is remembered, versions, the settings in force, the window of the
-    configured model, optional packages that are missing and how to get them, and the folders of
-    agents that `holdfast import` would look into. Nothing is changed or asked of a server. Exit
-    code 1 where something is broken.
+    Shows the health of the store, the memory files, versions, the settings in effect, the window
+    of the configured model, missing optional packages and how to install them, and the folders
+    that `holdfast import` would read. Nothing is changed, and no server is called. The exit code
+    is 1 if something is broken.
 
     \b
     holdfast doctor

@@ -74,7 +74,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @options(
-    ("--dry-run", bool, "", "Say what would be taken; nothing is written."),
+    ("--dry-run", bool, "", "Show what would be imported; nothing is written."),
     ("--follow-links", bool, "", "Follow links that lead out of a folder."),
 )
 @store_options
@@ -82,13 +82,13 @@ class Imported(Struct, frozen=True, kw_only=True):
 def import_sessions(
     paths: Sequence[str], dry_run: bool, follow_links: bool, as_json: bool, **given: Any
 ) -> int:
-    """Take sessions that other agents left on this machine.
+    """Import the sessions of other agents on this machine.
 
-    PATH is a file or a folder; without one the usual folders of Claude Code, Codex, OpenCode, Pi,
-    Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are looked into. What a file is, its
-    data say. Taking them again adds only what is new; nothing is changed where they lie. Files
-    that cannot be read are reported and do not stop it. Pipes, sockets, devices and links that
-    lead out of a folder are skipped and reported.
+    PATH is a file or a folder; without one, the usual folders of Claude Code, Codex, OpenCode, Pi,
+    Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are read. The format is detected from
+    the content. Importing again adds only what is new; the files themselves are not changed. Files
+    that cannot be read are reported and skipped, and so are pipes, sockets, devices and links that
+    lead out of a folder.
 
     \b
     holdfast import

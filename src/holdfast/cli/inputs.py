@@ -33,7 +33,7 @@ COUNT = click.IntRange(min=1)
 def options(*rows: Sequence[Any]) -> Callable[[F], F]:
     """Return a decorator that adds options to a command, in this order.
 
-    A row has the flag (and behind a space the name of the parameter), the type, the
+    A row has the flag (and after a space the name of the parameter), the type, the
     metavariable ("" for that of the type), the help and, if there is one, the default, which is
     shown. The type `bool` is a flag that is given or not, `[T]` an option that can be repeated.
     """
@@ -56,12 +56,12 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
 
 
 provider_option = options(
-    ("--provider", PROVIDER, "", "Whose rules; those of the dialect where it is not named.")
+    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect.")
 )
 dialect_option = options((
-    "--dialect", DIALECT, "", "The wire format of FILE; found from the data where it is not named."
+    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content."
 ))  # fmt: skip
-json_option = options(("--json as_json", bool, "", "Print JSON for programs, one object a line."))
+json_option = options(("--json as_json", bool, "", "Print JSON lines for programs."))
 
 
 def reading_options(command: F) -> F:
@@ -71,7 +71,7 @@ def reading_options(command: F) -> F:
 
 def output_option(command: F) -> F:
     """Add `-o` to a command."""
-    text = "Where to write; standard output where it is not named, gzip where it ends in .gz."
+    text = "Where to write; standard output by default, gzip if it ends in .gz."
     return click.option(
         "-o", "--output", type=FILE, default=STANDARD, metavar="OUT", help=text
     )(command)  # fmt: skip

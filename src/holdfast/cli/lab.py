@@ -14,7 +14,7 @@ import click
 import msgspec
 from msgspec import to_builtins
 
-from holdfast.cli import Group, say, version_of
+from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.draw import Picture, progress_bar, text_of
 from holdfast.cli.files import counted, label
 from holdfast.cli.inputs import COUNT, PATH, json_option, options, print_json, usage_error
@@ -53,12 +53,13 @@ _ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "comm
         "constraints", "reach", "stale", USED, COST)  # fmt: skip
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def lab() -> None:
     """Measure what compaction keeps, on your own sessions.
 
-    A session is cut where it really went on. Each strategy sees what was before and gets a share
-    of its tokens; what the agent then used is the truth. No model is asked, nothing is sent.
+    Recorded sessions are cut at a point where they continued. Each strategy sees what was before
+    and gets a share of its tokens; what the agent used afterwards is the ground truth. No model is
+    called, and nothing is sent.
 
     \b
     holdfast lab run ~/.claude/projects -o lab
@@ -76,7 +77,7 @@ def lab() -> None:
     ("--budgets", str, "P,P…",
      "Shares of the tokens before a cut, in per cent.", "5,10,20,30,50"),
     ("--peer-budgets", str, "P,P…", "The same for peers, which are slow.", "20"),
-    ("--model", str, "M", "Whose prices the net cost goes by.", ""),
+    ("--model", str, "M", "The model whose prices the net cost is computed with.", ""),
     ("--summarizer", str, "WHO",
      "Also try Holdfast with this summariser: openai:MODEL, anthropic:MODEL …", ""),
     ("--summarizer-url", str, "URL", "Its address.", ""),
@@ -85,22 +86,22 @@ def lab() -> None:
     ("--peers with_peers", bool, "",
      "Also other tools from the package index, each in an environment of its own."),
     ("--peer-folder", PATH, "DIR",
-     "Where those are or are made; by default in the data folder.", ""),
+     "Where their environments are; by default in the data folder.", ""),
     ("--only", click.Path(exists=True, dir_okay=False), "FILE",
      "Only the sessions whose ids this JSON list names."),
-    ("--min-tokens", COUNT, "N", "Shorter sessions say little.", LEAST_TOKENS),
+    ("--min-tokens", COUNT, "N", "Skip shorter sessions.", LEAST_TOKENS),
     ("--limit", COUNT, "N", "At most N sessions of each family, evenly spread."),
-    ("--no-drift", bool, "", "Without the rows of 1, 2, 4, 8 compactions."),
-    ("--jobs", COUNT, "N", "Processes; as many as there are cores where it is not said."),
+    ("--no-drift", bool, "", "Leave out the rows of 1, 2, 4 and 8 compactions."),
+    ("--jobs", COUNT, "N", "Processes; by default one per core."),
 )  # fmt: skip
 @json_option
 def run(files: tuple[str, ...], **given: Any) -> int:
-    """Hold strategies against each other on real sessions.
+    """Compare strategies on real sessions.
 
     FILES are sessions of agents (Claude Code, Codex, OpenCode, Pi and what else `holdfast import`
-    reads), folders of them, or sets of sessions as JSON lines. Each session is cut at 40, 60 and
-    80 %, before an agent message. DIR gets rows.jsonl, summary.json, table.md, plots and
-    report.html; run again, it goes on where it stopped.
+    reads), folders of them, or collections of sessions as JSON lines. Each session is cut at
+    40, 60 and 80 %, before an agent message. DIR gets rows.jsonl, summary.json, table.md, plots and
+    report.html; if it is run again, it resumes where it stopped.
 
     \b
     holdfast lab run ~/.claude/projects -o lab
@@ -265,9 +266,9 @@ def show(run: str, everything: bool, as_json: bool) -> int:
 def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     """Say whether a run is worse than an earlier one.
 
-    RUN is the folder of `holdfast lab run -o`, or its summary.json. Exits 1 where a score fell
-    out of the earlier one's 95 % interval, or where there are more inventions, broken references,
-    leaks or broken rules than before. Both runs must be of the same sessions.
+    RUN is the folder of `holdfast lab run -o`, or its summary.json. The exit code is 1 if a
+    score is below the earlier one's 95 % interval, or if there are more inventions, broken
+    references, leaks or broken rules than before. Both runs must be of the same sessions.
 
     \b
     holdfast lab gate lab --baseline before/summary.json

@@ -31,7 +31,7 @@ _MOST_PORT = 65_535
      "Serve over HTTP at /mcp instead of standard input and output; a port alone is on this "
      "machine."),
     ("--allow-host", [str], "NAME",
-     "A name under which other machines may ask; without one the address must be of this "
+     "A name under which other machines may call; without one the address must be of this "
      "machine. There are no passwords."),
     ("--project", click.Path(exists=True, file_okay=False), "DIR",
      "Offer the sessions that ran in DIR or in a folder inside it, instead of those of the "

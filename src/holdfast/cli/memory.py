@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import Group, say
+from holdfast.cli import CommandGroup, say
 from holdfast.cli.files import (
     STANDARD,
     counted,
@@ -32,12 +32,12 @@ from holdfast.search.text import clean
 from holdfast.tokens import estimate_text
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def memory() -> None:
     """List, add, edit, remove, search and restore what is remembered.
 
-    What the agent learnt is in MEMORY.md, who the user is in USER.md (--user): Markdown files in
-    the data folder, an entry a list item or paragraph, to be edited with any editor.
+    What the agent learned is in MEMORY.md, who the user is in USER.md (--user). These are Markdown
+    files in the data folder that any editor can change; an entry is a list item or a paragraph.
 
     \b
     holdfast memory list
@@ -49,7 +49,7 @@ def memory() -> None:
 def file_options(command: F) -> F:
     """Add `--user`, `--home`, `--profile`, `--config` and `--json` to a command."""
     return options(
-        ("--user", bool, "", "USER.md, who the user is; MEMORY.md otherwise."),
+        ("--user", bool, "", "Use USER.md, who the user is, instead of MEMORY.md."),
         HOME_OPTION,
         ("--profile", str, "NAME", "Whose memory."),
     )(config_option(json_option(command)))
@@ -114,8 +114,8 @@ def list_entries(as_json: bool, **given: Any) -> int:
 def add(words: Sequence[str], as_json: bool, **given: Any) -> int:
     """Remember something.
 
-    Secrets in it are hidden. `-` takes the text from standard input. What is there already is not
-    added again; where the file is full, the message says what may go.
+    Secrets in it are hidden. `-` takes the text from standard input. An entry that exists
+    already is not added again. If the file is full, the message says what could be removed.
 
     \b
     holdfast memory add The tests run with make test
@@ -135,8 +135,8 @@ def edit(as_json: bool, **given: Any) -> int:
     """Edit a memory file; what others write meanwhile is kept.
 
     $EDITOR (or $VISUAL) opens a copy. When it is closed, your changes go into the file entry by
-    entry, together with what agents added meanwhile. Where both changed the same entry nothing is
-    written: both texts are shown, yours stays in a file beside it, and the exit code is 1.
+    entry, together with what agents added meanwhile. If both changed the same entry, nothing is
+    written: both texts are shown, yours is kept in a file next to it, and the exit code is 1.
 
     \b
     holdfast memory edit
@@ -199,7 +199,7 @@ def _print_edit(file: MemoryFile, *, changed: bool, as_json: bool) -> None:
 def remove(entry: str, as_json: bool, **given: Any) -> int:
     """Forget an entry.
 
-    ENTRY is its id, or a piece of text that no other entry holds. It stays in the history.
+    ENTRY is its id, or a text that no other entry contains. It stays in the history.
 
     \b
     holdfast memory remove 3f2a9c01
@@ -217,8 +217,8 @@ def remove(entry: str, as_json: bool, **given: Any) -> int:
 def search(words: Sequence[str], most: int, as_json: bool, **given: Any) -> int:
     """Find entries by their words.
 
-    Words, "phrases", prefix*, -without; any text is a query. The best comes first. Exit code 1
-    where nothing is found.
+    Words, "phrases", prefix*, -without; any text is a query. The best comes first. The exit
+    code is 1 if nothing is found.
 
     \b
     holdfast memory search tests
@@ -232,7 +232,7 @@ def search(words: Sequence[str], most: int, as_json: bool, **given: Any) -> int:
         else:
             _print_entry(entry)
     if not found and not as_json:
-        click.echo(f"no entry of {file.name} fits that", err=True)
+        click.echo(f"no entry of {file.name} matches", err=True)
     return 0 if found else 1
 
 

@@ -65,8 +65,8 @@ class PlannedRecord(Struct, frozen=True):
 @click.argument("file", type=FILE)
 @options(
     ("--turns", click.IntRange(min=0), "N",
-     "Calls of the model to come; as many as there were otherwise."),
-    ("--cold", bool, "", "The provider has nothing of it in its cache any more."),
+     "Calls of the model to come; by default as many as there were."),
+    ("--cold", bool, "", "Assume that the provider's cache has expired."),
 )  # fmt: skip
 @price_options
 @settings_options

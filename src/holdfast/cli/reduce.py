@@ -37,9 +37,9 @@ DEFAULT_TOKENS = 2_000
 @click.command()
 @click.argument("file", type=FILE)
 @options(
-    ("--kind", click.Choice(KINDS), "", "What FILE is; found from the text otherwise."),
+    ("--kind", click.Choice(KINDS), "", "What FILE is; by default detected from its content."),
     ("--tokens", COUNT, "N", "How many tokens the result may have.", DEFAULT_TOKENS),
-    ("--reducer", str, "NAME", "A reducer that another package registers; it goes first."),
+    ("--reducer", str, "NAME", "A reducer of another package, which is tried first."),
 )
 @output_option
 @json_option

@@ -1,4 +1,4 @@
-"""`holdfast search`: a text found in all past sessions, or in one file of originals."""
+"""`holdfast search` and `holdfast recall`: in all past sessions, or in one file of originals."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import click
 from msgspec import to_builtins
 
 from holdfast.cli.draw import Picture, text_of
-from holdfast.cli.files import counted, format_time, printable, shortened
+from holdfast.cli.files import STANDARD, counted, format_time, printable, shortened, write_bytes
 from holdfast.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
 from holdfast.cli.originals import load_originals
 from holdfast.cli.stores import opened, since_of, span_options, store_options, until_of
+from holdfast.dialects.jsontext import parse
+from holdfast.engine.originals import recall as recall_from
 from holdfast.engine.originals import search as search_in
+from holdfast.errors import UnknownReference
 from holdfast.search.values import Filters
 from holdfast.sessions.finding import AROUND, Hit, discover
 from holdfast.stores.store import Store
@@ -27,7 +30,7 @@ _SORTS = click.Choice(["relevance", "newest", "oldest"])
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @options(
     ("--originals", FILE, "FILE",
-     "Search the file that compress wrote beside its output, and no sessions."),
+     "Search the file that compress wrote next to its output instead of sessions."),
     ("--role", [str], "ROLE", "Only messages of user, assistant, tool or system."),
     ("--source", [str], "AGENT", "Only sessions of this agent."),
     ("--tool", [str], "NAME", "Only messages that call this tool or answer for it."),
@@ -48,10 +51,10 @@ def search(
 ) -> int:
     """Find a text in all past sessions, or in a file of originals.
 
-    Words, "phrases", prefix*, file names and codes as they stand, -without; any text is a query.
-    What compactions folded is found too. The best place of each lineage is printed, with what
-    stands around it. With --originals it looks in what was folded or rewritten by `holdfast
-    compress`, the newest places first, letter case aside. Exit code 1 where nothing is found.
+    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query.
+    Messages that compactions folded are found too. The best place of each lineage is printed, with
+    the messages around it. With --originals the search is in what `holdfast compress` folded or
+    rewrote, the newest places first, ignoring case. The exit code is 1 if nothing is found.
 
     \b
     holdfast search connection refused
@@ -72,7 +75,7 @@ def search(
     elif hits:
         show_hits(hits)
     else:
-        click.echo("no message of a kept session fits that", err=True)
+        click.echo("no message of a stored session matches", err=True)
     return 0 if hits else 1
 
 
@@ -104,7 +107,7 @@ def _search_originals(text: str, originals: str, most: int, *, as_json: bool) ->
             shown = "".join(char if char.isprintable() else " " for char in hit.snippet)
             click.echo(f"{hit.ref}  m{hit.position}  {' '.join(shown.split())}")
     if not hits and not as_json:
-        click.echo("nothing that was folded or rewritten holds that text", err=True)
+        click.echo("no folded or rewritten message contains that text", err=True)
     return 0 if hits else 1
 
 
@@ -135,3 +138,51 @@ def _show_snippet(picture: Picture, hit: Hit) -> None:
     for start, stop in hit.spans:
         words.stylize("bold green", start, stop)
     picture.line((f"  {hit.role}: ", "cyan"), words)
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@options(
+    ("--originals", FILE, "FILE",
+     "Look in the file that compress wrote next to its output instead of in sessions."),
+    ("--session", str, "ID", "Only references of this session.", ""),
+)  # fmt: skip
+@store_options
+@json_option
+def recall(
+    reference: str, originals: str | None, session: str, as_json: bool, **given: Any
+) -> int:  # fmt: skip
+    """Print the originals behind a reference.
+
+    REF is a reference such as hf-0123456789 that a digest or summary names. Every message is
+    printed byte for byte as it is stored, or with --originals as it was in the file that was
+    compressed, followed by a line break. With --json it is one object: the reference, its session
+    and positions, and `messages`. The exit code is 2 if the reference is unknown.
+
+    \b
+    holdfast recall hf-0123456789
+    holdfast recall hf-0123456789 --originals small.json.originals.jsonl
+    """
+    where: dict[str, Any] = {}
+    if originals is None:
+        where, found = _from_store(reference, session, given)
+    else:
+        found = recall_from(reference, load_originals(originals))
+    if as_json:
+        print_json({"reference": reference, **where, "messages": [parse(one) for one in found]})
+    else:
+        write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
+    return 0
+
+
+def _from_store(
+    reference: str, session: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[bytes]]:
+    with opened(given, "read") as store:
+        session_id = store.find(session).id if session else ""
+        place = next(iter(store.places(reference, session_id=session_id)), None)
+        if place is None:
+            raise UnknownReference(reference)
+        start, stop = place.reference.positions
+        found = [row.body for row in store.read(place.session_id, start, stop)]
+    return {"session": place.session_id, "positions": [start, stop]}, found

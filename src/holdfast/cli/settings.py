@@ -40,18 +40,18 @@ _SUMMARIZER = (
     ("--summarizer", "summarizer.model", str, "WHO",
      "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
      "litellm:MODEL; keys come from the usual variables."),
-    ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summariser."),
+    ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summarizer."),
     ("--summarizer-key-variable", "summarizer.key_variable", str, "NAME",
      "The variable with the key for that address; no key is sent without it."),
     ("--summarizer-window", "summarizer.context_length", int, "N",
      "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
     ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
-     "Who is asked, once, where the summariser fails."),
+     "Who is asked once if the summarizer fails."),
     ("--summarizer-timeout", "summarizer.timeout", float, "S",
-     "Seconds that the summariser has (120)."),
+     "Seconds that the summarizer has (120)."),
     ("--on-failure", "summarizer.on_failure", click.Choice(["auto", "ledger", "abort"]), "",
-     "Where nobody wrote a summary: make one without a model (ledger), change nothing (abort), or "
-     "ledger unless it is the key or the network and there is room (auto)."),
+     "If no summary was written: make one without a model (ledger), change nothing (abort), or "
+     "ledger unless the key or the network failed and there is room (auto)."),
 )  # fmt: skip
 _FLAGS = {
     **{row[0]: row[1] for row in (*_MODEL, *_SUMMARIZER)},
@@ -61,7 +61,7 @@ _FLAGS = {
 _WARNED = "holdfast.cli.settings.warned"
 """Under which a run keeps the warnings that it has printed."""
 
-HOME_OPTION = ("--home", str, "DIR", "Where Holdfast keeps everything; HOLDFAST_HOME otherwise.")
+HOME_OPTION = ("--home", str, "DIR", "Where Holdfast keeps everything; by default HOLDFAST_HOME.")
 config_option = options(
     ("--config", PATH, "FILE", "Read this settings file instead of your own and ./holdfast.toml.")
 )
@@ -69,7 +69,7 @@ summarizer_options = options(*((flag, *rest) for flag, _, *rest in _SUMMARIZER))
 native_option = options(
     ("--native", str, "WHO",
      "Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
-     "--summarizer-url where that is given."),
+     "--summarizer-url if that is given."),
 )  # fmt: skip
 
 
@@ -196,9 +196,9 @@ def price_options(command: F) -> F:
     """Add `--price`, `--ttl` and `--summaries` to a command."""
     return price_option(options(
         ("--ttl", click.Choice(["5m", "1h"]), "",
-         "How long the provider keeps its cache; 5m where it is not named."),
+         "How long the provider keeps its cache; 5m by default."),
         ("--summaries", click.Choice(["ledger", "model"]), "",
-         "Who writes summaries: the ledger, for nothing, or the model, at its price.", "ledger"),
+         "Who writes summaries: the ledger, free of charge, or the model, at its price.", "ledger"),
     )(command))  # fmt: skip
 
 
@@ -206,7 +206,9 @@ def price_option(command: F) -> F:
     """Add `--price` to a command."""
     from holdfast.caching.prices import NAMES
 
-    text = f"A price for a million tokens: {', '.join(NAMES)}. Over what is known of the model."
+    text = (
+        f"A price for a million tokens: {', '.join(NAMES)}. Overrides what is known of the model."
+    )
     return options(("--price figures", [str], "NAME=USD", text))(command)
 
 

@@ -34,8 +34,8 @@ _POSITION = re.compile(r"m?([0-9]{1,12})")
 place_options = options(
     HOME_OPTION,
     ("--profile", str, "NAME",
-     "Whose sessions; another profile than your own is only read by search, list and read."),
-    ("--store", str, "URL", "A folder, a .db file or postgresql://…; HOLDFAST_STORE otherwise."),
+     "Whose sessions; search, list and read do not change another profile than your own."),
+    ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default HOLDFAST_STORE."),
 )  # fmt: skip
 """`--home`, `--profile` and `--store`, for a command that has `--config` already."""
 

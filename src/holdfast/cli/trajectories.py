@@ -13,7 +13,7 @@ import msgspec
 from msgspec import to_builtins
 
 from holdfast.caching.economics import usd
-from holdfast.cli import Group, say
+from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture, progress_bar
 from holdfast.cli.files import counted, label, mode_of, packed, readable_as, write_bytes
 from holdfast.cli.inputs import (
@@ -61,7 +61,7 @@ SHOWN_REASONS = 8
 """Reasons for which records cannot be read that are listed."""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def trajectories() -> None:
     """Make finished runs fit a training window, in batches.
 
@@ -82,8 +82,8 @@ def sources_argument(command: F) -> F:
 
 tokenizer_option = options(
     ("--tokenizer", str, "T",
-     "Who counts: a tokenizer.json, or a model or vocabulary that tiktoken knows; our own "
-     "estimate where it is not named.", ""),
+     "Who counts: a tokenizer.json, or a model or vocabulary that tiktoken knows; by "
+     "default our own estimate.", ""),
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def model_options(command: F) -> F:
     """Add the options that let a model write summaries, and what it may cost."""
     command = options(
         ("--estimate", bool, "",
-         "Say what the summariser would be asked and what that costs, and stop."),
+         "Show how many calls of the summarizer there would be and their cost, and stop."),
         ("--max-cost", click.FloatRange(min=0), "USD",
          f"What it may cost without a question ({ASKED_FROM_USD:g}); without a terminal a dearer "
          "run is refused."),
@@ -100,39 +100,39 @@ def model_options(command: F) -> F:
     return options(
         ("--summaries", click.Choice(get_args(Summaries)), "",
          "Who writes the summaries: the ledger, without a model; nobody (none), so that only "
-         "their frame stands there; or a model, the default with --summarizer."),
+         "their frame is written; or a model, the default with --summarizer."),
         ("--summarizer", str, "WHO",
          "The model that writes: openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
          "litellm:MODEL; keys come from the usual variables."),
-        ("--summarizer-url", str, "URL", "Another address for the summariser.", ""),
+        ("--summarizer-url", str, "URL", "Another address for the summarizer.", ""),
         ("--summarizer-key-variable", str, "NAME",
          "The variable with the key for that address; no key is sent without it.", ""),
         ("--summarizer-timeout", click.FloatRange(min=1), "S",
-         "Seconds that the summariser has for an answer.", 120.0),
-        ("--requests", COUNT, "N", "Requests under way at a time, in the whole run.", 8),
+         "Seconds that the summarizer has for an answer.", 120.0),
+        ("--requests", COUNT, "N", "Concurrent requests in the whole run.", 8),
         ("--requests-per-minute", COUNT, "N",
-         "Requests that may begin in any minute of the whole run."),
+         "Requests per minute in the whole run."),
         ("--tokens-per-minute", COUNT, "N",
-         "Tokens that they may have, with the longest answer to each."),
+         "Tokens per minute, counting the longest possible answers."),
     )(price_option(command))  # fmt: skip
 
 
 @trajectories.command()
 @sources_argument
 @click.option("-o", "--output", required=True, metavar="DST", type=click.Path(file_okay=False),
-              help="The folder of the output; run again, it goes on where it stopped."
+              help="The folder of the output; if it is run again, it resumes."
               )  # fmt: skip
 @click.option("--target-tokens", type=COUNT, required=True, metavar="N",
-              help="What a record may cost.")  # fmt: skip
+              help="The most tokens of a record.")  # fmt: skip
 @options(
     ("--summary-tokens", click.IntRange(min=120), "N",
-     "What the summary of the folded turns may cost (750; 120 with none)."),
-    ("--keep-last", click.IntRange(min=0), "N", "So many turns at the end stay as they are.", 4),
+     "The most tokens of the summary of folded turns (750; 120 with none)."),
+    ("--keep-last", click.IntRange(min=0), "N", "Turns at the end that stay as they are.", 4),
     ("--no-notice", bool, "", "Leave the system turn as it is."),
     ("--strip-artifacts", bool, "",
-     "Take generated text out: summaries, digests and notices, also our own."),
+     "Remove generated text: summaries, digests and notices, also our own."),
     ("--exclude-compacted", bool, "",
-     "Leave records out that hold generated text or would get some."),
+     "Leave out records that contain generated text or would get some."),
 )  # fmt: skip
 @tokenizer_option
 @options(
@@ -146,18 +146,18 @@ def model_options(command: F) -> F:
     ("--shard-records", COUNT, "N", "Records of a file of the output.", 1_000),
     ("--redaction-key", str, "TEXT",
      "Makes the tags of placeholders, instead of the public key; kept in the manifest, and used "
-     "again where the run goes on.", ""),
-    ("--workers", COUNT, "N", "Processes; as many as there are cores where it is not said."),
-    ("--no-resume", bool, "", "Remove what DST holds of an earlier run first."),
+     "again if the run is resumed.", ""),
+    ("--workers", COUNT, "N", "Processes; by default one per core."),
+    ("--no-resume", bool, "", "First remove what an earlier run left in DST."),
     ("--engine", click.Choice(["processes", "ray"]), "",
      "Who does the work: processes on this machine, or Ray.", "processes"),
 )  # fmt: skip
 @click.option("--ray-address", default="", envvar="RAY_ADDRESS", metavar="A",
-              help="A Ray cluster, also RAY_ADDRESS; started on this machine where none is named."
+              help="A Ray cluster, also RAY_ADDRESS; by default one is started on this machine."
               )  # fmt: skip
 @json_option
 def compress(sources: tuple[str, ...], **given: Any) -> int:
-    """Make every record fit, in a folder that can be gone on with.
+    """Fit every record into the window; the output folder can be resumed.
 
     SRC are files or folders of records. Those under the target stay as they are, byte for byte.
     Of the others the first system, human, gpt and tool turn and the last ones stay; as few turns
@@ -174,7 +174,7 @@ def compress(sources: tuple[str, ...], **given: Any) -> int:
     summaries = _summaries(given)
     if given["engine"] == "ray" and summaries == "model":
         return say(
-            "--engine ray cannot ask a model; leave --engine away, or choose --summaries ledger"
+            "--engine ray cannot ask a model; leave --engine out, or choose --summaries ledger"
         )
     job = _job(given, summaries)
     folder, found = Path(given["output"]), find_sources(sources)
@@ -383,7 +383,7 @@ def show_batch(folder: Path, done: Outcome) -> None:
 def stats(
     sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool
 ) -> int:  # fmt: skip
-    """Say what records are like: turns, tokens, how many are over a target.
+    """Describe records: turns, tokens, how many are over a target.
 
     SRC are files or folders of records. What cannot be read is counted by its reason.
 
@@ -426,7 +426,7 @@ def show_stats(found: Stats) -> None:
 @sources_argument
 @click.option("-n", "--number", type=COUNT, default=10, show_default=True, metavar="N",
               help="How many.")  # fmt: skip
-@options(("--seed", int, "S", "Another one draws others.", 0))
+@options(("--seed", int, "S", "Another seed draws other records.", 0))
 @output_option
 def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int:
     """Write a few records out of many, the same ones every time.
@@ -448,16 +448,16 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
 @click.argument("folder", type=PATH, metavar="DST")
 @click.argument("more", nargs=-1, type=PATH, metavar="")
 @options(
-    ("--against", [PATH], "SRC", "The input of the batch; more of it may stand behind it.")
+    ("--against", [PATH], "SRC", "The input of the batch; more paths may follow.")
 )  # fmt: skip
 @json_option
 def verify(folder: str, more: tuple[str, ...], against: tuple[str, ...], as_json: bool) -> int:
-    """Hold the output of a batch against what it says, and against its input.
+    """Check the output of a batch against its report and its input.
 
     DST is the folder of `holdfast trajectories compress -o`. Every record is read and counted
-    again; with --against, SRC being what the batch was given and in that order, it is also held
-    against its input: turns that were not folded are the same, no call is parted from its result,
-    no rule is broken that was kept. Exits 1 where something is found.
+    again. With --against, which takes the input of the batch in the same order, it is also
+    compared with its input: turns that were not folded are the same, no call is separated from its
+    result, and no rule is broken that was kept before. The exit code is 1 if there are faults.
 
     \b
     holdfast trajectories verify fitted --against runs/

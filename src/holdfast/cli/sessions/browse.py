@@ -39,8 +39,6 @@ from holdfast.cli.stores import (
     until_of,
 )
 from holdfast.dialects.registry import DIALECTS
-from holdfast.sessions.exporting import Exported
-from holdfast.sessions.exporting import export as export_session
 from holdfast.sessions.finding import AROUND, Reading, Shown
 from holdfast.sessions.finding import read as read_session
 from holdfast.sessions.finding import scroll as scroll_session
@@ -48,6 +46,8 @@ from holdfast.stores.values import Page, SessionFilter, SessionInfo
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from holdfast.sessions.exporting import Exported
 
 BAR_COLUMNS = 10
 """The width of the bar of the longest session; a list has six more columns."""
@@ -67,7 +67,7 @@ _FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
     ("--subagents", bool, "", "Also sessions of subagents and tools."),
     ("--newest", bool, "", "Only the newest of each lineage."),
     ("--most", click.IntRange(1, 1000), "N", "How many to print.", 20),
-    ("--after", str, "MARK", "Go on after the page before.", ""),
+    ("--after", str, "MARK", "Continue after the previous page.", ""),
 )
 @store_options
 @json_option
@@ -77,8 +77,8 @@ def list_sessions(
 ) -> int:  # fmt: skip
     """List kept sessions, the last used first.
 
-    WORDS narrow the list to sessions whose title or first ask holds them as they stand. With
-    --json there is one object: `sessions`, and `next`, which --after goes on from ("" at the end).
+    WORDS narrow the list to sessions whose title or first request contains them literally. With
+    --json there is one object: `sessions`, and `next`, the value for --after ("" at the end).
 
     \b
     holdfast sessions list
@@ -141,8 +141,9 @@ def _show_columns(picture: Picture, rows: Sequence[Sequence[Text]]) -> None:
 def tree(session: str, as_json: bool, **given: Any) -> int:
     """Draw the lineage of a session.
 
-    Every session of the same root, below the one that it comes from: `compression` goes on after
-    it was compacted, `branch` goes another way, `delegation` is a subagent's, `reset` begins anew.
+    Every session of the same root, below the one that it comes from: `compression` continues
+    it after a compaction, `branch` goes another way, `delegation` is a subagent's, `reset` starts
+    again.
 
     \b
     holdfast sessions tree 20260131-1200
@@ -215,14 +216,14 @@ def show_reading(found: Reading) -> None:
 
 @session_command(
     ("--at", Position(), "PLACE",
-     "The message in the middle: 12 or m12; the first where it is not said."),
+     "The message in the middle: 12 or m12; the first by default."),
     ("--reach", click.IntRange(0, 200), "N", "How many messages on either side.", AROUND),
 )  # fmt: skip
 def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any) -> int:
     """Print the messages around a place of a session.
 
-    Where the session goes on under another id that holds the place, that one is shown. With --json
-    `earlier` and `later` are places to go on from, null at an end.
+    If the session continues under another id that contains the place, that one is shown. With
+    --json `earlier` and `later` are the next places for --at, null at an end.
 
     \b
     holdfast sessions scroll 20260131-1200 --at m120
@@ -283,7 +284,7 @@ def _printable(line: str) -> str:
 @click.option("--view", "what", flag_value="view", help="What the model sees now.")
 @options(
     ("--without-generated", bool, "",
-     "Leave out summaries; digests stand for what was said and stay."),
+     "Leave out summaries; digests replace what was said and stay."),
 )  # fmt: skip
 @output_option
 @store_options
@@ -293,16 +294,18 @@ def export(
 ) -> int:
     """Write a session to a file.
 
-    As jsonl messages are written byte for byte as they came. In a dialect the session is mended so
-    that its provider takes it, as far as that invents nothing. What was mended, and what the
-    dialect cannot hold, is said on standard error; the store keeps all as it was. With --json that
-    is one object, on standard error where the session goes to standard output.
+    With jsonl, messages are written byte for byte as they came. With a dialect, the session is
+    repaired so that its provider accepts it, without inventing content. Repairs and losses are
+    reported on standard error; the store is not changed. With --json the report is one object, on
+    standard error if the session goes to standard output.
 
     \b
     holdfast sessions export 20260131-1200 -o session.jsonl
     holdfast sessions export 20260131-1200 --to markdown -o session.md
     holdfast sessions export 20260131-1200 --view --to openai-chat -o view.json
     """
+    from holdfast.sessions.exporting import export as export_session
+
     check_writable(output)
     with opened(given, "read") as store:
         info = store.find(session)
@@ -337,8 +340,8 @@ def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
 def backup(out: str, as_json: bool, **given: Any) -> int:
     """Write a copy of the whole store to a file.
 
-    One state of it, while others may go on writing. OUT is an SQLite file that --store opens; of
-    a server it holds the sessions of the profile.
+    It is consistent even if others write at the same time. OUT is an SQLite file that --store
+    opens; for a server it contains the sessions of the profile.
 
     \b
     holdfast sessions backup sessions-2026-01-31.db

@@ -34,12 +34,12 @@ SHOWN_SESSIONS = 10
 
 
 @session_command(
-    ("--at", Position(), "N", "How many messages it shares; all of them where it is not said."),
+    ("--at", Position(), "N", "How many messages it shares; by default all."),
     ("--title", str, "TEXT",
-     "Its title; that of the session with the next number otherwise.", ""),
+     "Its title; by default that of the session with the next number.", ""),
 )  # fmt: skip
 def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any) -> int:
-    """Go another way from a message of a session.
+    """Branch a session at a message.
 
     The new session shares the first N messages, which are not copied, and what the model saw of
     them. Neither session changes the other.
@@ -61,7 +61,7 @@ def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any
 @session_command()
 @click.argument("text")
 def title(session: str, text: str, as_json: bool, **given: Any) -> int:
-    """Give a session another title.
+    """Rename a session.
 
     Children of a session are numbered after it: Title, Title #2, …
 
@@ -70,23 +70,23 @@ def title(session: str, text: str, as_json: bool, **given: Any) -> int:
     """
     with opened(given, "write") as store:
         info = store.change(store.find(session).id, title=text)
-    print_session(info, "has another title", as_json=as_json)
+    print_session(info, "renamed", as_json=as_json)
     return 0
 
 
 @session_command()
 @click.argument("text")
 def goal(session: str, text: str, as_json: bool, **given: Any) -> int:
-    """Say what a session is for.
+    """Set the goal of a session.
 
-    The goal stays with the session and is carried over to its children; "" takes it away.
+    The goal stays with the session and is carried over to its children; "" removes it.
 
     \b
     holdfast sessions goal 20260131-1200 "all tests of the parser pass"
     """
     with opened(given, "write") as store:
         info = store.change(store.find(session).id, goal=text)
-    print_session(info, "has another goal" if text else "has no goal", as_json=as_json)
+    print_session(info, "goal set" if text else "goal removed", as_json=as_json)
     return 0
 
 
@@ -108,7 +108,7 @@ def pin(session: str, place: int, note: str, as_json: bool, **given: Any) -> int
 @session_command()
 @click.argument("place", type=Position())
 def unpin(session: str, place: int, as_json: bool, **given: Any) -> int:
-    """Let a message go with the others again.
+    """Let compactions fold a message again.
 
     \b
     holdfast sessions unpin 20260131-1200 m12
@@ -134,11 +134,11 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @options(
     ("--older-than", click.FloatRange(min=0), "DAYS",
-     "Lineages that nothing was added to for so long."),
+     "Lineages to which nothing was added for this many days."),
     ("--over-mb", click.FloatRange(min=0), "N",
      "The oldest lineages, until the rest takes about N megabytes."),
-    ("--expired", bool, "", "What retention_days and retention_mb of the settings let go."),
-    ("--dry-run", bool, "", "Say what would go; nothing is deleted."),
+    ("--expired", bool, "", "What exceeds retention_days and retention_mb of the settings."),
+    ("--dry-run", bool, "", "Show what would be deleted; nothing is."),
     ("--yes", bool, "", "Do not ask."),
 )  # fmt: skip
 @store_options
@@ -146,10 +146,10 @@ def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
 def delete(
     sessions: Sequence[str], dry_run: bool, yes: bool, as_json: bool, **given: Any
 ) -> int:  # fmt: skip
-    """Delete sessions for good.
+    """Delete sessions permanently.
 
-    Their messages leave the file and its indexes, and the file is written anew, so that nothing of
-    them is left in it. What a living branch shares with a deleted session stays with the branch.
+    Their messages leave the file and its indexes, and the file is rewritten, so that nothing of
+    them is left in it. What an existing branch shares with a deleted session stays with the branch.
 
     \b
     holdfast sessions delete 20260131-1200
@@ -192,10 +192,10 @@ def _select(store: Store, names: Sequence[str], given: dict[str, Any]) -> list[S
 def _confirm(infos: Sequence[SessionInfo], messages: int) -> bool:
     if not sys.stdin.isatty():
         raise usage_error(
-            "nobody can be asked here; give --yes to delete, or --dry-run to see what would go"
+            "there is no terminal to ask on; give --yes to delete, or --dry-run to see the list"
         )
     _show_sessions(infos)
-    return click.confirm(f"Delete {_counts(infos, messages)} for good?", err=True)
+    return click.confirm(f"Delete {_counts(infos, messages)} permanently?", err=True)
 
 
 def _print_plan(infos: Sequence[SessionInfo], messages: int, *, as_json: bool) -> None:
@@ -211,7 +211,7 @@ def _print_plan(infos: Sequence[SessionInfo], messages: int, *, as_json: bool) -
 
 def _print_erased(gone: Erased) -> None:
     click.echo(
-        f"gone for good: {counted(gone.sessions, 'session')}, "
+        f"deleted: {counted(gone.sessions, 'session')}, "
         f"{counted(gone.messages, 'message')}, {counted(gone.bodies, 'text')}; the store takes "
         f"{gone.bytes_after / _MB:,.1f} MB instead of {gone.bytes_before / _MB:,.1f}"
     )

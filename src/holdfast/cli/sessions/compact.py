@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session")
 @options(
-    ("--if-due", bool, "", "Only where automatic compaction would act."),
+    ("--if-due", bool, "", "Only if automatic compaction is due."),
     ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
-    ("--focus", str, "TOPIC", "What the summary should dwell on.", ""),
+    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
 )
 @settings_options
 @summarizer_options
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 def compact(session: str, as_json: bool, **given: Any) -> int:
     """Compact a session now.
 
-    The newest of its lineage is compacted: in place, or in a child session where it rotates. The
-    log stays as it is; `holdfast sessions undo` takes the compaction back, `holdfast recall` gives
+    The newest of its lineage is compacted: in place, or in a child session if it rotates. The
+    log stays as it is; `holdfast sessions undo` undoes the compaction, `holdfast recall` prints
     one original. If another process is compacting it, this is reported and nothing changes. The
     exit code is 1 if a compaction was wanted and did not happen.
 
@@ -119,7 +119,7 @@ def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:
     if report.status == "unchanged":
         picture.line(f"{info.id}: nothing changed ({report.reason}): {report.detail}")
     elif info.id != was.id:
-        picture.line(f"  goes on as {info.id}")
+        picture.line(f"  continues as {info.id}")
     for row in report.references[:1]:
         picture.line(f"  recall one: holdfast recall {row.ref}")
     for note in dict.fromkeys(report.notes):
@@ -134,7 +134,7 @@ def diff(session: str, views: tuple[int, int] | None, as_json: bool, **given: An
     """Show what a compaction did to every message.
 
     The last compaction, or the step from one view to another: what was kept, rewritten, folded and
-    added. `holdfast sessions show` lists the views. Exit code 1 where there was no compaction.
+    added. `holdfast sessions show` lists the views. The exit code is 1 if there was none.
 
     \b
     holdfast sessions diff 20260131-1200
@@ -177,10 +177,10 @@ def show_views(info: SessionInfo, compared: Comparison, made: Difference) -> Non
 
 @session_command()
 def undo(session: str, as_json: bool, **given: Any) -> int:
-    """Take back the last compaction of a session.
+    """Undo the last compaction of a session.
 
-    What the model saw before is what it sees again, with all that came since; the log never
-    changed. Several can be taken back, one after the other.
+    The model sees again what it saw before, with everything that came since; the log never
+    changes. Several compactions can be undone, one after the other.
 
     \b
     holdfast sessions undo 20260131-1200
@@ -189,5 +189,5 @@ def undo(session: str, as_json: bool, **given: Any) -> int:
         was = store.find(session)
         info = store.undo(was.id, expect=was.view)
     shown = "its log as it is" if not info.view else f"view {info.view}"
-    print_session(info, f"compaction {was.view} is taken back; it shows {shown}", as_json=as_json)
+    print_session(info, f"compaction {was.view} is undone; it shows {shown}", as_json=as_json)
     return 0

@@ -92,9 +92,9 @@ class SessionDetails(Struct, frozen=True, kw_only=True):
 def show(session: str, most: int, as_json: bool, **given: Any) -> int:
     """Show a session: what it is, its compactions, cache misses and cost.
 
-    A request misses the cache where it reads less from it than the one before; the picture sets
-    the compactions beside the misses. Of an imported session it is what the agent wrote down. What
-    was said is printed by `holdfast sessions read`.
+    A request misses the cache if it reads less from it than the one before; the picture shows
+    compactions next to misses. For an imported session the figures are those that the agent
+    recorded. `holdfast sessions read` prints what was said.
 
     \b
     holdfast sessions show 20260131-1200
@@ -142,7 +142,7 @@ def _requests(usage: Sequence[TurnUsage]) -> list[RequestRow]:
     found: list[RequestRow] = []
     for at, one in enumerate(usage):
         before = usage[at - 1] if at else None
-        figures = {**asdict(one), "cost": _cost(one, known.get(one.model))}
+        figures: dict[str, Any] = {**asdict(one), "cost": _cost(one, known.get(one.model))}
         found.append(RequestRow(
             **figures, compacted=before is not None and one.view != before.view,
             cache_miss=before is not None and one.cache_read_tokens < before.cache_read_tokens,
