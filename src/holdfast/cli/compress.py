@@ -59,15 +59,15 @@ from holdfast.engine.difference import difference_made, source_position
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import Generation, Placed, added, joined, write_originals
-from holdfast.engine.riding import check_rides
+from holdfast.writing.riding import check_rides
 from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
 
 if TYPE_CHECKING:
-    from holdfast.engine.native import Native
-    from holdfast.engine.writers import Writers
+    from holdfast.writing.native import Native
+    from holdfast.writing.writers import Writers
 
 SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""

@@ -20,8 +20,8 @@ from holdfast.cli.inputs import (
 from holdfast.engine.difference import Difference, Fate, difference
 from holdfast.engine.inspection import shares_of
 from holdfast.errors import NotReadable
-from holdfast.pipeline.frame import recognise
-from holdfast.pipeline.measure import Estimator
+from holdfast.facts.frame import recognise
+from holdfast.compaction.measure import Estimator
 from holdfast.report import Category
 from holdfast.transcript import Transcript
 

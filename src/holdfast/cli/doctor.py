@@ -27,7 +27,7 @@ from holdfast.config import (
     home_folder,
     open_store,
 )
-from holdfast.engine.plugins import engine_names
+from holdfast.adapters.plugins import engine_names
 from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 from holdfast.policy import Policy

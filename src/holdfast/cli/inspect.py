@@ -25,7 +25,7 @@ from holdfast.cli.inputs import (
 from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from holdfast.config import Settings
 from holdfast.engine.inspection import Copies, Inspection, Long, inspect_transcript
-from holdfast.pipeline.measure import Estimator
+from holdfast.compaction.measure import Estimator
 
 SHOWN_TRANSCRIPTS = 5
 """Transcripts of a file that are drawn; each takes half a screen."""

@@ -20,8 +20,8 @@ from holdfast.transcript import Transcript
 
 if TYPE_CHECKING:
     from holdfast.caching.prices import Prices
-    from holdfast.engine.native import Native
-    from holdfast.engine.writers import Writers
+    from holdfast.writing.native import Native
+    from holdfast.writing.writers import Writers
 
 _MODEL = (
     ("--model", "model.name", str, "M", "The model, whose window is looked up."),
@@ -150,7 +150,7 @@ def native_for(spec: str | None, settings: Settings) -> Native | None:
     """
     if spec is None:
         return None
-    from holdfast.engine.native import native_of
+    from holdfast.writing.native import native_of
 
     kind, colon, model = spec.partition(":")
     if kind == "openai":  # only one of its interfaces compacts
@@ -167,7 +167,7 @@ def native_for(spec: str | None, settings: Settings) -> Native | None:
 
 def check_native(native: Native, rules: str, transcript: Transcript, file: str) -> None:
     """Raise why a conversation is not for the provider that would compact it."""
-    from holdfast.engine.native import why_never
+    from holdfast.writing.native import why_never
 
     why = why_never(native, rules, transcript.messages)
     if why:

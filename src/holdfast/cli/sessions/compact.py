@@ -28,7 +28,7 @@ from holdfast.config import Settings
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.difference import Difference, difference
-from holdfast.engine.riding import check_rides
+from holdfast.writing.riding import check_rides
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.session import Session
@@ -36,8 +36,8 @@ from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
 if TYPE_CHECKING:
-    from holdfast.engine.native import Native
-    from holdfast.engine.writers import Writers
+    from holdfast.writing.native import Native
+    from holdfast.writing.writers import Writers
 
 
 @click.command()
