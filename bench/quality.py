@@ -27,7 +27,7 @@ from halves.sessions import FAMILIES, all_recorded, chosen_sessions, find_data, 
 from halves.split import read_split
 from halves.wider import wider_sessions
 from halves.worst import print_untrue, print_worst
-from holdfast.cli.show_lab import show_lines
+from holdfast.cli.lab import show_lines
 from holdfast.lab.results import ScoreRow, summarise
 from holdfast.lab.scoring.needed import common_knowledge
 from holdfast.lab.scoring.score import CUTS

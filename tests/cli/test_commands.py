@@ -15,7 +15,7 @@ import click
 import pytest
 
 from holdfast.cli import COMMANDS
-from holdfast.cli import holdfast as group
+from holdfast.cli import holdfast as GROUP  # noqa: N812 - a constant of this file
 from holdfast.dialects.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,22 +132,38 @@ def test_called_with_nothing_it_shows_its_help(holdfast: Any) -> None:
     assert all(name in seen.text for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+def _paths() -> list[str]:
+    """Every command and every command of a group, as they are typed."""
+    found = list(COMMANDS)
+    for name in COMMANDS:
+        command = GROUP.get_command(click.Context(GROUP), name)
+        if isinstance(command, click.Group):
+            found += [f"{name} {inner}" for inner in command.list_commands(click.Context(command))]
+    return found
+
+
+@pytest.mark.parametrize("path", ["", *_paths()])
 def test_the_help_in_the_documents_is_the_help_of_the_program(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, command: str
+    holdfast: Any, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    """docs/cli.md holds every command's help as it is printed; `make docs` writes it anew."""
+    """docs/cli.md holds every command's help as it is printed, with an example; `make docs` writes
+    it again.
+    """
     monkeypatch.setenv("COLUMNS", "80")
     page = (ROOT / "docs" / "cli.md").read_text()
-    block = re.search(rf"<!-- help: ?{command} -->\n```text\n(.*?)\n```", page, re.DOTALL)
+    block = re.search(rf"<!-- help: ?{path} -->\n```text\n(.*?)\n```", page, re.DOTALL)
     assert block is not None
-    assert block[1] == holdfast(*command.split(), "--help").text.rstrip()
+    shown = holdfast(*path.split(), "--help").text
+    assert block[1] == shown.rstrip()
+    assert path == "lab strategies" or f"holdfast {path}".strip() in shown.split("\n", 2)[2]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_says_what_it_does(command: str) -> None:
+@pytest.mark.parametrize("path", _paths())
+def test_every_option_says_what_it_does(path: str) -> None:
     """No option without help; the group's line is the first line of the command's own help."""
-    found = group.get_command(click.Context(group), command)
+    *outer, name = path.split()
+    group: Any = GROUP.get_command(click.Context(GROUP), outer[0]) if outer else GROUP
+    found = group.get_command(click.Context(group), name)
     assert found is not None
-    assert (found.help or "").splitlines()[0] == COMMANDS[command]
+    assert (found.help or "").splitlines()[0] == group.sentence(name)
     assert all(option.help for option in found.params if isinstance(option, click.Option))

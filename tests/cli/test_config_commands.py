@@ -8,24 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.config import COMMANDS
 from holdfast.config import SECTIONS
 
 pytestmark = pytest.mark.usefixtures("home")
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(
-    holdfast: Any, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And it is in docs/cli.md as it is printed."""
-    monkeypatch.setenv("COLUMNS", "80")
-    seen = holdfast("config", name, "--help")
-    assert f"holdfast config {name}" in seen.text.split("\n", 2)[2]
-    page = (ROOT / "docs" / "cli.md").read_text()
-    block = page.split(f"<!-- help: config {name} -->\n```text\n")[1].split("```")[0]
-    assert block == seen.text
 
 
 def test_show_says_where_each_setting_comes_from_and_what_was_ignored(

@@ -199,7 +199,7 @@ def test_an_empty_name_is_quoted(holdfast: Any, put: Any, arguments: tuple[str, 
     file = str(put("a.json", ORPHANED))
     seen = holdfast(*(file if each == "FILE" else each for each in arguments))
     assert (seen.code, seen.out) == (2, b"")
-    assert seen.err.startswith("holdfast: '': is no name of a file; ")
+    assert seen.err.startswith("holdfast: '': is not a valid file name; ")
 
 
 def test_the_marks_before_and_after_are_told_apart_without_colour(

@@ -114,7 +114,7 @@ def test_search_finds_what_was_folded(holdfast: Any, out: Path) -> None:
     assert (hit["position"], hit["generation"], hit["record"]) == (20, 1, 0)
     none = holdfast("search", "no such words", "--originals", originals)
     assert (none.code, none.out) == (1, b"")
-    assert "nothing that was folded" in none.err
+    assert "no folded or rewritten message" in none.err
 
 
 def test_undo_gives_the_file_back(holdfast: Any, source: Path, out: Path) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from holdfast.cli.sessions import COMMANDS, sessions
+from holdfast.cli.sessions import COMMANDS
 from holdfast.config import open_store
 from holdfast.stores.values import Lease, TurnUsage
 
@@ -27,25 +26,6 @@ def compacted(holdfast: Any, talked: str) -> str:
     done = holdfast("sessions", "compact", talked, "--context-length", 8000, "--json")
     assert done.reports[0]["status"] == "compacted"
     return talked
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Its first line is the one of the group, every option says what it does, and the page of the
-    documents is what is printed.
-    """
-    found = sessions.get_command(click.Context(sessions), name)
-    assert found is not None
-    assert (found.help or "").splitlines()[0] == COMMANDS[name]
-    assert all(option.help for option in found.params if isinstance(option, click.Option))
-    monkeypatch.setenv("COLUMNS", "80")
-    seen = holdfast("sessions", name, "--help")
-    assert f"holdfast sessions {name}" in seen.text.split("\n", 2)[2]
-    page = (ROOT / "docs" / "cli.md").read_text()
-    block = page.split(f"<!-- help: sessions {name} -->\n```text\n")[1].split("```")[0]
-    assert block == seen.text
 
 
 @pytest.mark.parametrize("name", [*(f"sessions {name}" for name in COMMANDS), "search", "recall"])
@@ -172,7 +152,7 @@ def test_compact_shows_what_became_of_it_and_undo_takes_it_back(holdfast: Any, t
     assert holdfast("sessions", "export", talked).out == before
     assert holdfast("sessions", "export", talked, "--view").out != before
     undone = holdfast("sessions", "undo", talked)
-    assert undone.text == f"{talked}: compaction 1 is taken back; it shows its log as it is\n"
+    assert undone.text == f"{talked}: compaction 1 is undone; it shows its log as it is\n"
     assert holdfast("sessions", "export", talked, "--view").out == before
     again = holdfast("sessions", "undo", talked)
     assert (again.code, again.out) == (2, b"")
@@ -339,7 +319,7 @@ def test_deleted_is_gone_for_good(holdfast: Any, put: Any, talked: str, home: Pa
     assert holdfast("sessions", "delete", talked).code == 2
     seen = holdfast("sessions", "delete", talked, "--yes")
     assert seen.code == 0
-    assert seen.text.startswith("gone for good: 1 session, 41 messages, ")
+    assert seen.text.startswith("deleted: 1 session, 41 messages, ")
     assert holdfast("search", "module_3.py").code == 1
     assert holdfast("search", "zebra").code == 0
     for path in (home / "holdfast" / "sessions").iterdir():

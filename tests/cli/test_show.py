@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.strip import Cell, strip
+from holdfast.cli.draw import Cell, strip
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 SECRET = "the-words-that-were-said"

@@ -223,6 +223,7 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
 def test_progress_says_rate_and_time_left() -> None:
     """By the share of the input that was read; records taken over do not make it faster."""
     from holdfast.cli.show_trajectories import progress_line
+
     from holdfast.trajectories.batch import Progress
 
     line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))

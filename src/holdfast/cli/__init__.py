@@ -1,4 +1,4 @@
-"""The command line: `main` is the outer boundary; every command is a file of its own."""
+"""The command line: `main` is the outer boundary; a command or group loads when it is called."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
@@ -15,14 +14,14 @@ import click
 from holdfast.errors import HoldfastError
 
 COMMANDS = {
-    "check": "Hold transcripts against a provider's rules.",
+    "check": "Check transcripts against a provider's rules.",
     "completion": "Print the completion script of a shell.",
-    "compress": "Make a transcript smaller, so that nothing is lost.",
+    "compress": "Make a transcript smaller; the originals can be restored.",
     "config": "Show the settings in effect, and trust the settings of a folder.",
     "convert": "Write a transcript in another dialect.",
     "diff": "Show what became of every message.",
-    "doctor": "Say how the store, the memory, the settings and the packages stand.",
-    "import": "Take sessions that other agents left on this machine.",
+    "doctor": "Check the store, memory, settings and installed packages.",
+    "import": "Import the sessions of other agents on this machine.",
     "inspect": "Show where the context of a transcript goes.",
     "lab": "Measure what compaction keeps, on your own sessions.",
     "mcp": "Serve past sessions to agents, through MCP.",
@@ -31,17 +30,24 @@ COMMANDS = {
     "recall": "Print the originals behind a reference.",
     "redact": "Write a text without its secrets.",
     "reduce": "Make one text smaller by what it is.",
-    "repair": "Mend what breaks a provider's rules.",
+    "repair": "Repair what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in all past sessions, or in a file of originals.",
     "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
     "trajectories": "Make finished runs fit a training window, in batches.",
-    "undo": "Give back a transcript as it was before it was compressed.",
+    "undo": "Restore a transcript as it was before it was compressed.",
 }
-"""Name of a command, which is also the name of its file, and what it does."""
-_FILES = {"import": "import_sessions"}
-"""Commands whose names cannot be names of files."""
+"""Name of a command and what it does."""
+_FILES = {
+    "import": "import_sessions",
+    "recall": "search",
+    "repair": "check",
+    "rules": "check",
+    "simulate": "plan",
+    "undo": "originals",
+}
+"""The file of a command, if it is not named like the command."""
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -94,15 +100,43 @@ def say(sentence: str, code: int = 2) -> int:
 
 
 COMPLETE_VARIABLE = "_HOLDFAST_COMPLETE"
+"""What a shell sets to ask for completions."""
 
 
-class LazyGroup(click.Group):
+class CommandGroup(click.Group):
+    """A group that lists its commands in the order of the file, and shows its help without one."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, subcommand_metavar="[COMMAND] [ARGS]...", **options)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order in which the commands are defined."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help if nothing is named; that is not an error."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and the first line of their help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.sentence(name)) for name in self.list_commands(ctx)])
+
+    def sentence(self, name: str) -> str:
+        """Return what a command does."""
+        return (self.commands[name].help or "").partition("\n")[0]
+
+
+class LazyGroup(CommandGroup):
     """A group that imports a command only when it is called or asked for its options."""
 
     def __init__(
-        self, *given: Any, names: Mapping[str, str], load: Callable[[str], object], **options: Any
+        self, *args: Any, names: Mapping[str, str], load: Callable[[str], object], **options: Any
     ) -> None:
-        super().__init__(*given, **options)
+        super().__init__(*args, **options)
         self._names, self._load = names, load
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -114,33 +148,40 @@ class LazyGroup(click.Group):
         found = self._load(cmd_name) if cmd_name in self._names else None
         return found if isinstance(found, click.Command) else None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names and what they do, from the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self._names.items()))
+    def sentence(self, name: str) -> str:
+        """Return what a command does, from the table."""
+        return self._names[name]
 
 
-def _command(name: str) -> object:
+def _load(name: str) -> object:
+    if name == "completion":
+        return completion
     file = _FILES.get(name, name)
-    return getattr(import_module(f"holdfast.cli.{file}"), file)
+    attribute = "import_sessions" if name == "import" else name
+    return getattr(import_module(f"holdfast.cli.{file}"), attribute)
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    try:
-        found = version("holdfast")
-    except PackageNotFoundError:
-        found = "(not installed)"
-    click.echo(f"holdfast {found}")
+    click.echo(f"holdfast {version_of('holdfast') or '(not installed)'}")
     context.exit()
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package, "" if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 @click.group(
     cls=LazyGroup,
     names=COMMANDS,
-    load=_command,
-    invoke_without_command=True,
+    load=_load,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well, 1 rules are broken or something would be lost, "
     "2 not readable or wrongly called.",
@@ -149,20 +190,36 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
     help="Print the version and exit.",
 )  # fmt: skip
-@click.pass_context
-def holdfast(context: click.Context) -> int:
+def holdfast() -> None:
     """Check, repair, compress and keep the conversations of LLM agents.
 
     \b
-    holdfast import                          take the sessions of your agents
+    holdfast import                          import the sessions of your agents
     holdfast search "connection refused"     find a text in all of them
     holdfast compress session.json -o small.json
     holdfast check session.json              is it a list that the provider accepts?
-    holdfast repair session.json -o out.json mend it without inventing content
+    holdfast repair session.json -o out.json repair it without inventing content
     holdfast convert session.json --to anthropic -o out.json
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print the completion script of a shell.
+
+    \b
+    eval "$(holdfast completion bash)"          in ~/.bashrc
+    eval "$(holdfast completion zsh)"           in ~/.zshrc
+    holdfast completion fish | source           in ~/.config/fish/config.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.UsageError(f"No completion for {shell!r}")
+    script = found(holdfast, {}, "holdfast", COMPLETE_VARIABLE)
+    click.echo(script.source_template % script.source_vars())
     return 0
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from holdfast.cli import say
-from holdfast.cli.archive import SUFFIX, load_originals
+from holdfast.cli.draw import Picture, saving, size
 from holdfast.cli.files import (
     STANDARD,
     check_writable,
+    counted,
     label,
     mode_of,
     packed,
@@ -22,121 +23,122 @@ from holdfast.cli.files import (
     write_bytes,
 )
 from holdfast.cli.inputs import (
+    COUNT,
     FILE,
+    PATH,
     Input,
+    ViolationRow,
+    options,
     output_option,
+    place_of,
+    print_json,
     read_input,
+    reading,
     reading_options,
     refuse_contradiction,
+    usage_error,
+    violation_row,
 )
-from holdfast.cli.report import Found, Unreadable, compression_report, emit, found
-from holdfast.cli.settings import Window, settings_from, settings_options, window_for
-from holdfast.cli.summarizer import check_native, native_for, summarizer_options, writers_for
+from holdfast.cli.originals import SUFFIX, load_originals
+from holdfast.cli.settings import (
+    Window,
+    check_native,
+    native_for,
+    native_option,
+    settings_from,
+    settings_options,
+    summarizer_options,
+    window_for,
+    writers_for,
+)
 from holdfast.config import Settings
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.repair import repair_transcript
-from holdfast.engine.difference import source_position
+from holdfast.engine.difference import difference_made, source_position
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
-from holdfast.engine.originals import (
-    Generation,
-    Placed,
-    added,
-    joined,
-    write_originals,
-)
-from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, NotWritable
-from holdfast.report import Reference, Report
+from holdfast.engine.originals import Generation, Placed, added, joined, write_originals
+from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
+from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
 from holdfast.writing.cached_prompt import check_cached_prompt
-from holdfast.writing.native import NativeCompaction
-from holdfast.writing.writers import Writers
+
+if TYPE_CHECKING:
+    from holdfast.writing.native import NativeCompaction
+    from holdfast.writing.writers import Writers
+
+SHOWN_RECORDS = 20
+"""Transcripts of a file, and notes, that are listed; about a screen."""
 
 
 @click.command()
 @click.argument("file", type=FILE)
 @output_option
-@click.option(
-    "--target-tokens", type=click.IntRange(min=1), metavar="N", help="Compact to this size."
-)
+@options(("--target-tokens", COUNT, "N", "Compact to this size."))
 @settings_options
 @summarizer_options
-@click.option(
-    "--native", metavar="WHO",
-    help="Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
-         "--summarizer-url where that is given.",
-)  # fmt: skip
-@click.option(
-    "--keep-last", type=click.IntRange(min=1), metavar="N",
-    help="Keep this many exchanges, from a user message on.",
-)  # fmt: skip
-@click.option(
-    "--above", metavar="ID",
-    help="Fold what stands above this message: its id, or its place (m12, 12).",
-)  # fmt: skip
-@click.option("--focus", default="", metavar="TOPIC", help="What the summary should dwell on.")
-@click.option("--force", is_flag=True, help="Act also where automatic compaction would wait.")
-@click.option(
-    "--exact-tokens", is_flag=True,
-    help="Count with the model's own vocabulary (the extra `exact`) instead of estimating.",
-)  # fmt: skip
-@click.option("--preview", is_flag=True, help="Show what would happen; no OUT, no originals.")
-@click.option(
-    "--report", "report_file", type=click.Path(allow_dash=True), metavar="FILE",
-    help="Write the report as JSON, a transcript a line.",
-)  # fmt: skip
-@click.option(
-    "--originals", type=click.Path(), metavar="FILE",
-    help="Where the originals go; OUT.originals.jsonl where it is not named.",
+@native_option
+@options(
+    ("--keep-last", COUNT, "N", "Keep this many exchanges, from a user message on."),
+    ("--above", str, "ID",
+     "Fold everything before this message: its id, or its place (m12, 12)."),
+    ("--focus", str, "TOPIC", "What the summary should focus on.", ""),
+    ("--force", bool, "", "Compact even if automatic compaction would wait."),
+    ("--exact-tokens", bool, "",
+     "Count with the model's own vocabulary (the extra `exact`) instead of estimating."),
+    ("--preview", bool, "", "Show what would happen; no OUT, no originals."),
+    ("--report report_file", FILE, "FILE", "Write the report as JSON lines, one per transcript."),
+    ("--originals", PATH, "FILE",
+     "Where to write the originals; OUT.originals.jsonl by default."),
 )  # fmt: skip
 @reading_options
-def compress(file: str, **options: Any) -> int:
-    """Make a transcript smaller, so that nothing is lost.
+def compress(file: str, **given: Any) -> int:
+    """Make a transcript smaller; the originals can be restored.
 
-    What every provider accepts comes out: the newest messages as they were (results that do not
-    fit by themselves are cut in the middle), older tool results as one-line digests, the rest
-    folded into a summary. That is made without a model; with --summarizer a model writes its
-    prose, checked against the transcript (a preview asks nobody and says in how many calls it
-    would be written). With --native its own provider is asked first, and the item that it gives
-    stands in the place of the summary, as it came. Each of these carries a reference, and the
-    originals are in OUT.originals.jsonl (for its owner alone), written before OUT: `holdfast
-    recall` gives one back, `holdfast undo` all. On standard output there are references only with
-    --originals. What breaks the provider's rules is mended first, or refused with exit code 2.
-    If nothing can be saved, OUT is a copy of FILE, and the reason is printed. The exit code is 1
-    if a compaction was wanted and did not happen (the summarizer failed, the window is too small).
+    The result is valid for the provider: the newest messages stay as they are (results that do
+    not fit are cut in the middle), older tool results become one-line digests, and the rest is
+    folded into a summary. The summary is made without a model; with --summarizer a model writes
+    it, and it is checked against the transcript (a preview calls no model and says how many calls
+    it would take). With --native the provider is asked to compact the conversation first, and its
+    answer is used unchanged instead of a summary. Digests and summaries have references; the
+    originals are in OUT.originals.jsonl (readable by its owner only), written before OUT:
+    `holdfast recall` prints one, `holdfast undo` restores all. If OUT is standard output, there
+    are references only with --originals. What breaks the provider's rules is repaired first, or
+    refused with exit code 2. If nothing can be saved, OUT is a copy of FILE, and the reason is
+    printed. The exit code is 1 if a compaction was wanted and did not happen (the summarizer
+    failed, the window is too small).
 
     \b
     holdfast compress session.json -o small.json
     holdfast compress session.json -o small.json --target-tokens 8000
     holdfast compress session.json --preview --model claude-sonnet-4-5
     """
-    asked = _Asked(file=file, options=options)
+    asked = _Asked(file=file, options=given)
     _refuse_contradictions(asked)
-    settings = settings_from(options)
+    settings = settings_from(given)
     asked = replace(
         asked,
         writers=writers_for(settings, is_preview=asked.preview),
-        native=native_for(options["native"], settings),
+        native=native_for(given["native"], settings),
     )
-    for name in (asked.output, asked.originals, options["report_file"]):
+    for name in (asked.output, asked.originals, given["report_file"]):
         if name and not asked.preview:
             check_writable(name)
-    try:
-        given = read_input(file, options["provider"], options["dialect"])
-    except NotReadable as error:
-        if options["as_json"]:
-            emit(Unreadable(file=file, error=str(error)), err=asked.to_stderr)
-            return 2
-        return say(f"{label(file)}: {error}")
+    with reading(file, as_json=given["as_json"], err=asked.to_stderr):
+        source = read_input(file, given["provider"], given["dialect"])
     earlier = _earlier(asked)
-    done = _compress(given, asked, settings)
-    if isinstance(done, _Refused):
-        return _refuse(given, done, asked)
-    _write(given, asked, done, earlier)
-    _tell(given, asked, done)
-    return int(any(run.report.is_refused for run in done))
+    records, hopeless = _compress(source, asked, settings)
+    if hopeless:
+        return _refuse(source, hopeless, asked)
+    _write(source, asked, records, earlier)
+    if given["as_json"]:
+        for row in _reports(source, asked, records):
+            print_json(row, err=asked.to_stderr)
+    else:
+        show_compression(source, records, asked)
+    return int(any(record.report.is_refused for record in records))
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -157,7 +159,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def to_stderr(self) -> bool:
-        """Whether standard output is taken by the transcript."""
+        """Whether the transcript itself goes to standard output."""
         return self.output == STANDARD and not self.preview
 
     @property
@@ -172,13 +174,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
         return f"{self.output}{SUFFIX}" if is_file else ""
 
 
-class _Refused(Struct, frozen=True):
-    """What cannot be mended, in all transcripts of the file."""
-
-    violations: tuple[Found, ...]
-
-
-class Run(Struct, frozen=True):
+class CompressedRecord(Struct, frozen=True):
     """One transcript compressed: its window, what was done, and what is written."""
 
     window: Window
@@ -189,22 +185,22 @@ class Run(Struct, frozen=True):
 
 
 def _refuse_contradictions(asked: _Asked) -> None:
-    options, context = asked.options, click.get_current_context()
-    refuse_contradiction(options["provider"], options["dialect"])
-    if options["keep_last"] is not None and options["above"] is not None:
-        raise click.UsageError("--keep-last and --above exclude each other", context)
-    for flag, said in (("focus", "--focus"), ("target_tokens", "--target-tokens")):
-        if options["native"] is not None and options[flag]:
-            raise click.UsageError(
-                f"--native and {said} exclude each other: only our own summaries have that", context
+    given = asked.options
+    refuse_contradiction(given["provider"], given["dialect"])
+    if given["keep_last"] is not None and given["above"] is not None:
+        raise usage_error("--keep-last and --above exclude each other")
+    for name, flag in (("focus", "--focus"), ("target_tokens", "--target-tokens")):
+        if given["native"] is not None and given[name]:
+            raise usage_error(
+                f"--native and {flag} exclude each other: only our own summaries have that"
             )
-    if options["originals"] == STANDARD:
-        raise click.UsageError("--originals must be a file", context)
-    named = [asked.originals, options["report_file"], asked.output, asked.file]
+    if given["originals"] == STANDARD:
+        raise usage_error("--originals must be a file")
+    named = [asked.originals, given["report_file"], asked.output, asked.file]
     places = [os.path.realpath(name) if name and name != STANDARD else "" for name in named]
     for at, place in enumerate(places[:2]):
         if place and place in places[at + 1 :]:
-            raise click.UsageError(f"{label(place)} is named for two things", context)
+            raise usage_error(f"{label(place)} is named for two things")
 
 
 def _earlier(asked: _Asked) -> tuple[Generation, ...]:
@@ -217,50 +213,45 @@ def _earlier(asked: _Asked) -> tuple[Generation, ...]:
     return joined(*reversed(lineages))
 
 
-def _compress(given: Input, asked: _Asked, settings: Settings) -> list[Run] | _Refused:
-    runs: list[Run] = []
-    hopeless: list[Found] = []
-    for number, transcript in enumerate(given.transcripts):
+def _compress(
+    source: Input, asked: _Asked, settings: Settings
+) -> tuple[list[CompressedRecord], list[ViolationRow]]:
+    """Return the transcripts of a file compressed, and what cannot be mended in any of them."""
+    records: list[CompressedRecord] = []
+    hopeless: list[ViolationRow] = []
+    for number in range(len(source.records)):
         try:
-            runs.append(_run(transcript, given, number, asked, settings))
+            records.append(_compress_record(source, number, asked, settings))
         except CannotRepair as error:
-            hopeless += [found(given, number, violation) for violation in error.violations]
-    return _Refused(tuple(hopeless)) if hopeless else runs
+            hopeless += [violation_row(source, number, one) for one in error.violations]
+    return records, hopeless
 
 
-def _run(
-    transcript: Transcript, given: Input, number: int, asked: _Asked, settings: Settings
-) -> Run:
-    options, window = asked.options, window_for(settings, transcript)
+def _compress_record(
+    source: Input, number: int, asked: _Asked, settings: Settings
+) -> CompressedRecord:
+    given, transcript = asked.options, source.transcripts[number]
+    window = window_for(settings, transcript)
     body = transcript.frame.body
     value: Any = body if body is not None else [message.wire for message in transcript.messages]
-    above: str | None = options["above"]
     if window.tokens <= settings.output_tokens:
         raise InvalidSetting(
             "context_length", window.tokens,
             f"more than the output reservation of {settings.output_tokens}",
         )  # fmt: skip
     if asked.native is not None:
-        check_native(asked.native, given.profiles[number].name, transcript, given.name)
+        check_native(asked.native, source.profiles[number].name, transcript, source.name)
     check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
     done = compress_once(
-        value,
-        model=window.model,
-        context_length=window.tokens,
-        output_tokens=settings.output_tokens,
-        target_tokens=options["target_tokens"],
-        focus=options["focus"],
-        force=options["force"],
-        policy=settings.policy,
-        provider=options["provider"],
-        dialect=transcript.dialect,
-        keep_last=options["keep_last"],
-        above=None if above is None else _position(above, transcript, given, number),
+        value, model=window.model, context_length=window.tokens,
+        output_tokens=settings.output_tokens, target_tokens=given["target_tokens"],
+        focus=given["focus"], force=given["force"], policy=settings.policy,
+        provider=given["provider"], dialect=transcript.dialect, keep_last=given["keep_last"],
+        above=None if given["above"] is None else _position(given["above"], source, number),
         references=bool(asked.originals) or asked.preview,
-        counter=exact_counter(window.model) if options["exact_tokens"] else None,
-        summarizer=asked.writers,
-        native=None if asked.preview else asked.native,
-    )
+        counter=exact_counter(window.model) if given["exact_tokens"] else None,
+        summarizer=asked.writers, native=None if asked.preview else asked.native,
+    )  # fmt: skip
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
         result = replace(result, messages=tuple(
@@ -271,39 +262,39 @@ def _run(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *_said(asked, window)),
+        notes=(*done.report.notes, *_extra_notes(asked, window)),
     )
-    return Run(window, done, result, report)
+    return CompressedRecord(window, done, result, report)
 
 
-def _said(asked: _Asked, window: Window) -> Iterator[str]:
+def _extra_notes(asked: _Asked, window: Window) -> Iterator[str]:
     if asked.native is not None and asked.preview:
         yield f"a preview asks nobody: {asked.native.compactor.name} would be asked to compact it"
     if window.note:
         yield window.note
 
 
-def _position(above: str, transcript: Transcript, given: Input, number: int) -> int:
-    """Return where a message stands in the list as it is compressed, that is after its repair."""
+def _position(above: str, source: Input, number: int) -> int:
+    """Return the place of a message in the list as it is compressed, that is after its repair."""
+    transcript = source.transcripts[number]
     at = next((m.position for m in transcript.messages if above and m.id == above), -1)
     digits = above.removeprefix("m")
     if at < 0 and digits.isdecimal() and int(digits) < len(transcript.messages):
         at = int(digits)
     if at < 0:
-        raise click.UsageError(
+        raise usage_error(
             f"--above: no message {above!r} among the {len(transcript.messages):,} of "
-            f"{label(given.name)}; give an id, or a place from m0 on",
-            click.get_current_context(),
+            f"{label(source.name)}; give an id, or a place from m0 on"
         )
-    mended, _ = repair_transcript(transcript, given.profiles[number])
-    stand = [index for index, message in enumerate(mended.messages) if message.position >= at]
-    return stand[0] if stand else len(mended.messages)
+    mended, _ = repair_transcript(transcript, source.profiles[number])
+    later = [index for index, message in enumerate(mended.messages) if message.position >= at]
+    return later[0] if later else len(mended.messages)
 
 
 def _in_file(row: Reference, done: Compressed) -> Reference:
     """Return a reference with positions of the file.
 
-    Repair may have dropped or joined messages; those stand with the one before them.
+    Messages that repair dropped or joined belong to the one before them.
     """
     places = [message.position for message in done.originals]
     held = [at for at in places[row.start : row.stop] if at >= 0]
@@ -315,52 +306,56 @@ def _in_file(row: Reference, done: Compressed) -> Reference:
     return replace(row, positions=(min(held), min(following, default=max(held) + 1)))
 
 
-def _refuse(given: Input, refused: _Refused, asked: _Asked) -> int:
+def _refuse(source: Input, hopeless: Sequence[ViolationRow], asked: _Asked) -> int:
+    """Report what breaks rules and cannot be mended; nothing was written."""
     if asked.options["as_json"]:
-        from holdfast.cli.report import Refusal
+        rows = [to_builtins(row) for row in hopeless]
+        report = {"file": source.name, "output": None, "violations": rows}
+        print_json(report, err=asked.to_stderr)
+    else:
+        from holdfast.cli.check import show_refusal
 
-        emit(Refusal(file=given.name, violations=refused.violations), err=asked.to_stderr)
-        return 2
-    from holdfast.cli.show import show_refusal
-
-    show_refusal(given, refused.violations)
+        show_refusal(source, hopeless)
     return 2
 
 
-def _write(given: Input, asked: _Asked, runs: list[Run], earlier: tuple[Generation, ...]) -> None:
+def _write(
+    source: Input, asked: _Asked, records: Sequence[CompressedRecord],
+    earlier: tuple[Generation, ...],
+) -> None:  # fmt: skip
     """Write the originals, then the output, then the report; the preview writes the report only.
 
     An output that cannot be written leaves no new originals behind.
     """
     written: list[str] = []
     if not asked.preview:
-        text = write_document(given.document, [run.transcript for run in runs])
+        text = write_document(source.document, [record.transcript for record in records])
         is_new = bool(asked.originals) and not os.path.lexists(asked.originals)
         if asked.originals:
             generations = earlier
-            if text != given.document.source:
-                generations = _with_new(given, runs, text, earlier)
+            if text != source.document.source:
+                generations = _with_new(source, records, text, earlier)
             if generations:
                 write_bytes(asked.originals, write_originals(generations), private=True)
                 written.append(asked.originals)
-        same = text == given.document.source and given.document.compressed
-        data = given.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
+        same = text == source.document.source and source.document.compressed
+        data = source.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
         try:
-            write_bytes(asked.output, data, mode=mode_of(given.name))
+            write_bytes(asked.output, data, mode=mode_of(source.name))
         except NotWritable as error:
             if written and is_new:
                 remove(written.pop())
-            raise _beside(error, written) from None
+            raise _with_written(error, written) from None
         written.append(asked.output)
     if asked.options["report_file"]:
-        rows = [dump(row) + b"\n" for row in _reports(given, asked, runs)]
+        rows = [dump(row) + b"\n" for row in _reports(source, asked, records)]
         try:
-            write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(given.name))
+            write_bytes(asked.options["report_file"], b"".join(rows), mode=mode_of(source.name))
         except NotWritable as error:
-            raise _beside(error, written) from None
+            raise _with_written(error, written) from None
 
 
-def _beside(error: NotWritable, written: list[str]) -> NotWritable:
+def _with_written(error: NotWritable, written: list[str]) -> NotWritable:
     """Return the error with the files written before it, or the same error if there are none."""
     if not written:
         return error
@@ -369,32 +364,139 @@ def _beside(error: NotWritable, written: list[str]) -> NotWritable:
 
 
 def _with_new(
-    given: Input, runs: list[Run], text: bytes, earlier: tuple[Generation, ...]
-) -> tuple[Generation, ...]:
+    source: Input, records: Sequence[CompressedRecord], text: bytes,
+    earlier: tuple[Generation, ...],
+) -> tuple[Generation, ...]:  # fmt: skip
     references = [
         Placed(row.ref, number, row.start, row.stop, row.kind)
-        for number, run in enumerate(runs)
-        for row in run.report.references
+        for number, record in enumerate(records)
+        for row in record.report.references
     ]
-    dialect = given.dialect if "," not in given.dialect else ""
-    return added(earlier, given.document.source, dialect, text, references)
+    dialect = source.dialect if "," not in source.dialect else ""
+    return added(earlier, source.document.source, dialect, text, references)
 
 
-def _reports(given: Input, asked: _Asked, runs: list[Run]) -> list[dict[str, Any]]:
+def _reports(
+    source: Input, asked: _Asked, records: Sequence[CompressedRecord]
+) -> list[dict[str, Any]]:
+    """Return the report on each transcript as it is written for programs."""
     output = None if asked.preview else asked.output
     originals = asked.originals if asked.originals and not asked.preview else None
     return [
-        compression_report(given, number, run.report, output, originals)
-        for number, run in enumerate(runs)
-    ]
+        {
+            "file": source.name, "output": output, "originals": originals,
+            **to_builtins(place_of(source, number)), **to_builtins(record.report),
+            "saved": round(record.report.saved, 4),
+        }
+        for number, record in enumerate(records)
+    ]  # fmt: skip
 
 
-def _tell(given: Input, asked: _Asked, runs: list[Run]) -> None:
-    if asked.options["as_json"]:
-        for row in _reports(given, asked, runs):
-            click.echo(dump(row), err=asked.to_stderr)
+def show_compression(source: Input, records: Sequence[CompressedRecord], asked: _Asked) -> None:
+    """Print what was done, or would be done, to the transcripts of a file."""
+    picture = Picture(stderr=asked.to_stderr)
+    reports = [record.report for record in records]
+    picture.line(picture.heading(source, _outcome(reports)), _headline(reports, picture.arrow))
+    picture.warnings(source)
+    if source.holds_many:
+        _show_records(picture, source, reports)
+    elif reports[0].status == "compacted":
+        picture.difference(difference_made(records[0].done, len(source.transcripts[0].messages)))
+    if any(report.status == "compacted" for report in reports):
+        picture.category_bars(_categories(reports))
+        _show_files(picture, reports, asked)
+    elif not source.holds_many:
+        picture.line(f"  nothing changed ({reports[0].reason}): {reports[0].detail}")
+    notes = [note for report in reports for note in _notes(report)]
+    repaired = [f"mended first: {what}" for report in reports for what in report.repaired[:5]]
+    for sentence in list(dict.fromkeys((*repaired, *notes)))[:SHOWN_RECORDS]:
+        picture.note(sentence)
+
+
+def _outcome(reports: Sequence[Report]) -> str:
+    """Return how it went: a compaction that did not happen is not shown as one that did."""
+    if any(report.is_refused for report in reports):
+        return "refused"
+    return "ok" if any(report.status == "compacted" for report in reports) else "same"
+
+
+def _headline(reports: Sequence[Report], arrow: str) -> str:
+    """Return messages and tokens before and after, and the saving."""
+    tokens = sum(report.tokens_before for report in reports)
+    was = size(sum(report.messages_before for report in reports), tokens)
+    if all(report.status == "unchanged" for report in reports):
+        return was
+    left = sum(report.tokens_after for report in reports)
+    now = size(sum(report.messages_after for report in reports), left)
+    return f"{was} {arrow} {now} ({saving(tokens, left)})"
+
+
+def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) -> None:
+    rows: list[tuple[tuple[str, str], str]] = []
+    for record, report in list(zip(source.records, reports, strict=True))[:SHOWN_RECORDS]:
+        why = f"; nothing changed ({report.reason})" if report.status == "unchanged" else ""
+        line = f"{_headline([report], picture.arrow)}{why}"
+        rows.append(((f"line {record.line}", "dim"), line))
+    picture.table("Ww", rows)
+    picture.more(len(reports), SHOWN_RECORDS)
+
+
+def _categories(reports: Sequence[Report]) -> list[tuple[str, int, int | None]]:
+    was: dict[str, int] = {}
+    now: dict[str, int] = {}
+    for report in reports:
+        for one in report.categories:
+            was[one.name] = was.get(one.name, 0) + one.tokens_before
+            now[one.name] = now.get(one.name, 0) + one.tokens_after
+    return [(name, was[name], now[name]) for name in sorted(was, key=lambda n: -was[n])]
+
+
+def _show_files(picture: Picture, reports: Sequence[Report], asked: _Asked) -> None:
+    """Print what was written, who made the summary, and how an original can be recalled."""
+    picture.blank()
+    if asked.output != STANDARD:
+        verb = "would be written" if asked.preview else "written"
+        picture.line(f"  {verb} to {label(asked.output)}")
+    elif asked.preview:
+        picture.line("  a preview: nothing was written")
+    summary = sum(report.summary_tokens for report in reports)
+    if summary:
+        made = [report.summary_source for report in reports if report.summary_tokens]
+        names = " and ".join(dict.fromkeys(map(_author, made)))
+        picture.line(f"  summary: {counted(summary, 'token')}, made by {names}")
+    if asked.preview:
         return
-    from holdfast.cli.picture import Written, show_compression
+    if not asked.originals:
+        picture.line("  originals: not kept, so no references; name a place with --originals")
+        return
+    picture.line(f"  originals: {label(asked.originals)}")
+    rows = [row for report in reports for row in report.references]
+    rows.sort(key=lambda row: row.kind == "fold")
+    if rows:
+        place = shlex.quote(label(asked.originals))
+        picture.line(f"  recall one: holdfast recall {rows[0].ref} --originals {place}")
 
-    written = Written(asked.output, asked.originals, preview=asked.preview)
-    show_compression(given, runs, written)
+
+def _author(note: SummaryNote) -> str:
+    if note.source == "ledger":
+        return "the ledger, without a model"
+    if note.source == "native":
+        return f"{note.name}, the provider itself"
+    return (
+        f"{note.name} ({counted(note.verified, 'sentence')} verified, {note.unchecked} without "
+        f"names, {note.unverified} marked, {note.dropped} dropped; "
+        f"{counted(note.patched, 'fact')} put in)"
+    )
+
+
+def _notes(report: Report) -> Iterator[str]:
+    if report.counter == "estimate":
+        yield "token figures are estimates"
+    yield from report.notes
+    if not report.fits_window:
+        yield (
+            f"{report.tokens_after:,} tokens do not fit the window of "
+            f"{report.effective_window:,}; {report.floor_tokens:,} cannot be folded"
+        )
+    if report.target_tokens is not None and report.tokens_after > report.target_tokens:
+        yield f"the target of {report.target_tokens:,} is not reached: {report.tokens_after:,}"

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import click
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from holdfast.cli.files import STANDARD, check_writable, mode_of, packed, write_bytes
+from holdfast.cli.draw import Picture
+from holdfast.cli.files import (
+    STANDARD,
+    check_writable,
+    counted,
+    label,
+    mode_of,
+    packed,
+    shortened,
+    write_bytes,
+)
 from holdfast.cli.inputs import (
     DIALECT,
     FILE,
     Input,
     dialect_option,
     json_option,
+    options,
     output_option,
+    place_of,
+    print_json,
     read_input,
+    reading,
+    where_text,
 )
-from holdfast.cli.report import ConvertReport, Lost, emit, lost, unreadable
 from holdfast.dialects.convert import Converted, convert_transcript
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
-from holdfast.errors import NotReadable
+
+SHOWN_LOSSES = 20
+"""Losses that are listed; about a screen."""
+
+
+class LossRow(Struct, frozen=True):
+    """Something that the other dialect cannot hold, with its place in the file."""
+
+    index: int
+    path: str
+    what: str
+    record: int | UnsetType = UNSET
+    line: int | UnsetType = UNSET
 
 
 @click.command()
 @click.argument("file", type=FILE)
 @click.option("--to", required=True, type=DIALECT, help="The dialect to write.")
 @output_option
-@click.option("--allow-loss", is_flag=True, help="Write also where something cannot be held.")
+@options(("--allow-loss", bool, "", "Write even if something is lost."))
 @dialect_option
 @json_option
 def convert(
@@ -35,8 +63,8 @@ def convert(
 ) -> int:
     """Write a transcript in another dialect.
 
-    What the other dialect cannot hold is listed, nothing is written, and the exit code is 1,
-    unless --allow-loss says to go on without it.
+    If the other dialect cannot express something, it is listed, nothing is written, and the exit
+    code is 1. With --allow-loss the rest is written.
 
     \b
     holdfast convert session.json --to anthropic -o out.json
@@ -44,23 +72,33 @@ def convert(
     """
     check_writable(output)
     to_stderr = output == STANDARD
-    try:
+    with reading(file, as_json=as_json, err=to_stderr):
         given = read_input(file, None, dialect)
         converted = [convert_transcript(transcript, to) for transcript in given.transcripts]
-    except NotReadable as error:
-        return unreadable(file, error, as_json=as_json, err=to_stderr)
     losses = _losses(given, converted)
     refused = bool(losses) and not allow_loss
     if not refused:
         write_bytes(output, packed(output, _bytes(given, converted, to)), mode=mode_of(file))
-    _tell(given, to, losses, None if refused else output, as_json, to_stderr)
+    if as_json:
+        print_json({
+            "file": given.name, "output": None if refused else output, "dialect": given.dialect,
+            "to": to, "lossless": not losses, "losses": to_builtins(losses),
+            "messages": given.message_count, "warnings": given.document.warnings,
+        }, err=to_stderr)  # fmt: skip
+    else:
+        show_conversion(given, to, losses, None if refused else output)
     return 1 if refused else 0
 
 
-def _losses(given: Input, converted: list[Converted]) -> tuple[Lost, ...]:
-    return tuple(
-        lost(given, number, loss) for number, one in enumerate(converted) for loss in one.losses
-    )
+def _losses(given: Input, converted: Sequence[Converted]) -> tuple[LossRow, ...]:
+    rows: list[LossRow] = []
+    for number, one in enumerate(converted):
+        place = place_of(given, number)
+        rows += [
+            LossRow(loss.index, loss.path, loss.what, place.record, place.line)
+            for loss in one.losses
+        ]
+    return tuple(rows)
 
 
 def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
@@ -80,20 +118,22 @@ def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
             return dump(values) + b"\n"
 
 
-def _tell(
-    given: Input, to: str, losses: tuple[Lost, ...], output: str | None, as_json: bool,
-    to_stderr: bool,
-) -> None:  # fmt: skip
-    if as_json:
-        report = ConvertReport(
-            file=given.name, output=output, dialect=given.dialect, to=to, lossless=not losses,
-            losses=losses, messages=given.message_count, warnings=given.document.warnings,
-        )  # fmt: skip
-        emit(report, err=to_stderr)
-        return
-    from holdfast.cli.show import show_conversion, show_losses
-
+def show_conversion(given: Input, to: str, losses: Sequence[LossRow], output: str | None) -> None:
+    """Print what was written and what it does not contain, or why nothing was (output None)."""
+    picture = Picture(stderr=output is None or output == STANDARD)
     if output is None:
-        show_losses(given, to, losses)
+        verdict = f"{counted(len(losses), 'thing')} that {to} cannot hold; nothing was written"
+        picture.line(picture.heading(given, "broken"), verdict)
     else:
-        show_conversion(given, to, losses, output)
+        where = "standard output" if output == STANDARD else label(output)
+        lost = f"with {counted(len(losses), 'loss', 'losses')}" if losses else "without loss"
+        verdict = f"{counted(given.message_count, 'message')} to {to} {lost}; written to {where}"
+        picture.line(picture.heading(given, "ok"), verdict)
+        picture.warnings(given)
+    picture.table("rpf", [
+        ((where_text(row.index, row.line), "dim"), (row.path, "cyan"), shortened(row.what))
+        for row in losses[:SHOWN_LOSSES]
+    ], indent=4)  # fmt: skip
+    picture.more(len(losses), SHOWN_LOSSES)
+    if output is None:
+        picture.paragraph("  ", ("write it all the same: ", "dim"), ("--allow-loss", "bold"))

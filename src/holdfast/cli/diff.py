@@ -6,19 +6,27 @@ import click
 from msgspec import Struct
 
 from holdfast.cli import say
+from holdfast.cli.draw import Picture, Piece, saving, size
 from holdfast.cli.files import STANDARD, label
-from holdfast.cli.inputs import FILE, Input, dialect_option, json_option, read_input
-from holdfast.cli.report import Unreadable, emit
+from holdfast.cli.inputs import (
+    FILE,
+    Input,
+    dialect_option,
+    json_option,
+    print_json,
+    read_input,
+    reading,
+)
 from holdfast.compaction.measure import Estimator
 from holdfast.engine.difference import Difference, Fate, difference
-from holdfast.engine.inspection import Share, shares_of
+from holdfast.engine.inspection import shares_of
 from holdfast.errors import NotReadable
 from holdfast.facts.frame import recognise
 from holdfast.report import Category
 from holdfast.transcript import Transcript
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class Comparison(Struct, frozen=True, kw_only=True):
     """Two transcripts: counts and tokens by category on both sides, a fate for each message."""
 
     before: str
@@ -44,9 +52,9 @@ class Compared(Struct, frozen=True, kw_only=True):
 def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
     """Show what became of every message.
 
-    BEFORE and AFTER each hold one transcript of the same dialect. Kept messages have the same
-    payload, rewritten ones are told by their ids or last words; the other ones of BEFORE were
-    folded, the other ones of AFTER added. Tokens are estimates.
+    BEFORE and AFTER each contain one transcript of the same dialect. Kept messages have the same
+    payload; rewritten ones are recognized by their ids or last words. The other messages of
+    BEFORE were folded, the other messages of AFTER were added. Tokens are estimates.
 
     \b
     holdfast diff session.json small.json
@@ -55,13 +63,8 @@ def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
         raise click.UsageError("Only one of the two can be standard input")
     sides: list[Input] = []
     for name in (before, after):
-        try:
-            sides.append(_one(read_input(name, None, dialect)))
-        except NotReadable as error:
-            if as_json:
-                emit(Unreadable(file=name, error=str(error)))
-                return 2
-            return say(f"{label(name)}: {error}")
+        with reading(name, as_json=as_json):
+            sides.append(_read_one(name, dialect))
     old, new = (side.transcripts[0] for side in sides)
     if old.dialect != new.dialect:
         return say(
@@ -69,39 +72,17 @@ def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
             "them first, or name both with --dialect"
         )
     made = difference(recognise(old.messages), recognise(new.messages))
-    told = compared((before, after), (old, new), made)
+    comparison = compare((before, after), (old, new), made)
     if as_json:
-        emit(told)
+        print_json(comparison)
     else:
-        from holdfast.cli.show_context import show_comparison
-
-        show_comparison(sides[1], told, made)
+        picture = Picture()
+        show_comparison(picture, [picture.heading(sides[1], "ok")], comparison, made)
     return 0
 
 
-def compared(
-    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: Difference
-) -> Compared:
-    """Return two transcripts beside each other, in numbers."""
-    was, now = (shares_of(side, Estimator()) for side in sides)
-    return Compared(
-        before=names[0],
-        after=names[1],
-        messages_before=len(made.before),
-        messages_after=len(made.after),
-        tokens_before=sum(share.tokens for share in was),
-        tokens_after=sum(share.tokens for share in now),
-        kept=made.count("kept"),
-        rewritten=made.count("rewritten"),
-        folded=made.count("folded"),
-        added=made.count("added"),
-        categories=_categories(was, now),
-        fates_before=made.before,
-        fates_after=made.after,
-    )
-
-
-def _one(given: Input) -> Input:
+def _read_one(name: str, dialect: str | None) -> Input:
+    given = read_input(name, None, dialect)
     if len(given.records) > 1:
         raise NotReadable(
             f"holds {len(given.records):,} transcripts", remedy="give files with one each"
@@ -109,9 +90,36 @@ def _one(given: Input) -> Input:
     return given
 
 
-def _categories(was: tuple[Share, ...], now: tuple[Share, ...]) -> tuple[Category, ...]:
-    before = {share.name: share.tokens for share in was}
-    after = {share.name: share.tokens for share in now}
-    return tuple(
-        Category(name, before.get(name, 0), after.get(name, 0)) for name in {**before, **after}
+def compare(
+    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: Difference
+) -> Comparison:
+    """Return two transcripts beside each other, in numbers."""
+    was, now = (
+        {share.name: share.tokens for share in shares_of(side, Estimator())} for side in sides
     )
+    return Comparison(
+        before=names[0], after=names[1],
+        messages_before=len(made.before), messages_after=len(made.after),
+        tokens_before=sum(was.values()), tokens_after=sum(now.values()),
+        kept=made.count("kept"), rewritten=made.count("rewritten"),
+        folded=made.count("folded"), added=made.count("added"),
+        categories=tuple(
+            Category(name, was.get(name, 0), now.get(name, 0)) for name in {**was, **now}
+        ),
+        fates_before=made.before, fates_after=made.after,
+    )  # fmt: skip
+
+
+def show_comparison(
+    picture: Picture, heading: list[Piece], compared: Comparison, made: Difference
+) -> None:
+    """Print two transcripts beside each other, below a heading that names them."""
+    was = size(compared.messages_before, compared.tokens_before)
+    now = size(compared.messages_after, compared.tokens_after)
+    change = saving(compared.tokens_before, compared.tokens_after)
+    picture.line(*heading, f"{was} {picture.arrow} {now} ({change})")
+    picture.difference(made)
+    rows = sorted(compared.categories, key=lambda one: -one.tokens_before)
+    picture.category_bars([(one.name, one.tokens_before, one.tokens_after) for one in rows])
+    picture.blank()
+    picture.note("token figures are estimates")

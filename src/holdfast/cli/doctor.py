@@ -1,21 +1,25 @@
-"""`holdfast doctor`: how the store, the settings and the packages stand."""
+"""`holdfast doctor`: whether the store, the memory, the settings and the packages are in order."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from msgspec import Struct, to_builtins
 
 from holdfast.adapters.plugins import engine_names
-from holdfast.cli.config.draw import without_password
-from holdfast.cli.extras import Extra, extras, version_of
-from holdfast.cli.inputs import json_option
-from holdfast.cli.settings import settings_from, window_of
-from holdfast.cli.store import is_missing, place_of, store_options
+from holdfast.cli import version_of
+from holdfast.cli.config import STATES, WHOSE, without_password
+from holdfast.cli.draw import Picture
+from holdfast.cli.files import counted, shortened
+from holdfast.cli.inputs import json_option, options, print_json
+from holdfast.cli.settings import Window, settings_from, window_of
+from holdfast.cli.stores import is_missing, store_options, store_place
 from holdfast.config import (
     Settings,
     SettingsFile,
@@ -24,21 +28,37 @@ from holdfast.config import (
     home_folder,
     open_store,
 )
-from holdfast.dialects.jsontext import dump
 from holdfast.errors import HoldfastError, StoreUnavailable, UnknownName
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
+from holdfast.policy import Policy
 from holdfast.stores.values import Health
 
+_MB = 1_000_000
 _PACKAGES = ("holdfast", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
+_EXTRAS = (
+    ("prices", "genai-prices", "genai_prices", "windows and prices of models"),
+    ("openai", "openai", "openai", "summaries by OpenAI and what speaks its protocol"),
+    ("anthropic", "anthropic", "anthropic", "summaries by Anthropic"),
+    ("litellm", "litellm", "litellm", "summaries by other providers"),
+    ("exact", "tiktoken", "tiktoken", "exact token counts"),
+    ("postgres", "psycopg", "psycopg", "sessions on a PostgreSQL server"),
+    ("mcp", "mcp", "mcp", "past sessions for agents, `holdfast mcp`"),
+    ("lab", "tree-sitter-bash", "tree_sitter_bash", "scores and report of `holdfast lab run`"),
+    ("trajectories", "pyarrow", "pyarrow", "Parquet and tokenizer files of trajectories"),
+    ("code", "tree-sitter-python", "tree_sitter_python", "source code reduced by its syntax"),
+)
+"""Extra, package, module, purpose."""
 
 
-class Window(Struct, frozen=True):
-    """What is known of the configured model."""
+class Extra(Struct, frozen=True, kw_only=True):
+    """An extra of the package, and whether it is installed."""
 
-    model: str
-    tokens: int
-    source: str
-    note: str = ""
+    name: str
+    package: str
+    installed: bool
+    version: str = ""
+    purpose: str
+    remedy: str = ""
 
 
 class StoreState(Struct, frozen=True, kw_only=True):
@@ -60,7 +80,7 @@ class MemoryState(Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """All that `doctor` found; `problems` is empty where nothing is broken."""
+    """All that `doctor` found; `problems` is empty if nothing is broken."""
 
     healthy: bool
     problems: tuple[str, ...]
@@ -79,32 +99,30 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--deep", is_flag=True, help="Read every page and every message of the store.")
+@options(("--deep", bool, "", "Read every page and every message of the store."))
 @store_options
 @json_option
-def doctor(deep: bool, as_json: bool, **options: Any) -> int:
-    """Say how the store, the memory, the settings and the packages stand.
+def doctor(deep: bool, as_json: bool, **given: Any) -> int:
+    """Check the store, memory, settings and installed packages.
 
-    The health of the store, what is remembered, versions, the settings in force, the window of the
-    configured model, optional packages that are missing and how to get them, and the folders of
-    agents that `holdfast import` would look into. Nothing is changed or asked of a server. Exit
-    code 1 where something is broken.
+    Shows the health of the store, the memory files, versions, the settings in effect, the window
+    of the configured model, missing optional packages and how to install them, and the folders
+    that `holdfast import` would read. Nothing is changed, and no server is called. The exit code
+    is 1 if something is broken.
 
     \b
     holdfast doctor
     holdfast doctor --deep --json
     """
-    found = _diagnosed(options, deep=deep)
+    found = _diagnose(given, deep=deep)
     if as_json:
-        click.echo(dump(to_builtins(found)))
+        print_json(found)
     else:
-        from holdfast.cli.show_doctor import show_diagnosis
-
         show_diagnosis(found)
     return 0 if found.healthy else 1
 
 
-def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
+def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
     problems: list[str] = []
     hints: list[str] = []
     settings: Settings | None = None
@@ -112,42 +130,36 @@ def _diagnosed(options: dict[str, Any], *, deep: bool) -> Diagnosis:
     store: StoreState | None = None
     memory: MemoryState | None = None
     try:
-        settings = settings_from(options)
+        settings = settings_from(given)
     except HoldfastError as error:
         problems.append(str(error))
     if settings is not None:
         known = window_of(settings, settings.model)
-        note = known.note if settings.model else ""
-        window = Window(known.model, known.tokens, known.source, note)
+        window = known if settings.model else Window(known.model, known.tokens, known.source)
         if settings.engine not in engine_names():
             problems.append(
                 f"[engine] name: {UnknownName('engine', settings.engine, engine_names())}"
             )
-        store = _store(options, settings, problems, hints, deep=deep)
-        memory = _memory(options, settings, problems)
+        store = _check_store(given, settings, problems, hints, deep=deep)
+        memory = _check_memory(given, settings, problems)
     return Diagnosis(
         healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=_versions(),
-        home=str(options["home"] or home_folder()),
+        home=str(given["home"] or home_folder()),
         settings_files=settings.files if settings else (),
-        settings=None if settings is None else _shown(settings), window=window, store=store,
-        memory=memory, extras=extras(),
+        settings=None if settings is None else _settings_row(settings), window=window,
+        store=store, memory=memory, extras=_extras(),
         agents=tuple((agent, str(path)) for agent, path in agent_places()),
     )  # fmt: skip
 
 
-def _store(
-    options: dict[str, Any],
-    settings: Settings,
-    problems: list[str],
-    hints: list[str],
-    *,
-    deep: bool,
-) -> StoreState:
-    place = without_password(str(place_of(options, settings)))
+def _check_store(
+    given: dict[str, Any], settings: Settings, problems: list[str], hints: list[str],
+    *, deep: bool,
+) -> StoreState:  # fmt: skip
+    where = store_place(given, settings)
+    place = without_password(str(where))
     try:
-        with open_store(
-            place_of(options, settings), profile=settings.profile, read_only=True
-        ) as store:
+        with open_store(where, profile=settings.profile, read_only=True) as store:
             health = store.health(deep)
     except StoreUnavailable as error:
         is_new = is_missing(error)
@@ -173,13 +185,14 @@ def _store(
     return StoreState(place=place, profile=settings.profile, exists=True, health=health)
 
 
-def _memory(options: dict[str, Any], settings: Settings, problems: list[str]) -> MemoryState | None:
-    home = str(options["home"] or home_folder())
-    entries: dict[str, int] = {}
+def _check_memory(
+    given: dict[str, Any], settings: Settings, problems: list[str]
+) -> MemoryState | None:
+    home = str(given["home"] or home_folder())
     try:
         folder = memory_folder(Path(home), settings.profile)
-        for file in memory_files(folder, Bounds()).values():
-            entries[file.name] = len(file.entries())
+        files = memory_files(folder, Bounds()).values()
+        entries = {file.name: len(file.entries()) for file in files}
         external_memory(settings, environment={**os.environ, "HOLDFAST_HOME": home})
     except HoldfastError as error:
         problems.append(str(error))
@@ -193,7 +206,7 @@ def _is_writable(file: str) -> bool:
     return os.access(file, os.W_OK) and os.access(folder, os.W_OK)
 
 
-def _shown(settings: Settings) -> dict[str, Any]:
+def _settings_row(settings: Settings) -> dict[str, Any]:
     found: dict[str, Any] = to_builtins(settings)
     for name in ("files", "origins"):  # `holdfast config show` has them
         del found[name]
@@ -208,3 +221,90 @@ def _shown(settings: Settings) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     return found | {name: version_of(name) for name in _PACKAGES}
+
+
+def _extras() -> tuple[Extra, ...]:
+    """Return all extras; nothing is imported."""
+    found: list[Extra] = []
+    for name, package, module, purpose in _EXTRAS:
+        installed = find_spec(module) is not None
+        found.append(Extra(
+            name=name, package=package, installed=installed, purpose=purpose,
+            version=version_of(package) if installed else "",
+            remedy="" if installed else f"pip install 'holdfast[{name}]'",
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def show_diagnosis(found: Diagnosis) -> None:
+    """Print what was found, what is broken first."""
+    picture = Picture()
+    good, bad = ("✓", "✗") if picture.unicode else ("ok", "BROKEN")
+    if found.healthy:
+        picture.line((f"{good} nothing is broken", "bold green"))
+    for problem in found.problems:
+        picture.line((f"{bad} ", "bold red"), shortened(problem))
+    if found.store is not None:
+        _show_rows(picture, "store", _store_rows(found.store))
+    if found.memory is not None:
+        kept = {
+            name: counted(many, "entry", "entries") for name, many in found.memory.entries.items()
+        }
+        external = {"external": found.memory.external or "none"}
+        _show_rows(picture, "memory", {"folder": found.memory.folder, **kept, **external})
+    _show_rows(picture, "home", {"folder": found.home})
+    files = {
+        WHOSE[file.whose]: f"{file.name}, {STATES[file.state]}" for file in found.settings_files
+    }
+    _show_rows(picture, "settings files", files or {"none": ""})
+    if found.settings is not None:
+        changed = _changed_settings(found.settings)
+        _show_rows(picture, "settings that differ from the defaults", changed)
+    window = found.window
+    if window is not None:
+        tokens = f"{window.tokens:,} tokens ({window.source})"
+        model = window.model or "no model is configured"
+        _show_rows(picture, "model", {"name": model, "window": tokens})
+    _show_rows(picture, "versions", found.versions)
+    _show_rows(picture, "optional packages", {
+        extra.name: f"{extra.package} {extra.version}".strip() if extra.installed
+        else f"missing: {extra.remedy}   ({extra.purpose})"
+        for extra in found.extras
+    })  # fmt: skip
+    _show_rows(picture, "agents with sessions here", {path: name for name, path in found.agents})
+    for hint in (*found.hints, window.note if window else ""):
+        picture.note(hint)
+
+
+def _store_rows(state: StoreState) -> dict[str, str]:
+    rows = {"place": state.place, "profile": state.profile}
+    health = state.health
+    if health is None:
+        return rows
+    share = health.stored_bytes / health.text_bytes if health.text_bytes else 0.0
+    return rows | {
+        "at": health.where,
+        "database": f"{health.backend} {health.version}, schema {health.schema}",
+        "holds": f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}",
+        "size": f"{health.stored_bytes / _MB:,.1f} MB for {health.text_bytes / _MB:,.1f} MB of "
+                f"messages (×{share:.2f})",
+        "not indexed": f"{health.unindexed:,}",
+    }  # fmt: skip
+
+
+def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that somebody gave."""
+    usual, policy = Settings(), cast("dict[str, Any]", settings["policy"])
+    found = {
+        name: value
+        for name, value in settings.items()
+        if name not in ("policy", "warnings") and value != getattr(usual, name)
+    }
+    found |= {name: value for name, value in policy.items() if value != getattr(Policy(), name)}
+    return found or {"none": ""}
+
+
+def _show_rows(picture: Picture, title: str, rows: Mapping[str, Any]) -> None:
+    picture.paragraph((f"\n  {title}", "bold"))
+    lines = [((shortened(name), "dim"), shortened(str(value))) for name, value in rows.items()]
+    picture.table("lf", lines, indent=4)

@@ -1,4 +1,4 @@
-"""Bytes in and out: clear errors, and an output that is whole or not there at all."""
+"""Bytes in and out: clear errors, an output that is whole or not there, names and texts to show."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,8 +19,13 @@ from holdfast.errors import NotReadable, NotWritable
 
 STANDARD = "-"
 _ANYONE = 0o666
+"""For everybody, as far as the umask lets them."""
 PRIVATE = 0o600
 """For its owner alone."""
+SHOWN_ENTRIES = 5
+"""Entries of one kind that are listed before "… and n more"; more push the verdict off a screen."""
+SHOWN_CHARS = 240
+"""Characters of an explanation that are shown: about three lines of a terminal."""
 
 
 def read_bytes(name: str, limits: Limits | None = None) -> bytes:
@@ -31,7 +37,9 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
         if name == STANDARD:
             return _whole(_standard_input(), limits)
         if not name:
-            raise NotReadable("is no name of a file", remedy="name a file, or - for standard input")
+            raise NotReadable(
+                "is not a valid file name", remedy="name a file, or - for standard input"
+            )
         with open(name, "rb") as file:
             return _whole(file, limits)
     except FileNotFoundError:
@@ -108,7 +116,7 @@ def check_writable(name: str) -> None:
         return
     if not name:
         raise NotWritable(
-            "''", "is no name of a file", remedy="name a file, or - for standard output"
+            "''", "is not a valid file name", remedy="name a file, or - for standard output"
         )
     target = Path(os.path.realpath(name))
     if target.is_dir():
@@ -128,7 +136,38 @@ def label(name: str) -> str:
         return "standard input"
     if not name:
         return "''"
-    return "".join(char if char.isprintable() else "�" for char in name)
+    return printable(name)
+
+
+def shortened(text: str) -> str:
+    """Return at most `SHOWN_CHARS` of a text, without control characters."""
+    shown = printable(text[:SHOWN_CHARS])
+    return shown if len(text) <= SHOWN_CHARS else f"{shown}…"
+
+
+def printable(text: str) -> str:
+    """Return all of a text, without control characters."""
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def on_one_line(text: str) -> str:
+    """Return a text as far as it is shown, with its words on one line."""
+    return shortened(" ".join(text.split()))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 message", "2 messages"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def format_time(seconds: float | None) -> str:
+    """Return a moment for people, in the time of this machine; "" if there is none."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):  # a foreign file may contain any number
+        return "?"
 
 
 def _standard_input() -> BinaryIO:

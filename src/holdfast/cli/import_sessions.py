@@ -10,24 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from holdfast.cli import say
-from holdfast.cli.files import label
-from holdfast.cli.inputs import json_option
+from holdfast.cli.draw import Picture, Piece, progress_bar, text_of
+from holdfast.cli.files import counted, label, shortened
+from holdfast.cli.inputs import json_option, options, print_json
 from holdfast.cli.redact_input import is_terminal
 from holdfast.cli.settings import settings_from
-from holdfast.cli.store import is_missing, opened, place_of, store_options
+from holdfast.cli.stores import is_missing, opened, store_options, store_place
 from holdfast.config import agent_places, open_store
-from holdfast.dialects.jsontext import dump
 from holdfast.errors import StoreUnavailable
 from holdfast.importers import bytes_in, sessions_in
 from holdfast.sessions.importing import Taken, take_all
 from holdfast.stores.store import Store
 
-_INDEXED_AT_ONCE = 1_000
+INDEXED_AT_ONCE = 1_000
+"""Messages that are indexed between two steps of the bar."""
+BAR_COLUMNS = 16
+"""The width of the bar of the agent with the most messages; the table has five more columns."""
+SHOWN_FILES = 5
+"""Files that could not be read that are listed."""
 Tell = Callable[[int, str], None]
-"""Told how many bytes or messages more are done, and what to say."""
+"""Takes how many bytes or messages more are done, and what to say."""
 
 
 class FromAgent(Struct, kw_only=True):
@@ -68,20 +73,22 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 @click.command("import")
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken; nothing is written.")
-@click.option("--follow-links", is_flag=True, help="Follow links that lead out of a folder.")
+@options(
+    ("--dry-run", bool, "", "Show what would be imported; nothing is written."),
+    ("--follow-links", bool, "", "Follow links that lead out of a folder."),
+)
 @store_options
 @json_option
 def import_sessions(
-    paths: Sequence[str], dry_run: bool, follow_links: bool, as_json: bool, **options: Any
+    paths: Sequence[str], dry_run: bool, follow_links: bool, as_json: bool, **given: Any
 ) -> int:
-    """Take sessions that other agents left on this machine.
+    """Import the sessions of other agents on this machine.
 
-    PATH is a file or a folder; without one the usual folders of Claude Code, Codex, OpenCode, Pi,
-    Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are looked into. What a file is, its
-    data say. Taking them again adds only what is new; nothing is changed where they lie. Files
-    that cannot be read are reported and do not stop it. Pipes, sockets, devices and links that
-    lead out of a folder are skipped and reported.
+    PATH is a file or a folder; without one, the usual folders of Claude Code, Codex, OpenCode, Pi,
+    Hermes, OpenHands, mini-swe-agent, SWE-agent and aider are read. The format is detected from
+    the content. Importing again adds only what is new; the files themselves are not changed. Files
+    that cannot be read are reported and skipped, and so are pipes, sockets, devices and links that
+    lead out of a folder.
 
     \b
     holdfast import
@@ -94,11 +101,11 @@ def import_sessions(
     if not places:
         return say("no agent's folder was found on this machine; name a file or a folder", 1)
     here = Path.cwd() if not paths and Path.cwd() != Path.home() else None
-    settings = settings_from(options)
+    settings = settings_from(given)
     is_shown = is_terminal(sys.stderr)
     total = sum(bytes_in(one, follow_links=follow_links) for one in places) if is_shown else 0
     done = ImportTally(dry_run=dry_run, lists_sessions=as_json)
-    with _store(options, dry_run=dry_run) as store:
+    with _store(given, dry_run=dry_run) as store:
         with _progress(total, is_shown=is_shown) as tell:
             found = (
                 one
@@ -106,34 +113,29 @@ def import_sessions(
                 for one in sessions_in(
                     place, limits=settings.limits, follow_links=follow_links,
                     within=here if place.parent == here else None,
-                    tell=lambda _, size: tell(size, done.said),
+                    tell=lambda _, size: tell(size, done.summary),
                 )
             )  # fmt: skip
             for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
                 done.add(one)
-                tell(0, done.said)
+                tell(0, done.summary)
         if store is not None and not dry_run:
             _complete(store, is_shown=is_shown)
-    return _finish(done.summed(), as_json=as_json)
-
-
-def _finish(done: Imported, *, as_json: bool) -> int:
+    result = done.result()
     if as_json:
-        click.echo(dump(to_builtins(done)))
+        print_json(result)
     else:
-        from holdfast.cli.show_import import show_import
-
-        show_import(done)
-    return 0 if done.agents or not done.unreadable else 2
+        show_import(result)
+    return 0 if result.agents or not result.unreadable else 2
 
 
-def _store(options: dict[str, Any], *, dry_run: bool) -> AbstractContextManager[Store | None]:
-    """Return the store; for a dry run as it is, None where there is none yet."""
+def _store(given: dict[str, Any], *, dry_run: bool) -> AbstractContextManager[Store | None]:
+    """Return the store; for a dry run as it is, None if there is none yet."""
     if not dry_run:
-        return opened(options, "create")
-    settings = settings_from(options)
+        return opened(given, "create")
+    settings = settings_from(given)
     try:
-        return open_store(place_of(options, settings), profile=settings.profile, read_only=True)
+        return open_store(store_place(given, settings), profile=settings.profile, read_only=True)
     except StoreUnavailable as error:
         if is_missing(error):
             return nullcontext()
@@ -144,27 +146,23 @@ def _complete(store: Store, *, is_shown: bool) -> None:
     """Bring the substring index up to date, so that the first search need not."""
     total = store.health().unindexed if is_shown else 0
     with _progress(total, is_shown=is_shown, is_bytes=False) as tell:
-        while done := store.complete_index(_INDEXED_AT_ONCE):
+        while done := store.complete_index(INDEXED_AT_ONCE):
             tell(done, "indexing")
 
 
 @contextmanager
 def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator[Tell]:
-    """Give what is told how much more was done; on a terminal it is a bar with the time left."""
+    """Give a function that takes how much more was done; on a terminal it moves a bar."""
     if not is_shown or not total:
         yield lambda _, __: None
         return
     from rich import progress as bars
 
-    from holdfast.cli.draw import console_for
-
     done = bars.DownloadColumn() if is_bytes else bars.MofNCompleteColumn()
     speed = [bars.TransferSpeedColumn()] if is_bytes else []
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), done, *speed,
-               bars.TimeRemainingColumn())  # fmt: skip
-    with bars.Progress(*columns, console=console_for(stderr=True), transient=True) as bar:
-        task = bar.add_task("looking", total=total)
-        yield lambda more, said: bar.update(task, advance=more, description=said)
+    columns = (done, *speed, bars.TimeRemainingColumn())
+    with progress_bar("looking", quiet=False, total=total, columns=columns) as update:
+        yield lambda more, said: update(advance=more, description=said)
 
 
 class ImportTally:
@@ -177,7 +175,7 @@ class ImportTally:
         self._sessions: list[dict[str, Any]] = []
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """How much was taken, for people."""
         rows = self._agents.values()
         sessions, messages = sum(row.sessions for row in rows), sum(row.read for row in rows)
@@ -198,14 +196,12 @@ class ImportTally:
         if self._lists_sessions:
             self._sessions.append(_row(one))
 
-    def summed(self) -> Imported:
+    def result(self) -> Imported:
         """Return all of it."""
         return Imported(
-            dry_run=self._dry_run,
-            agents=tuple(self._agents.values()),
-            unreadable=tuple(self._unreadable),
-            sessions=tuple(self._sessions),
-        )
+            dry_run=self._dry_run, agents=tuple(self._agents.values()),
+            unreadable=tuple(self._unreadable), sessions=tuple(self._sessions),
+        )  # fmt: skip
 
 
 def _row(one: Taken) -> dict[str, Any]:
@@ -214,3 +210,30 @@ def _row(one: Taken) -> dict[str, Any]:
         "source_id": one.session.source_id if one.session else one.source_id, "path": one.path,
         "new": one.is_new, "messages": one.added, "known": one.known,
     }  # fmt: skip
+
+
+def show_import(done: Imported) -> None:
+    """Print what was taken of each agent, and what could not be read."""
+    picture = Picture()
+    sessions = sum(row.new_sessions for row in done.agents)
+    messages = sum(row.messages for row in done.agents)
+    verb = "would be taken" if done.dry_run else "taken"
+    what = f"{counted(messages, 'new message')} {verb}, {counted(sessions, 'new session')}"
+    picture.line((what, "bold"))
+    most = max((row.read for row in done.agents), default=0)
+    rows: list[tuple[Piece, ...]] = []
+    for row in done.agents:
+        new = (picture.bar(row.messages, most, BAR_COLUMNS), "green")
+        known = (picture.bar(row.known, most, BAR_COLUMNS), "bright_black")
+        notes = ", ".join(f"{number:,} {kind}" for kind, number in row.notes.items())
+        rows.append((
+            shortened(row.agent), f"{row.sessions:,}", f"{row.messages:,}", f"{row.known:,}",
+            text_of(new, known), (notes, "dim"),
+        ))  # fmt: skip
+    names = ("agent", "sessions", "new messages", "known", "", "") if rows else ()
+    picture.table("lrrrlf", rows, names=names)
+    for one in done.unreadable[:SHOWN_FILES]:
+        picture.line(("  not read: ", "yellow"), shortened(one.problem))
+    picture.more(len(done.unreadable), SHOWN_FILES)
+    if messages and not done.dry_run:
+        picture.line(('\n  find something: holdfast search "…"', "dim"))

@@ -1,32 +1,89 @@
-"""What a command was given: the options that commands share, and a file read with them."""
+"""What commands share: how options are declared, a file read with them, reports as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from holdfast.cli.files import STANDARD, read_bytes
+from holdfast.cli import say
+from holdfast.cli.files import STANDARD, label, read_bytes
 from holdfast.config import read_settings
 from holdfast.dialects.document import Document, Record, read_document
+from holdfast.dialects.jsontext import dump
 from holdfast.dialects.limits import Limits
 from holdfast.dialects.profiles import PROFILES, dialect_for, profile_for
 from holdfast.dialects.registry import DIALECTS
 from holdfast.dialects.rule import Profile
-from holdfast.errors import WrongDialect
-from holdfast.transcript import Transcript
+from holdfast.errors import NotReadable, WrongDialect
+from holdfast.transcript import Transcript, Violation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(allow_dash=True)
+PATH = click.Path()
 DIALECT = click.Choice(list(DIALECTS))
 PROVIDER = click.Choice(list(PROFILES))
+COUNT = click.IntRange(min=1)
+
+
+def options(*rows: Sequence[Any]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command, in this order.
+
+    A row has the flag (and after a space the name of the parameter), the type, the
+    metavariable ("" for that of the type), the help and, if there is one, the default, which is
+    shown. The type `bool` is a flag that is given or not, `[T]` an option that can be repeated.
+    """
+
+    def add(command: F) -> F:
+        for names, kind, metavar, text, *default in reversed(rows):
+            settings: dict[str, Any] = {"metavar": metavar or None, "help": text}
+            if kind is bool:
+                settings["is_flag"] = True
+            elif isinstance(kind, list):
+                settings |= {"type": kind[0], "multiple": True}
+            else:
+                settings["type"] = kind
+            if default:
+                settings |= {"default": default[0], "show_default": default[0] != ""}
+            command = click.option(*names.split(), **settings)(command)
+        return command
+
+    return add
+
+
+provider_option = options(
+    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect.")
+)
+dialect_option = options((
+    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content."
+))  # fmt: skip
+json_option = options(("--json as_json", bool, "", "Print JSON lines for programs."))
+
+
+def reading_options(command: F) -> F:
+    """Add `--provider`, `--dialect` and `--json` to a command."""
+    return provider_option(dialect_option(json_option(command)))
+
+
+def output_option(command: F) -> F:
+    """Add `-o` to a command."""
+    text = "Where to write; standard output by default, gzip if it ends in .gz."
+    return click.option(
+        "-o", "--output", type=FILE, default=STANDARD, metavar="OUT", help=text
+    )(command)  # fmt: skip
+
+
+def usage_error(sentence: str) -> click.UsageError:
+    """Return the error of a command that is called in a wrong way."""
+    return click.UsageError(sentence, click.get_current_context())
 
 
 class Input(Struct, frozen=True):
-    """A file that was read: its transcripts, and the profile that each is held against."""
+    """A file that was read: its transcripts, and the profile that each is checked against."""
 
     name: str
     data: bytes
@@ -52,12 +109,12 @@ class Input(Struct, frozen=True):
     @property
     def dialect(self) -> str:
         """The dialect of the transcripts; several, in order of appearance, joined by commas."""
-        return _joined([transcript.dialect for transcript in self.transcripts])
+        return ", ".join(dict.fromkeys(transcript.dialect for transcript in self.transcripts))
 
     @property
     def provider(self) -> str:
         """The name of the profile that was used; several as in `dialect`."""
-        return _joined([profile.name for profile in self.profiles])
+        return ", ".join(dict.fromkeys(profile.name for profile in self.profiles))
 
     @property
     def message_count(self) -> int:
@@ -81,48 +138,71 @@ def input_limits() -> Limits:
 
 
 def refuse_contradiction(provider: str | None, dialect: str | None) -> None:
-    """Raise a usage error where the provider does not speak the dialect."""
+    """Raise a usage error if the provider does not speak the dialect."""
     try:
         dialect_for(provider, dialect)
     except WrongDialect as error:
-        raise click.UsageError(str(error), click.get_current_context()) from None
+        raise usage_error(str(error)) from None
 
 
-def reading_options(command: F) -> F:
-    """Add `--provider`, `--dialect` and `--json` to a command."""
-    return provider_option(dialect_option(json_option(command)))
+class RecordPlace(Struct, frozen=True):
+    """Which transcript of a file with several: `record` counts from 0, `line` from 1."""
+
+    record: int | UnsetType = UNSET
+    line: int | UnsetType = UNSET
 
 
-def provider_option(command: F) -> F:
-    """Add `--provider` to a command."""
-    return click.option(
-        "--provider", type=PROVIDER,
-        help="Whose rules; those of the dialect where it is not named.",
-    )(command)  # fmt: skip
+class ViolationRow(Struct, frozen=True):
+    """A violation with its place in the file."""
+
+    rule: str
+    index: int
+    path: str
+    message: str
+    remedy: str
+    mendable: bool
+    record: int | UnsetType = UNSET
+    line: int | UnsetType = UNSET
 
 
-def dialect_option(command: F) -> F:
-    """Add `--dialect` to a command."""
-    return click.option(
-        "--dialect", type=DIALECT,
-        help="The wire format of FILE; found from the data where it is not named.",
-    )(command)  # fmt: skip
+def violation_row(given: Input, record: int, violation: Violation) -> ViolationRow:
+    """Return a violation as it is reported."""
+    place = place_of(given, record)
+    return ViolationRow(
+        violation.rule, violation.index, violation.path, violation.message, violation.remedy,
+        violation.mendable, place.record, place.line,
+    )  # fmt: skip
 
 
-def json_option(command: F) -> F:
-    """Add `--json` to a command."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print JSON for programs, one object a line."
-    )(command)
+def place_of(given: Input, record: int) -> RecordPlace:
+    """Return which transcript of the file is meant; unset if it contains only one."""
+    return RecordPlace(record, given.records[record].line) if given.holds_many else RecordPlace()
 
 
-def output_option(command: F) -> F:
-    """Add `-o` to a command."""
-    return click.option(
-        "-o", "--output", type=click.Path(allow_dash=True), default=STANDARD, metavar="OUT",
-        help="Where to write; standard output where it is not named, gzip where it ends in .gz.",
-    )(command)  # fmt: skip
+def where_text(index: int, line: int | UnsetType) -> str:
+    """Return the place of a message in a file for people."""
+    place = f"#{index}" if index >= 0 else "request"
+    return place if isinstance(line, UnsetType) else f"line {line} {place}"
 
 
-def _joined(names: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+def print_json(value: Any, *, err: bool = False) -> None:
+    """Print a struct or a dictionary as one line of JSON."""
+    click.echo(dump(to_builtins(value) if isinstance(value, Struct) else value), err=err)
+
+
+def report_unreadable(name: str, error: NotReadable, *, as_json: bool, err: bool = False) -> int:
+    """Report a file that is not a transcript, and return the exit code that goes with it."""
+    if as_json:
+        print_json({"file": name, "valid": False, "error": str(error)}, err=err)
+        return 2
+    return say(f"{label(name)}: {error}")
+
+
+@contextmanager
+def reading(name: str, *, as_json: bool, err: bool = False) -> Generator[None]:
+    """Report a file that turns out not to be readable within the block, and end the command."""
+    try:
+        yield
+    except NotReadable as error:
+        code = report_unreadable(name, error, as_json=as_json, err=err)
+        raise click.exceptions.Exit(code) from None

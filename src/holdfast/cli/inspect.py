@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
 
-from holdfast.cli import say
-from holdfast.cli.files import label
-from holdfast.cli.inputs import FILE, Input, read_input, reading_options, refuse_contradiction
-from holdfast.cli.report import Unreadable, emit, place_of
+from holdfast.cli.draw import BAR_COLUMNS, Picture, size
+from holdfast.cli.files import shortened
+from holdfast.cli.inputs import (
+    COUNT,
+    FILE,
+    Input,
+    options,
+    place_of,
+    print_json,
+    read_input,
+    reading,
+    reading_options,
+    refuse_contradiction,
+)
 from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
 from holdfast.compaction.measure import Estimator
 from holdfast.config import Settings
-from holdfast.dialects.jsontext import dump
-from holdfast.engine.inspection import Inspection, inspect_transcript
-from holdfast.errors import NotReadable
+from holdfast.engine.inspection import Copies, Inspection, Long, inspect_transcript
+
+SHOWN_TRANSCRIPTS = 5
+"""Transcripts of a file that are drawn; each takes half a screen."""
+SHOWN_PLACES = 8
+"""Places of identical results that fit beside their tool on a line."""
 
 
-class Seen(Struct, frozen=True):
-    """One transcript, and the window that it was held against."""
+class InspectedRecord(Struct, frozen=True):
+    """One transcript, and the window that it was compared with."""
 
     found: Inspection
     window: Window
@@ -28,11 +42,12 @@ class Seen(Struct, frozen=True):
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, metavar="N",
-              help="How many of the longest messages and of the duplicates to list.")  # fmt: skip
+@options(
+    ("--top", COUNT, "N", "How many of the longest messages and of the duplicates to list.", 5)
+)
 @settings_options
 @reading_options
-def inspect(file: str, **options: Any) -> int:
+def inspect(file: str, **given: Any) -> int:
     """Show where the context of a transcript goes.
 
     Tokens by category, the longest messages by place, role and tool, identical tool results, and
@@ -42,40 +57,91 @@ def inspect(file: str, **options: Any) -> int:
     holdfast inspect session.json
     holdfast inspect session.json --model claude-sonnet-4-5 --top 20
     """
-    refuse_contradiction(options["provider"], options["dialect"])
-    settings = settings_from(options)
-    try:
-        given = read_input(file, options["provider"], options["dialect"])
-    except NotReadable as error:
-        if options["as_json"]:
-            emit(Unreadable(file=file, error=str(error)))
-            return 2
-        return say(f"{label(file)}: {error}")
-    seen = _inspect(given, settings, options["top"])
-    if options["as_json"]:
-        for number, one in enumerate(seen):
-            click.echo(dump(_row(given, number, one)))
-    else:
-        from holdfast.cli.show_context import show_inspection
-
-        show_inspection(given, seen)
+    refuse_contradiction(given["provider"], given["dialect"])
+    settings = settings_from(given)
+    with reading(file, as_json=given["as_json"]):
+        source = read_input(file, given["provider"], given["dialect"])
+    records = _inspect(source, settings, given["top"])
+    if not given["as_json"]:
+        show_inspection(source, records)
+        return 0
+    for number, one in enumerate(records):
+        print_json({
+            "file": source.name, "dialect": source.transcripts[number].dialect,
+            **to_builtins(place_of(source, number)), **to_builtins(one.found),
+            "context_length_source": one.window.source,
+            "notes": [one.window.note] if one.window.note else [],
+        })  # fmt: skip
     return 0
 
 
-def _inspect(given: Input, settings: Settings, most: int) -> list[Seen]:
-    found: list[Seen] = []
-    for transcript in given.transcripts:
+def _inspect(source: Input, settings: Settings, most: int) -> list[InspectedRecord]:
+    records: list[InspectedRecord] = []
+    for transcript in source.transcripts:
         window = window_for(settings, transcript)
         budget = budget_of(settings, window)
-        one = inspect_transcript(transcript, settings.policy, budget, Estimator(), most=most)
-        found.append(Seen(one, window))
-    return found
+        found = inspect_transcript(transcript, settings.policy, budget, Estimator(), most=most)
+        records.append(InspectedRecord(found, window))
+    return records
 
 
-def _row(given: Input, number: int, one: Seen) -> dict[str, Any]:
-    return {
-        "file": given.name, "dialect": given.transcripts[number].dialect,
-        **to_builtins(place_of(given, number)), **to_builtins(one.found),
-        "context_length_source": one.window.source,
-        "notes": [one.window.note] if one.window.note else [],
-    }  # fmt: skip
+def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
+    """Print where the context of every transcript of a file goes."""
+    picture = Picture()
+    for number, one in enumerate(records[:SHOWN_TRANSCRIPTS]):
+        found = one.found
+        line = f"line {source.records[number].line}: " if source.holds_many else ""
+        picture.line(picture.heading(source, "ok"), line, size(found.messages, found.tokens))
+        picture.category_bars([(share.name, share.tokens, None) for share in found.categories])
+        _pressure(picture, found)
+        _longest(picture, found.longest)
+        _duplicates(picture, found.duplicates)
+        picture.blank()
+        picture.note("token figures are estimates" if found.is_estimate else "")
+        picture.note(one.window.note)
+    picture.warnings(source)
+    picture.more(len(records), SHOWN_TRANSCRIPTS)
+
+
+def _pressure(picture: Picture, found: Inspection) -> None:
+    filled = min(round(BAR_COLUMNS * found.pressure), BAR_COLUMNS)
+    style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
+    picture.line(
+        "\n  pressure  ",
+        picture.meter(filled, BAR_COLUMNS, style[found.urgency]),
+        f"  {found.pressure:.0%} of the threshold of {found.threshold_tokens:,} "
+        f"(window {found.effective_window:,}): {_verdict(found)}",
+    )
+
+
+def _verdict(found: Inspection) -> str:
+    if not found.fits_window:
+        return "it does not fit the window"
+    if found.urgency == "hard":
+        return "compaction is urgent"
+    if found.urgency == "soft":
+        return "compaction is due"
+    return "compaction will soon be due" if found.warning else "no need for compaction"
+
+
+def _longest(picture: Picture, rows: Sequence[Long]) -> None:
+    picture.paragraph(("\n  longest messages", "bold"))
+    picture.table("rfff", [
+        (f"{row.tokens:,}", shortened(f"m{row.position}" + (f" {row.id}" if row.id else "")),
+         row.role, shortened(", ".join(row.tools)))
+        for row in rows
+    ], indent=4)  # fmt: skip
+
+
+def _duplicates(picture: Picture, rows: Sequence[Copies]) -> None:
+    if not rows:
+        picture.paragraph(("\n  no identical tool results", "dim"))
+        return
+    picture.paragraph(("\n  identical tool results", "bold"), "  (tokens of the copies)")
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        places = ", ".join(f"m{at}" for at in row.positions[:SHOWN_PLACES])
+        more = ", …" if len(row.positions) > SHOWN_PLACES else ""
+        count, tool = f"×{len(row.positions):,}", shortened(row.tool)
+        lines.append((f"{row.tokens:,}", count, tool, f"{places}{more}"))
+    picture.table("rfff", lines, indent=4)

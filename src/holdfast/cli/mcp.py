@@ -6,14 +6,14 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import click
 
-from holdfast.cli import say
-from holdfast.cli.store import is_own, opened, store_options
+from holdfast.cli import say, version_of
+from holdfast.cli.inputs import options, usage_error
+from holdfast.cli.stores import is_own, opened, store_options
 from holdfast.mcp.serve import Address, serve_http, serve_stdio
 from holdfast.mcp.server import make_server
 from holdfast.sessions.hiding import redactor_of
@@ -22,35 +22,27 @@ from holdfast.sessions.library import Library
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535
+"""The largest port of TCP."""
 
 
 @click.command()
-@click.option("--http", metavar="HOST:PORT",
-              help="Serve over HTTP at /mcp instead of standard input and output; a port alone is "
-                   "on this machine.")  # fmt: skip
-@click.option("--allow-host", multiple=True, metavar="NAME",
-              help="A name under which other machines may ask; without one the address must be of "
-                   "this machine. There are no passwords.")  # fmt: skip
-@click.option("--project", type=click.Path(exists=True, file_okay=False), metavar="DIR",
-              help="Offer the sessions that ran in DIR or in a folder inside it, instead of those "
-                   "of the project that the command is started in.")  # fmt: skip
-@click.option("--all-projects", is_flag=True, help="Offer all sessions of the profile.")
-@click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
-@click.option(
-    "--hide-personal",
-    is_flag=True,
-    help="Hide personal data too: e-mail, telephone, card and account numbers.",
-)
+@options(
+    ("--http", str, "HOST:PORT",
+     "Serve over HTTP at /mcp instead of standard input and output; a port alone is on this "
+     "machine."),
+    ("--allow-host", [str], "NAME",
+     "A name under which other machines may call; without one the address must be of this "
+     "machine. There are no passwords."),
+    ("--project", click.Path(exists=True, file_okay=False), "DIR",
+     "Offer the sessions that ran in DIR or in a folder inside it, instead of those of the "
+     "project that the command is started in."),
+    ("--all-projects", bool, "", "Offer all sessions of the profile."),
+    ("--read-only", bool, "", "Offer only the tools that change nothing."),
+    ("--hide-personal", bool, "",
+     "Hide personal data too: e-mail, telephone, card and account numbers."),
+)  # fmt: skip
 @store_options
-def mcp(
-    http: str | None,
-    allow_host: Sequence[str],
-    project: str | None,
-    all_projects: bool,
-    read_only: bool,
-    hide_personal: bool,
-    **options: Any,
-) -> int:
+def mcp(http: str | None, allow_host: Sequence[str], **given: Any) -> int:
     """Serve past sessions to agents, through MCP.
 
     The tools search, read, recall by reference, report the status, and pin. They offer only the
@@ -64,11 +56,11 @@ def mcp(
     holdfast mcp --http 8765       for agents that ask http://127.0.0.1:8765/mcp
     """
     address = None if http is None else _address(http, allow_host)
-    limit = _limit(project, all_projects=all_projects)
-    read_only = read_only or not is_own(options)
-    with opened(options, "read" if read_only else "create") as store:
-        show = redactor_of(store, personal=hide_personal)
-        server = make_server(Library(store, show=show, project=limit), _version())
+    limit = _limit(given["project"], all_projects=given["all_projects"])
+    read_only = given["read_only"] or not is_own(given)
+    with opened(given, "read" if read_only else "create") as store:
+        show = redactor_of(store, personal=given["hide_personal"])
+        server = make_server(Library(store, show=show, project=limit), version_of("holdfast"))
         if address is None:
             if sys.stdin.isatty():
                 click.echo("holdfast: waiting for an agent on standard input", err=True)
@@ -84,8 +76,7 @@ def mcp(
 def _limit(project: str | None, *, all_projects: bool) -> Project | None:
     """Return the project whose sessions are offered, None for all."""
     if all_projects and project is not None:
-        context = click.get_current_context()
-        raise click.UsageError("--project and --all-projects contradict each other", context)
+        raise usage_error("--project and --all-projects contradict each other")
     if all_projects:
         return None
     if project is not None:
@@ -93,32 +84,24 @@ def _limit(project: str | None, *, all_projects: bool) -> Project | None:
     try:
         return project_of(Path.cwd(), home=Path(os.path.expanduser("~")))
     except FileNotFoundError:
-        said = "the folder that this is started in is gone; name one with --project"
-        raise click.UsageError(said, click.get_current_context()) from None
+        raise usage_error(
+            "the folder that this is started in is gone; name one with --project"
+        ) from None
 
 
 def _address(text: str, names: Sequence[str]) -> Address:
-    context = click.get_current_context()
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > _MOST_PORT:
-        raise click.UsageError(f"--http: {text!r} is no address; give HOST:PORT or a port", context)
+        raise usage_error(f"--http: {text!r} is not an address; give HOST:PORT or a port")
     host = (found["host"] or "127.0.0.1").strip("[]")
     address = Address(host, int(found["port"]))
     if not address.is_loopback and not names:
-        raise click.UsageError(
+        raise usage_error(
             f"--http: {host} can be reached from other machines; say under which name with "
-            f"--allow-host, or listen on 127.0.0.1",
-            context,
+            "--allow-host, or listen on 127.0.0.1"
         )
     return address
 
 
 def _tell(address: Address) -> None:
     click.echo(f"holdfast: listening at {address.url}", err=True)
-
-
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:
-        return ""

@@ -1,24 +1,59 @@
-"""`holdfast plan`: whether a compaction pays now, with the whole sum."""
+"""`holdfast plan` and `holdfast simulate`: whether a compaction pays, now or in recorded runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
 
-from holdfast.cli.inputs import FILE, Input, read_input, reading_options, refuse_contradiction
-from holdfast.cli.prices import Priced, price_options, prices_for
-from holdfast.cli.report import place_of, unreadable
-from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
+from holdfast.caching.economics import Situation, Sum, usd
+from holdfast.caching.prices import Prices
+from holdfast.cli.draw import Picture, Piece
+from holdfast.cli.files import check_writable, counted, shortened, write_bytes
+from holdfast.cli.inputs import (
+    COUNT,
+    FILE,
+    PATH,
+    Input,
+    options,
+    place_of,
+    print_json,
+    read_input,
+    reading,
+    reading_options,
+    refuse_contradiction,
+    usage_error,
+)
+from holdfast.cli.settings import (
+    Priced,
+    Window,
+    budget_of,
+    price_options,
+    prices_for,
+    settings_from,
+    settings_options,
+    window_for,
+)
 from holdfast.config import Settings
-from holdfast.dialects.jsontext import dump
-from holdfast.errors import NotReadable
-from holdfast.lab.recording import PlanRequest, PlanResult, plan_for
+from holdfast.lab.recording import PlanRequest, PlanResult, Recording, plan_for, record
+from holdfast.lab.replay import ReplayTerms
+from holdfast.lab.simulate import THRESHOLDS, StrategyCost, quantiles, strategies_for
+from holdfast.lab.simulate import simulate as run_all
+from holdfast.transcript import Transcript
+
+SHOWN_PLANS = 5
+"""Transcripts of a file whose plans are drawn; each takes half a screen."""
+COST_COLUMNS = 20
+"""The width of the bar of the dearest strategy; the table has six more columns."""
+LEAST_THRESHOLD = 0.02
+"""Below this share of a window a compaction would come with nearly every call."""
+_STYLES = {"act": "bold green", "wait": "bold yellow", "cannot": "bold red"}
 
 
-class Planned(Struct, frozen=True):
-    """A plan, and the window and prices that it rests on."""
+class PlannedRecord(Struct, frozen=True):
+    """The plan of one transcript, and the window and prices that it rests on."""
 
     plan: PlanResult
     window: Window
@@ -27,13 +62,15 @@ class Planned(Struct, frozen=True):
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--turns", type=click.IntRange(min=0), metavar="N",
-              help="Calls of the model to come; as many as there were otherwise.")  # fmt: skip
-@click.option("--cold", is_flag=True, help="The provider has nothing of it in its cache any more.")
+@options(
+    ("--turns", click.IntRange(min=0), "N",
+     "Calls of the model to come; by default as many as there were."),
+    ("--cold", bool, "", "Assume that the provider's cache has expired."),
+)  # fmt: skip
 @price_options
 @settings_options
 @reading_options
-def plan(file: str, **options: Any) -> int:
+def plan(file: str, **given: Any) -> int:
     """Say whether to compact a transcript now, and why.
 
     The answer is act, wait or cannot. A compaction is tried out and not written. What it breaks in
@@ -44,46 +81,228 @@ def plan(file: str, **options: Any) -> int:
     holdfast plan session.json --model claude-sonnet-4-5
     holdfast plan session.json --model gpt-5.1 --turns 40 --json
     """
-    refuse_contradiction(options["provider"], options["dialect"])
-    settings = settings_from(options)
-    try:
-        given = read_input(file, options["provider"], options["dialect"])
-    except NotReadable as error:
-        return unreadable(file, error, as_json=options["as_json"])
-    found = _plans(given, settings, options)
-    if options["as_json"]:
-        for number, one in enumerate(found):
-            click.echo(dump(_row(given, number, one)))
-    else:
-        from holdfast.cli.show_costs import show_plans
-
-        show_plans(given, found)
+    refuse_contradiction(given["provider"], given["dialect"])
+    settings = settings_from(given)
+    with reading(file, as_json=given["as_json"]):
+        source = read_input(file, given["provider"], given["dialect"])
+    records = [_plan(transcript, settings, given) for transcript in source.transcripts]
+    if not given["as_json"]:
+        show_plans(source, records)
+        return 0
+    for number, one in enumerate(records):
+        print_json({
+            "file": source.name, **to_builtins(place_of(source, number)),
+            "model": one.window.model, "context_length": one.window.tokens,
+            **to_builtins(one.plan.verdict), "situation": to_builtins(one.plan.situation),
+            "notes": [note for note in (one.window.note, one.priced.note) if note],
+        })  # fmt: skip
     return 0
 
 
-def _plans(given: Input, settings: Settings, options: dict[str, Any]) -> list[Planned]:
-    found: list[Planned] = []
-    for transcript in given.transcripts:
-        window = window_for(settings, transcript)
-        priced = prices_for(window.model, options["figures"])
-        asked = PlanRequest(
-            policy=settings.policy,
-            budget=budget_of(settings, window),
-            provider=options["provider"],
-            prices=priced.prices,
-            ttl=options["ttl"] or settings.cache_ttl,
-            turns=options["turns"],
-            is_cold=options["cold"],
-            model_summary=options["summaries"] == "model",
+def _plan(transcript: Transcript, settings: Settings, given: dict[str, Any]) -> PlannedRecord:
+    window = window_for(settings, transcript)
+    priced = prices_for(window.model, given["figures"])
+    asked = PlanRequest(
+        policy=settings.policy, budget=budget_of(settings, window), provider=given["provider"],
+        prices=priced.prices, ttl=given["ttl"] or settings.cache_ttl, turns=given["turns"],
+        is_cold=given["cold"], model_summary=given["summaries"] == "model",
+    )  # fmt: skip
+    return PlannedRecord(plan_for(transcript, asked), window, priced)
+
+
+def show_plans(source: Input, records: Sequence[PlannedRecord]) -> None:
+    """Print the verdict on every transcript of a file, each with its arithmetic."""
+    picture = Picture()
+    for number, one in enumerate(records[:SHOWN_PLANS]):
+        verdict = one.plan.verdict
+        line = f"line {source.records[number].line}: " if source.holds_many else ""
+        answer, _, why = verdict.sentence.partition(":")
+        picture.line(picture.heading(source, "ok"), line, (answer, _STYLES[answer]), f":{why}")
+        picture.blank()
+        picture.table("lrl", _token_rows(one.plan.situation, verdict.sum))
+        if verdict.sum is not None and one.priced.prices is not None:
+            picture.blank()
+            picture.table("lrl", _arithmetic_rows(verdict.sum))
+            picture.line("\n  ", (_price_sentence(one.priced.prices), "dim"))
+        for note in ("token figures are estimates", one.window.note, one.priced.note):
+            picture.note(note)
+    picture.warnings(source)
+    picture.more(len(records), SHOWN_PLANS)
+
+
+def _token_rows(situation: Situation, total: Sum | None) -> list[tuple[str, str, str]]:
+    share = 1 - situation.tokens_after / situation.tokens_now if situation.tokens_now else 0
+    useful = min(situation.kept_prefix_tokens, situation.cached_tokens)
+    rows = [
+        ("tokens now", f"{situation.tokens_now:,}",
+         f"due from {situation.threshold_tokens:,}, urgent from {situation.hard_tokens:,}"),
+        ("tokens after", f"{situation.tokens_after:,}", f"{share:.0%} less"),
+        ("in the cache", f"{situation.cached_tokens:,}", f"{useful:,} of them stay of use"),
+        ("calls so far", f"{situation.turns_so_far:,}",
+         f"{situation.tokens_per_turn:,.0f} tokens more each time"),
+    ]  # fmt: skip
+    if total is not None:
+        how = "as given" if situation.remaining_turns is not None else "by how many there were"
+        rows.append(("calls to come", f"{total.turns_remaining:,}", how))
+    return rows
+
+
+def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
+    return [
+        ("next call, compacted", usd(total.next_call_if_acting),
+         f"{total.writes_tokens:,} tokens written, {total.reads_lost_tokens:,} cache reads lost"),
+        ("+ summary", usd(total.summary_call), "" if total.summary_call else "the ledger"),
+        ("− next call, as it is", usd(total.next_call_if_waiting), ""),
+        (("= price", "bold"), (usd(total.price), "bold"), ""),
+        ("saving a call", usd(total.saving_per_turn), ""),
+        ("× calls", f"{total.turns_counted:,}",
+         f"of {total.turns_until_regrown:,} until the prompt has grown back, with "
+         f"{total.turns_remaining:,} to come"),
+        (("= saving", "bold"), (usd(total.saving), "bold"),
+         f"acts from {usd(max(total.margin * total.price, 0))} on "
+         f"({total.margin:g} × the price)"),
+    ]  # fmt: skip
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option(
+    "--model", required=True, metavar="M", help="The model, whose window and prices are looked up."
+)
+@options(
+    ("--context-length", COUNT, "N", "The window in tokens."),
+    ("--thresholds", str, "F,F…",
+     "Shares of the window; the planner may act from the lowest on.",
+     ",".join(f"{share:g}" for share in THRESHOLDS)),
+    ("--pause", click.FloatRange(min=0), "S", "Seconds of silence before a user speaks.", 60.0),
+    ("--plot", PATH, "FILE.svg", "Draw the costs as SVG."),
+)  # fmt: skip
+@price_options
+@reading_options
+def simulate(files: tuple[str, ...], **given: Any) -> int:
+    """Replay sessions and show what each strategy would cost.
+
+    Every answer of the agent is a call of the model over all that was said before. Nothing is
+    sent anywhere. A session that outgrows the window under `append only` is costed as if there
+    were none, and counted.
+
+    \b
+    holdfast simulate sessions/*.json --model claude-sonnet-4-5
+    holdfast simulate runs.jsonl.gz --model gpt-5.1 --plot costs.svg
+    """
+    refuse_contradiction(given["provider"], given["dialect"])
+    thresholds = _thresholds(given["thresholds"])
+    draw = _plotter(given["plot"])
+    transcripts: list[Transcript] = []
+    for name in files:
+        with reading(name, as_json=given["as_json"]):
+            transcripts += read_input(name, given["provider"], given["dialect"]).transcripts
+    settings = Settings(model=given["model"], context_length=given["context_length"])
+    window = window_for(settings, transcripts[0])
+    terms = _terms(given, window)
+    recordings = [record(transcript) for transcript in transcripts]
+    found = run_all(recordings, terms, strategies_for(thresholds))
+    if draw is not None:
+        title = f"{len(recordings):,} sessions, {given['model']}, window {window.tokens:,}"
+        write_bytes(given["plot"], draw(title, found).encode())
+    if not given["as_json"]:
+        show_simulation(found, recordings, window, terms)
+        return 0
+    for one in found:
+        print_json({**to_builtins(one), "usd": one.usd, "hit_rate": round(one.hit_rate, 4),
+                    "context_length": window.tokens})  # fmt: skip
+    return 0
+
+
+def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str] | None:
+    """Return what draws the costs if a file is asked for; a missing extra is told at once."""
+    if not target:
+        return None
+    check_writable(target)
+    from holdfast.lab.cost_plots import cost_plot
+
+    return cost_plot
+
+
+def _thresholds(text: str) -> list[float]:
+    try:
+        found = sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or not all(LEAST_THRESHOLD <= share <= 1 for share in found):
+        raise usage_error(
+            f"--thresholds {text!r}: give shares of the window from {LEAST_THRESHOLD:g} to 1, "
+            "with commas between them"
         )
-        found.append(Planned(plan_for(transcript, asked), window, priced))
     return found
 
 
-def _row(given: Input, number: int, one: Planned) -> dict[str, Any]:
-    notes = [note for note in (one.window.note, one.priced.note) if note]
-    return {
-        "file": given.name, **to_builtins(place_of(given, number)), "model": one.window.model,
-        "context_length": one.window.tokens, **to_builtins(one.plan.verdict),
-        "situation": to_builtins(one.plan.situation), "notes": notes,
-    }  # fmt: skip
+def _terms(given: dict[str, Any], window: Window) -> ReplayTerms:
+    priced = prices_for(given["model"], given["figures"])
+    if priced.prices is None:
+        raise usage_error(priced.note)
+    return ReplayTerms(
+        prices=priced.prices, context_length=window.tokens, ttl=given["ttl"] or "5m",
+        pause_seconds=given["pause"], model_summary=given["summaries"] == "model",
+    )  # fmt: skip
+
+
+def show_simulation(
+    found: Sequence[StrategyCost],
+    recordings: Sequence[Recording],
+    window: Window,
+    terms: ReplayTerms,
+) -> None:
+    """Print what each strategy cost, as a table with bars, and how it spreads over sessions."""
+    picture = Picture()
+    tokens = sum(recording.tokens for recording in recordings)
+    picture.line((
+        f"{counted(len(recordings), 'session')}, {counted(found[0].calls, 'call')} of "
+        f"{shortened(window.model)}, {counted(tokens, 'token')}, window {window.tokens:,}", "bold",
+    ))  # fmt: skip
+    picture.blank()
+    _show_costs(picture, found)
+    if len(recordings) > 1:
+        picture.paragraph(("\n  cost against append only, by session", "bold"))
+        shares = (0.0, 0.10, 0.50, 0.90, 1.0)
+        picture.table(
+            "lrrrrr",
+            [
+                (one.strategy, *(f"{value:.2f}" for value in quantiles(one.ratios, shares)))
+                for one in found[1:]
+            ],
+            names=("", "least", "10 %", "half", "90 %", "most"),
+        )
+    picture.line("\n  ", (_price_sentence(terms.prices), "dim"))
+    picture.note("token figures are estimates")
+    picture.note(window.note)
+    over = found[0].overflowing_sessions
+    if over:
+        picture.note(
+            f"append only outgrows the window in {counted(over, 'session')}; it is costed as if "
+            f"there were none"
+        )
+
+
+def _show_costs(picture: Picture, found: Sequence[StrategyCost]) -> None:
+    most = max(one.usd for one in found) or 1.0
+    cheapest = min(one.usd for one in found)
+    rows: list[tuple[Piece, ...]] = []
+    for one in found:
+        style = "bold green" if one.usd == cheapest else ""
+        bar = picture.block * max(1, round(COST_COLUMNS * one.usd / most))
+        rows.append((
+            (one.strategy, style), (usd(one.usd), style), f"{one.ratio:.2f}", (bar, "cyan"),
+            f"{one.hit_rate:.1%}", f"{one.compactions:,}",
+            f"{one.overflows:,}" if one.overflows else "",
+        ))  # fmt: skip
+    names = ("strategy", "cost", "ratio", "", "cache hits", "compactions", "over window")
+    picture.table("lrrlrrr", rows, names=names)
+
+
+def _price_sentence(prices: Prices) -> str:
+    return (
+        f"a million tokens: input ${prices.input:g}, read ${prices.cache_read:g}, written "
+        f"${prices.cache_write_5m:g} (1 h ${prices.cache_write_1h:g}), output ${prices.output:g} "
+        f"({prices.source})"
+    )

@@ -14,7 +14,7 @@ import click
 
 from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
 from holdfast.cli.inputs import FILE, output_option
-from holdfast.cli.redact_input import Source, is_terminal, source_of
+from holdfast.cli.redact_input import RedactionInput, is_terminal, source_of
 from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -83,7 +83,7 @@ def _checked(name: str, redactor: Redactor) -> int:
 
 
 def _copy(
-    source: Source, write: Callable[[bytes], object], redactor: Redactor, *, bar: bool
+    source: RedactionInput, write: Callable[[bytes], object], redactor: Redactor, *, bar: bool
 ) -> Counter[str]:
     stream = redactor.stream()
     for piece in source.pieces(bar=bar and is_terminal(sys.stderr)):

@@ -21,7 +21,7 @@ LONG = 8 * PIECE
 """An input that is longer gets a bar."""
 
 
-class Source:
+class RedactionInput:
     """The pieces of an input, in UTF-8 where it is UTF-16 or UTF-32."""
 
     def __init__(self, name: str, file: BinaryIO, size: int) -> None:
@@ -110,16 +110,16 @@ def _is_nothing(column: bytes) -> bool:
 
 
 @contextmanager
-def source_of(name: str) -> Generator[Source]:
+def source_of(name: str) -> Generator[RedactionInput]:
     """Give the input, `-` being standard input; raise `NotReadable` where there is none."""
     try:
         if name == STANDARD:
             if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
                 raise NotReadable("is closed", where=label(name), remedy="pipe something in")
-            yield Source(name, _unpacked(sys.stdin.buffer), 0)
+            yield RedactionInput(name, _unpacked(sys.stdin.buffer), 0)
             return
         with open(name, "rb") as file:
-            yield Source(name, _unpacked(file), os.fstat(file.fileno()).st_size)
+            yield RedactionInput(name, _unpacked(file), os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
         raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
     except IsADirectoryError:

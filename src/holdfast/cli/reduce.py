@@ -16,27 +16,30 @@ from holdfast.cli.files import (
     read_bytes,
     write_bytes,
 )
-from holdfast.cli.inputs import FILE, input_limits, json_option, output_option
-from holdfast.dialects.jsontext import dump
+from holdfast.cli.inputs import (
+    COUNT,
+    FILE,
+    input_limits,
+    json_option,
+    options,
+    output_option,
+    print_json,
+)
 from holdfast.dialects.limits import unpack
 from holdfast.engine.reducing import reduce as reduce_text
 from holdfast.errors import NotReadable
 from holdfast.reduction.reduced import KINDS, Kind, Reduced
 
 DEFAULT_TOKENS = 2_000
+"""The default of `holdfast.reduce`."""
 
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option(
-    "--kind", type=click.Choice(KINDS), help="What FILE is; found from the text otherwise."
-)
-@click.option(
-    "--tokens", type=click.IntRange(min=1), default=DEFAULT_TOKENS, show_default=True, metavar="N",
-    help="How many tokens the result may have.",
-)  # fmt: skip
-@click.option(
-    "--reducer", metavar="NAME", help="A reducer that another package registers; it goes first."
+@options(
+    ("--kind", click.Choice(KINDS), "", "What FILE is; by default detected from its content."),
+    ("--tokens", COUNT, "N", "How many tokens the result may have.", DEFAULT_TOKENS),
+    ("--reducer", str, "NAME", "A reducer of another package, which is tried first."),
 )
 @output_option
 @json_option
@@ -80,7 +83,7 @@ def _tell(file: str, output: str, done: Reduced, *, as_json: bool) -> None:
     if as_json:
         fields = cast("dict[str, Any]", to_builtins(done))
         del fields["text"], fields["reference"]
-        click.echo(dump({"file": file, "output": output, **fields}), err=to_stderr)
+        print_json({"file": file, "output": output, **fields}, err=to_stderr)
         return
     size = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
     left_out = f"left out: {', '.join(done.left_out)}" if done.left_out else "nothing left out"

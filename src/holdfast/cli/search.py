@@ -1,84 +1,60 @@
-"""`holdfast search`: a text found in all past sessions, or in one file of originals."""
+"""`holdfast search` and `holdfast recall`: in all past sessions, or in one file of originals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import click
 from msgspec import to_builtins
 
-from holdfast.cli.archive import load_originals
-from holdfast.cli.inputs import json_option
-from holdfast.cli.report import emit
-from holdfast.cli.store import opened, store_options
-from holdfast.cli.times import since_of, span_options, until_of
-from holdfast.dialects.jsontext import dump
+from holdfast.cli.draw import Picture, text_of
+from holdfast.cli.files import STANDARD, counted, format_time, printable, shortened, write_bytes
+from holdfast.cli.inputs import COUNT, FILE, json_option, options, print_json, usage_error
+from holdfast.cli.originals import load_originals
+from holdfast.cli.stores import opened, since_of, span_options, store_options, until_of
+from holdfast.dialects.jsontext import parse
+from holdfast.engine.originals import recall as recall_from
 from holdfast.engine.originals import search as search_in
-from holdfast.search.values import Filters, Sort
+from holdfast.errors import UnknownReference
+from holdfast.search.values import Filters
 from holdfast.sessions.finding import AROUND, Hit, discover
 from holdfast.stores.store import Store
 
-_SHOWN_AROUND = 1
-"""Messages on either side that the picture shows where nobody says how many."""
+SHOWN_AROUND = 1
+"""Messages on either side that the picture shows if nobody says how many."""
+_SORTS = click.Choice(["relevance", "newest", "oldest"])
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@click.option(
-    "--originals",
-    type=click.Path(allow_dash=True),
-    metavar="FILE",
-    help="Search the file that compress wrote beside its output, and no sessions.",
-)
-@click.option(
-    "--role",
-    multiple=True,
-    metavar="ROLE",
-    help="Only messages of user, assistant, tool or system.",
-)
-@click.option("--source", multiple=True, metavar="AGENT", help="Only sessions of this agent.")
-@click.option(
-    "--tool",
-    multiple=True,
-    metavar="NAME",
-    help="Only messages that call this tool or answer for it.",
-)
-@click.option("--session", multiple=True, metavar="ID", help="Only this session.")
+@options(
+    ("--originals", FILE, "FILE",
+     "Search the file that compress wrote next to its output instead of sessions."),
+    ("--role", [str], "ROLE", "Only messages of user, assistant, tool or system."),
+    ("--source", [str], "AGENT", "Only sessions of this agent."),
+    ("--tool", [str], "NAME", "Only messages that call this tool or answer for it."),
+    ("--session", [str], "ID", "Only this session."),
+)  # fmt: skip
 @span_options
-@click.option("--subagents", is_flag=True, help="Also sessions of subagents and tools.")
-@click.option(
-    "--sort",
-    type=click.Choice(["relevance", "newest", "oldest"]),
-    default="relevance",
-    show_default=True,
-    help="What comes first.",
-)
-@click.option(
-    "--most",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="How many places to print.",
-)
-@click.option(
-    "--around",
-    type=click.IntRange(0, 50),
-    metavar="N",
-    help="Messages on either side of a hit (5 with --json, 1 without).",
-)
+@options(
+    ("--subagents", bool, "", "Also sessions of subagents and tools."),
+    ("--sort", _SORTS, "", "What comes first.", "relevance"),
+    ("--most", COUNT, "N", "How many places to print.", 10),
+    ("--around", click.IntRange(0, 50), "N",
+     "Messages on either side of a hit (5 with --json, 1 without)."),
+)  # fmt: skip
 @store_options
 @json_option
-def search(words: Sequence[str], originals: str | None, most: int, as_json: bool,
-           **options: Any) -> int:  # fmt: skip
+def search(
+    words: Sequence[str], originals: str | None, most: int, as_json: bool, **given: Any
+) -> int:
     """Find a text in all past sessions, or in a file of originals.
 
-    Words, "phrases", prefix*, file names and codes as they stand, -without; any text is a query.
-    What compactions folded is found too. The best place of each lineage is printed, with what
-    stands around it. With --originals it looks in what was folded or rewritten by `holdfast
-    compress`, the newest places first, letter case aside. Exit code 1 where nothing is found.
+    Words, "phrases", prefix*, literal file names and codes, -without; any text is a query.
+    Messages that compactions folded are found too. The best place of each lineage is printed, with
+    the messages around it. With --originals the search is in what `holdfast compress` folded or
+    rewrote, the newest places first, ignoring case. The exit code is 1 if nothing is found.
 
     \b
     holdfast search connection refused
@@ -88,38 +64,30 @@ def search(words: Sequence[str], originals: str | None, most: int, as_json: bool
     text = " ".join(words)
     if originals is not None:
         _refuse_filters()
-        return _in_originals(text, originals, most, as_json=as_json)
-    with opened(options, "search") as store:
-        hits = _found(store, text, most, as_json=as_json, options=options)
+        return _search_originals(text, originals, most, as_json=as_json)
+    if given["around"] is None:
+        given["around"] = AROUND if as_json else SHOWN_AROUND
+    with opened(given, "search") as store:
+        hits = _search_store(store, text, most, given)
     if as_json:
         for hit in hits:
-            click.echo(dump(to_builtins(hit)))
+            print_json(to_builtins(hit))
     elif hits:
-        from holdfast.cli.show_hits import show_hits
-
         show_hits(hits)
     else:
-        click.echo("no message of a kept session fits that", err=True)
+        click.echo("no message of a stored session matches", err=True)
     return 0 if hits else 1
 
 
-def _found(
-    store: Store, text: str, most: int, *, as_json: bool, options: dict[str, Any]
-) -> list[Hit]:
-    since: datetime | None = options["since"]
-    until: datetime | None = options["until"]
-    around: int | None = options["around"]
-    sort: Sort = options["sort"]
+def _search_store(store: Store, text: str, most: int, given: dict[str, Any]) -> list[Hit]:
     filters = Filters(
-        roles=options["role"], sources=options["source"], tools=options["tool"],
-        sessions=tuple(store.find(name).id for name in options["session"]),
-        since=since_of(since), until=until_of(until),
+        roles=given["role"], sources=given["source"], tools=given["tool"],
+        sessions=tuple(store.find(name).id for name in given["session"]),
+        since=since_of(given["since"]), until=until_of(given["until"]),
     )  # fmt: skip
-    if around is None:
-        around = AROUND if as_json else _SHOWN_AROUND
     return discover(
-        store, text, filters=filters, kinds=() if options["subagents"] else ("main",),
-        sort=sort, most=most, around=around,
+        store, text, filters=filters, kinds=() if given["subagents"] else ("main",),
+        sort=given["sort"], most=most, around=given["around"],
     )  # fmt: skip
 
 
@@ -127,17 +95,94 @@ def _refuse_filters() -> None:
     context = click.get_current_context()
     for option in ("role", "source", "tool", "session", "since", "until", "subagents", "around"):
         if context.params.get(option):
-            raise click.UsageError(f"--{option} is for sessions, not for --originals", context)
+            raise usage_error(f"--{option} is for sessions, not for --originals")
 
 
-def _in_originals(text: str, originals: str, most: int, *, as_json: bool) -> int:
+def _search_originals(text: str, originals: str, most: int, *, as_json: bool) -> int:
     hits = search_in(text, load_originals(originals), most)
     for hit in hits:
         if as_json:
-            emit(hit)
+            print_json(hit)
         else:
             shown = "".join(char if char.isprintable() else " " for char in hit.snippet)
             click.echo(f"{hit.ref}  m{hit.position}  {' '.join(shown.split())}")
     if not hits and not as_json:
-        click.echo("nothing that was folded or rewritten holds that text", err=True)
+        click.echo("no folded or rewritten message contains that text", err=True)
     return 0 if hits else 1
+
+
+def show_hits(hits: Sequence[Hit]) -> None:
+    """Print hits, the best first, with the messages around them."""
+    picture = Picture()
+    for hit in hits:
+        facts = (hit.source, format_time(hit.time), " ".join(hit.title.split()))
+        more = f"  and {counted(hit.more, 'place')} more" if hit.more else ""
+        picture.line(
+            (hit.session, "bold"), (f" m{hit.position}", "bold"),
+            *((f"  {shortened(fact)}", "dim") for fact in facts if fact), (more, "dim"),
+        )  # fmt: skip
+        for row in hit.window:
+            if row.position == hit.position:
+                _show_snippet(picture, hit)
+                continue
+            width = picture.console.width
+            words = printable(" ".join(row.text.split())[:width])
+            line = text_of("    ", (f"m{row.position} {row.role}: {words}", "dim"))
+            line.truncate(width, overflow="ellipsis")
+            picture.line(line)
+        picture.blank()
+
+
+def _show_snippet(picture: Picture, hit: Hit) -> None:
+    words = text_of(printable(hit.snippet))
+    for start, stop in hit.spans:
+        words.stylize("bold green", start, stop)
+    picture.line((f"  {hit.role}: ", "cyan"), words)
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@options(
+    ("--originals", FILE, "FILE",
+     "Look in the file that compress wrote next to its output instead of in sessions."),
+    ("--session", str, "ID", "Only references of this session.", ""),
+)  # fmt: skip
+@store_options
+@json_option
+def recall(
+    reference: str, originals: str | None, session: str, as_json: bool, **given: Any
+) -> int:  # fmt: skip
+    """Print the originals behind a reference.
+
+    REF is a reference such as hf-0123456789 that a digest or summary names. Every message is
+    printed byte for byte as it is stored, or with --originals as it was in the file that was
+    compressed, followed by a line break. With --json it is one object: the reference, its session
+    and positions, and `messages`. The exit code is 2 if the reference is unknown.
+
+    \b
+    holdfast recall hf-0123456789
+    holdfast recall hf-0123456789 --originals small.json.originals.jsonl
+    """
+    where: dict[str, Any] = {}
+    if originals is None:
+        where, found = _from_store(reference, session, given)
+    else:
+        found = recall_from(reference, load_originals(originals))
+    if as_json:
+        print_json({"reference": reference, **where, "messages": [parse(one) for one in found]})
+    else:
+        write_bytes(STANDARD, b"".join(piece + b"\n" for piece in found))
+    return 0
+
+
+def _from_store(
+    reference: str, session: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[bytes]]:
+    with opened(given, "read") as store:
+        session_id = store.find(session).id if session else ""
+        place = next(iter(store.places(reference, session_id=session_id)), None)
+        if place is None:
+            raise UnknownReference(reference)
+        start, stop = place.reference.positions
+        found = [row.body for row in store.read(place.session_id, start, stop)]
+    return {"session": place.session_id, "positions": [start, stop]}, found

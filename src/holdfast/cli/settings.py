@@ -1,24 +1,29 @@
-"""The options by which a run is given its settings, and the window that follows from them."""
+"""The options that give a run its settings, and what follows: a window, prices, summarizers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.catalog.windows import context_window
 from holdfast.cli import say
-from holdfast.cli.summarizer import SUMMARIZER_OPTIONS
-from holdfast.config import Settings, read_settings
-from holdfast.errors import MissingExtra
+from holdfast.cli.files import label
+from holdfast.cli.inputs import PATH, F, options, usage_error
+from holdfast.config import Settings, read_settings, writers_from
+from holdfast.errors import InvalidSetting, MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
 from holdfast.transcript import Transcript
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from holdfast.caching.prices import Prices
+    from holdfast.writing.native import NativeCompaction
+    from holdfast.writing.writers import Writers
 
-_OPTIONS: tuple[tuple[str, str, type, str, str], ...] = (
+_MODEL = (
     ("--model", "model.name", str, "M", "The model, whose window is looked up."),
     ("--context-length", "model.context_length", int, "N", "The window in tokens."),
     ("--threshold", "compression.threshold", float, "F",
@@ -31,85 +36,100 @@ _OPTIONS: tuple[tuple[str, str, type, str, str], ...] = (
      "Newest messages that are never shortened (at least 1)."),
 )  # fmt: skip
 """Flag, setting, type, metavariable, help."""
-_SAID = "holdfast.cli.settings.said"
+_SUMMARIZER = (
+    ("--summarizer", "summarizer.model", str, "WHO",
+     "Who writes the summary: none, openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
+     "litellm:MODEL; keys come from the usual variables."),
+    ("--summarizer-url", "summarizer.url", str, "URL", "Another address for the summarizer."),
+    ("--summarizer-key-variable", "summarizer.key_variable", str, "NAME",
+     "The variable with the key for that address; no key is sent without it."),
+    ("--summarizer-window", "summarizer.context_length", int, "N",
+     "What the summarizer can read, in tokens; looked up by its name, else 32,000."),
+    ("--fallback-summarizer", "summarizer.fallback", str, "WHO",
+     "Who is asked once if the summarizer fails."),
+    ("--summarizer-timeout", "summarizer.timeout", float, "S",
+     "Seconds that the summarizer has (120)."),
+    ("--on-failure", "summarizer.on_failure", click.Choice(["auto", "ledger", "abort"]), "",
+     "If no summary was written: make one without a model (ledger), change nothing (abort), or "
+     "ledger unless the key or the network failed and there is room (auto)."),
+)  # fmt: skip
+_FLAGS = {
+    **{row[0]: row[1] for row in (*_MODEL, *_SUMMARIZER)},
+    "--profile": "sessions.profile",
+    "--store": "sessions.store",
+}
+_WARNED = "holdfast.cli.settings.warned"
 """Under which a run keeps the warnings that it has printed."""
-_SETTINGS = (
-    *((option[0], option[1]) for option in (*_OPTIONS, *SUMMARIZER_OPTIONS)),
-    ("--profile", "sessions.profile"),
-    ("--store", "sessions.store"),
+
+HOME_OPTION = ("--home", str, "DIR", "Where Holdfast keeps everything; by default HOLDFAST_HOME.")
+config_option = options(
+    ("--config", PATH, "FILE", "Read this settings file instead of your own and ./holdfast.toml.")
 )
-
-
-class Window(Struct, frozen=True):
-    """A context length, where it comes from, and what there is to say about it."""
-
-    tokens: int
-    source: Literal["given", "model", "assumed"]
-    model: str
-    note: str = ""
+summarizer_options = options(*((flag, *rest) for flag, _, *rest in _SUMMARIZER))
+native_option = options(
+    ("--native", str, "WHO",
+     "Have the provider of the conversation compact it: openai:MODEL or anthropic:MODEL, at "
+     "--summarizer-url if that is given."),
+)  # fmt: skip
 
 
 def settings_options(command: F) -> F:
     """Add `--config` and the flags that override single settings to a command."""
-    command = config_option(command)
-    for flag, _, kind, metavar, text in reversed(_OPTIONS):
-        command = click.option(flag, type=kind, metavar=metavar, help=text)(command)
-    return command
+    return options(*((flag, *rest) for flag, _, *rest in _MODEL))(config_option(command))
 
 
-def config_option(command: F) -> F:
-    """Add `--config` to a command."""
-    return click.option(
-        "--config", type=click.Path(), metavar="FILE",
-        help="Read this settings file instead of your own and ./holdfast.toml.",
-    )(command)  # fmt: skip
-
-
-def settings_from(options: Mapping[str, Any]) -> Settings:
+def settings_from(given: Mapping[str, Any]) -> Settings:
     """Return the settings that the options of a command ask for, or raise.
 
     What was ignored is said on standard error, once in a run.
     """
     flags = {
-        setting: (flag, given)
-        for flag, setting in _SETTINGS
-        if (given := options.get(flag[2:].replace("-", "_"))) is not None
+        setting: (flag, value)
+        for flag, setting in _FLAGS.items()
+        if (value := given.get(flag[2:].replace("-", "_"))) is not None
     }
-    settings = read_settings(options["config"], flags=flags)
-    said: set[str] = click.get_current_context().meta.setdefault(_SAID, set())
+    settings = read_settings(given["config"], flags=flags)
+    warned: set[str] = click.get_current_context().meta.setdefault(_WARNED, set())
     for warning in settings.warnings:
-        if warning not in said:
+        if warning not in warned:
             say(f"warning: {warning}")
-        said.add(warning)
+        warned.add(warning)
     return settings
+
+
+class Window(Struct, frozen=True):
+    """A context length, where it comes from, and what there is to say about it."""
+
+    model: str
+    tokens: int
+    source: Literal["given", "model", "assumed"]
+    note: str = ""
 
 
 def window_for(settings: Settings, transcript: Transcript) -> Window:
     """Return the window of the settings, else of their model, else of the request's own model."""
-    return window_of(settings, settings.model or _model_of(transcript))
+    named = transcript.frame.setting("model")
+    return window_of(settings, settings.model or (named if isinstance(named, str) else ""))
 
 
 def window_of(settings: Settings, model: str) -> Window:
     """Return the window of the settings, else of a model.
 
-    Where none is known, 200,000 is assumed and the note says so and what to do.
+    If none is known, 200,000 is assumed and the note says so and what to do.
     """
     if settings.context_length is not None:
-        return Window(settings.context_length, "given", model)
-    assumed = f"window assumed {ASSUMED_CONTEXT_LENGTH:,}"
-    if not model:
-        return Window(
-            ASSUMED_CONTEXT_LENGTH, "assumed", "", f"{assumed}; give --context-length or --model"
-        )
+        return Window(model, settings.context_length, "given")
+    note = f"window assumed {ASSUMED_CONTEXT_LENGTH:,}"
     try:
-        found = context_window(model)
+        found = context_window(model) if model else None
     except MissingExtra as error:
-        note = f"{assumed}; give --context-length, or install holdfast[{error.extra}]"
-        return Window(ASSUMED_CONTEXT_LENGTH, "assumed", model, note)
-    if found is None:
-        note = f"{assumed}, that of {model!r} is not known; give --context-length"
-        return Window(ASSUMED_CONTEXT_LENGTH, "assumed", model, note)
-    return Window(found, "model", model)
+        note += f"; give --context-length, or install holdfast[{error.extra}]"
+    else:
+        if found is not None:
+            return Window(model, found, "model")
+        unknown = f", that of {model!r} is not known; give --context-length"
+        note += unknown if model else "; give --context-length or --model"
+    return Window(model, ASSUMED_CONTEXT_LENGTH, "assumed", note)
 
 
 def budget_of(settings: Settings, window: Window) -> Budget:
@@ -117,6 +137,104 @@ def budget_of(settings: Settings, window: Window) -> Budget:
     return budget_for(settings.policy, window.tokens, output_tokens=settings.output_tokens)
 
 
-def _model_of(transcript: Transcript) -> str:
-    named = transcript.frame.setting("model")
-    return named if isinstance(named, str) else ""
+def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | None:
+    """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
+    found = writers_from(settings, _show_call)
+    return None if found is None else replace(found, is_preview=is_preview)
+
+
+def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
+    """Return the native compaction that `--native` names, or raise what names the mistake.
+
+    The address of a summarizer is also that of its own provider, and of no other.
+    """
+    if spec is None:
+        return None
+    from holdfast.writing.native import native_of
+
+    kind, colon, model = spec.partition(":")
+    if kind == "openai":  # only one of its interfaces compacts
+        kind = "openai-responses"
+    who = settings.summarizer
+    is_same = who == "none" or _provider(who) == _provider(kind)
+    return native_of(
+        f"{kind}{colon}{model}",
+        url=settings.summarizer_url if is_same else "",
+        key_variable=settings.summarizer_key_variable if is_same else "",
+        timeout=settings.summarizer_timeout,
+    )
+
+
+def check_native(native: NativeCompaction, rules: str, transcript: Transcript, file: str) -> None:
+    """Raise why a conversation is not for the provider that would compact it."""
+    from holdfast.writing.native import why_never
+
+    why = why_never(native, rules, transcript.messages)
+    if why:
+        raise usage_error(
+            f"--native: {native.compactor.name} cannot compact {label(file)}: {why}; leave "
+            "--native out, or convert the file first (holdfast convert)"
+        )
+
+
+def _provider(spec: str) -> str:
+    return spec.partition(":")[0].removesuffix("-responses")
+
+
+def _show_call(name: str, number: int, total: int) -> None:
+    click.echo(f"holdfast: asking {name} for a summary, call {number} of {total}", err=True)
+
+
+class Priced(Struct, frozen=True):
+    """Prices, None if they are not known, and what there is to say about that."""
+
+    prices: Prices | None
+    note: str = ""
+
+
+def price_options(command: F) -> F:
+    """Add `--price`, `--ttl` and `--summaries` to a command."""
+    return price_option(options(
+        ("--ttl", click.Choice(["5m", "1h"]), "",
+         "How long the provider keeps its cache; 5m by default."),
+        ("--summaries", click.Choice(["ledger", "model"]), "",
+         "Who writes summaries: the ledger, free of charge, or the model, at its price.", "ledger"),
+    )(command))  # fmt: skip
+
+
+def price_option(command: F) -> F:
+    """Add `--price` to a command."""
+    from holdfast.caching.prices import NAMES
+
+    text = (
+        f"A price for a million tokens: {', '.join(NAMES)}. Overrides what is known of the model."
+    )
+    return options(("--price figures", [str], "NAME=USD", text))(command)
+
+
+def prices_for(model: str, figures: Sequence[str]) -> Priced:
+    """Return the prices of a model with those given by hand over them, or raise a usage error."""
+    from holdfast.caching.prices import prices_from
+    from holdfast.catalog.prices import prices_of
+
+    note = ""
+    try:
+        known = prices_of(model)
+        if known is None:
+            note = f"no prices are known for {model!r}" if model else "no model is named"
+    except MissingExtra as error:
+        known, note = None, f"no prices without holdfast[{error.extra}]"
+    if not figures:
+        return Priced(known, f"{note}; give --price input=… --price output=…" if note else "")
+    try:
+        return Priced(prices_from(dict(map(_figure, figures)), known))
+    except InvalidSetting as error:
+        raise usage_error(f"--price: {error}") from None
+
+
+def _figure(given: str) -> tuple[str, float]:
+    name, _, amount = given.partition("=")
+    try:
+        return name.strip().replace("-", "_"), float(amount)
+    except ValueError:
+        raise usage_error(f"--price {given!r} is not NAME=USD, as in input=3") from None

@@ -1,4 +1,4 @@
-"""`holdfast sessions`: a group whose commands are files of their own."""
+"""`holdfast sessions`: a group whose commands are in four files, of which one is loaded."""
 
 from __future__ import annotations
 
@@ -15,27 +15,35 @@ COMMANDS = {
     "read": "Print a session: its first and last messages, or all of it.",
     "scroll": "Print the messages around a place of a session.",
     "compact": "Compact a session now.",
-    "undo": "Take back the last compaction of a session.",
+    "undo": "Undo the last compaction of a session.",
     "diff": "Show what a compaction did to every message.",
-    "branch": "Go another way from a message of a session.",
-    "title": "Give a session another title.",
-    "goal": "Say what a session is for.",
+    "branch": "Branch a session at a message.",
+    "title": "Rename a session.",
+    "goal": "Set the goal of a session.",
     "pin": "Keep a message as it is through every compaction.",
-    "unpin": "Let a message go with the others again.",
+    "unpin": "Let compactions fold a message again.",
     "export": "Write a session to a file.",
-    "delete": "Delete sessions for good.",
+    "delete": "Delete sessions permanently.",
     "backup": "Write a copy of the whole store to a file.",
 }
-"""Name of a command, which is also the name of its file, and what it does."""
+"""Name of a command and what it does."""
+_FILES = {
+    "browse": ("list", "tree", "read", "scroll", "export", "backup"),
+    "show": ("show",),
+    "compact": ("compact", "diff", "undo"),
+    "change": ("branch", "title", "goal", "pin", "unpin", "delete"),
+}
+"""The commands of a file: those of `compact` load the engine, the others do not."""
 
 
-def _command(name: str) -> object:
-    return import_module(f"holdfast.cli.sessions.{name}").command
+def _load(name: str) -> object:
+    file = next(file for file, names in _FILES.items() if name in names)
+    function = "list_sessions" if name == "list" else name
+    return getattr(import_module(f"holdfast.cli.sessions.{file}"), function)
 
 
-@click.group(cls=LazyGroup, names=COMMANDS, load=_command, invoke_without_command=True)
-@click.pass_context
-def sessions(context: click.Context) -> int:
+@click.group(cls=LazyGroup, names=COMMANDS, load=_load)
+def sessions() -> None:
     """List, show, compact, undo, export and delete kept sessions.
 
     A session is named by its id, by the beginning of it, or by the id that the agent gave it.
@@ -45,6 +53,3 @@ def sessions(context: click.Context) -> int:
     holdfast sessions show 20260131-1200
     holdfast sessions export 20260131-1200 --to openai-chat -o session.json
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-    return 0

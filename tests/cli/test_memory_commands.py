@@ -7,14 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from holdfast.cli.memory import COMMANDS, memory
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
 
 pytestmark = pytest.mark.usefixtures("home")
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -36,30 +34,14 @@ def editing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return script
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Its first line is the one of the group, every option says what it does, and the page of the
-    documents is what is printed.
-    """
-    found = memory.get_command(click.Context(memory), name)
-    assert found is not None
-    assert (found.help or "").splitlines()[0] == COMMANDS[name]
-    assert all(option.help for option in found.params if isinstance(option, click.Option))
-    monkeypatch.setenv("COLUMNS", "80")
-    seen = holdfast("memory", name, "--help")
-    assert f"holdfast memory {name}" in seen.text.split("\n", 2)[2]
-    page = (ROOT / "docs" / "cli.md").read_text()
-    block = page.split(f"<!-- help: memory {name} -->\n```text\n")[1].split("```")[0]
-    assert block == seen.text
-
-
 def test_called_with_nothing_the_group_shows_its_help(holdfast: Any) -> None:
     """A newcomer sees the commands."""
     seen = holdfast("memory")
     assert seen.code == 0
-    assert all(name in seen.text for name in COMMANDS)
+    assert all(
+        name in seen.text
+        for name in ("list", "add", "edit", "remove", "search", "history", "restore")
+    )
 
 
 def test_entries_are_added_listed_found_and_removed(holdfast: Any, folder: Path) -> None:

@@ -1,0 +1,359 @@
+"""`holdfast sessions list`, `tree`, `read`, `scroll`, `export` and `backup`: nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+from msgspec import to_builtins
+
+from holdfast.cli import say
+from holdfast.cli.draw import Picture, Piece, text_of
+from holdfast.cli.files import (
+    PRIVATE,
+    SHOWN_ENTRIES,
+    STANDARD,
+    check_writable,
+    counted,
+    format_time,
+    label,
+    packed,
+    shortened,
+    write_bytes,
+)
+from holdfast.cli.inputs import PATH, json_option, options, output_option, print_json
+from holdfast.cli.stores import (
+    Position,
+    opened,
+    session_command,
+    session_line,
+    session_name,
+    session_row,
+    since_of,
+    span_options,
+    store_options,
+    until_of,
+)
+from holdfast.dialects.registry import DIALECTS
+from holdfast.sessions.finding import AROUND, Reading, Shown
+from holdfast.sessions.finding import read as read_session
+from holdfast.sessions.finding import scroll as scroll_session
+from holdfast.stores.values import Page, SessionFilter, SessionInfo
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from holdfast.sessions.exporting import Exported
+
+BAR_COLUMNS = 10
+"""The width of the bar of the longest session; a list has six more columns."""
+LEAST_TITLE_COLUMNS = 10
+"""Columns of a title that a list shows on a terminal that is too narrow for it."""
+_NUMBER_COLUMNS = (3, 4)
+"""Columns of a list that are aligned to the right below their names."""
+_ROLE_STYLES = {"user": "cyan", "assistant": "bright_blue", "tool": "yellow"}
+_FORMATS = click.Choice(["jsonl", "markdown", *DIALECTS])
+
+
+@click.command("list")
+@click.argument("words", nargs=-1)
+@options(("--source", str, "AGENT", "Only sessions of this agent.", ""))
+@span_options
+@options(
+    ("--subagents", bool, "", "Also sessions of subagents and tools."),
+    ("--newest", bool, "", "Only the newest of each lineage."),
+    ("--most", click.IntRange(1, 1000), "N", "How many to print.", 20),
+    ("--after", str, "MARK", "Continue after the previous page.", ""),
+)
+@store_options
+@json_option
+def list_sessions(
+    words: Sequence[str], since: datetime | None, until: datetime | None, as_json: bool,
+    **given: Any,
+) -> int:  # fmt: skip
+    """List kept sessions, the last used first.
+
+    WORDS narrow the list to sessions whose title or first request contains them literally. With
+    --json there is one object: `sessions`, and `next`, the value for --after ("" at the end).
+
+    \b
+    holdfast sessions list
+    holdfast sessions list parser --source claude-code --since 2026-01-01
+    """
+    wanted = SessionFilter(
+        source=given["source"], kind="any" if given["subagents"] else "main",
+        since=since_of(since), until=until_of(until), text=" ".join(words),
+        only_leaves=given["newest"],
+    )  # fmt: skip
+    with opened(given, "read") as store:
+        page = store.sessions(wanted, most=given["most"], after=given["after"])
+    if as_json:
+        print_json({"sessions": [session_row(info) for info in page.sessions], "next": page.next})
+    else:
+        show_page(page)
+    return 0
+
+
+def show_page(page: Page) -> None:
+    """Print a list of sessions with their sizes."""
+    picture = Picture()
+    if not page.sessions:
+        picture.line("no such sessions")
+        return
+    most = max(info.tokens for info in page.sessions) or 1
+    names = ("session", "last used", "from", "messages", "tokens", "", "")
+    rows = [[text_of((name, "dim")) for name in names]]
+    for info in page.sessions:
+        source = info.source if info.kind == "main" else f"{info.source} {info.kind}".strip()
+        rows.append([
+            text_of(cell) for cell in (
+                (info.id, "bold"), format_time(info.updated), shortened(source),
+                f"{info.length:,}", f"{info.tokens:,}",
+                (picture.bar(info.tokens, most, BAR_COLUMNS), "cyan"), session_name(info),
+            )
+        ])  # fmt: skip
+    _show_columns(picture, rows)
+    if page.next:
+        picture.line((f"\nmore: --after {shlex.quote(page.next)}", "dim"))
+
+
+def _show_columns(picture: Picture, rows: Sequence[Sequence[Text]]) -> None:
+    """Print the rows of a list; only the title is cut if the terminal is too narrow."""
+    wide = [max(row[at].cell_len for row in rows) for at in range(len(rows[0]) - 1)]
+    least = sum(wide) + 2 * len(wide) + LEAST_TITLE_COLUMNS
+    for number, row in enumerate(rows):
+        pieces: list[Piece] = []
+        for at, (cell, columns) in enumerate(zip(row, wide, strict=False)):
+            pad = " " * (columns - cell.cell_len)
+            is_number = number > 0 and at in _NUMBER_COLUMNS
+            pieces += [pad, cell, "  "] if is_number else [cell, pad, "  "]
+        line = text_of(*pieces, row[-1])
+        line.rstrip()
+        line.truncate(max(picture.console.width, least), overflow="ellipsis")
+        picture.line(line)
+
+
+@session_command()
+def tree(session: str, as_json: bool, **given: Any) -> int:
+    """Draw the lineage of a session.
+
+    Every session of the same root, below the one that it comes from: `compression` continues
+    it after a compaction, `branch` goes another way, `delegation` is a subagent's, `reset` starts
+    again.
+
+    \b
+    holdfast sessions tree 20260131-1200
+    """
+    with opened(given, "read") as store:
+        named = store.find(session)
+        lineage = store.lineage(named.id)
+    if as_json:
+        print_json({"root": named.root_id, "sessions": [session_row(info) for info in lineage]})
+    else:
+        show_tree(lineage, named.id)
+    return 0
+
+
+def show_tree(lineage: Sequence[SessionInfo], named: str) -> None:
+    """Draw sessions of one root, each below the one that it comes from."""
+    from rich.tree import Tree
+
+    picture = Picture()
+    drawn: dict[str, Tree] = {}
+    roots: list[Tree] = []
+    for info in lineage:
+        at = f" at m{info.forked_at}" if info.descent == "branch" else ""
+        descent = f"{info.descent}{at}  " if info.descent else ""
+        line = text_of((descent, "magenta"), *session_line(info))
+        if info.compactions:
+            line.append(f"  {counted(info.compactions, 'compaction')}", "yellow")
+        if info.id == named:
+            line.append("  ◀" if picture.unicode else "  <", "bold green")
+        above = drawn.get(info.parent_id)
+        drawn[info.id] = above.add(line) if above is not None else Tree(line)
+        if above is None:
+            roots.append(drawn[info.id])
+    for root in roots:
+        picture.console.print(root, soft_wrap=True)
+
+
+@session_command(("--whole", bool, "", "All messages, each in full."))
+def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
+    """Print a session: its first and last messages, or all of it.
+
+    The first 20 and the last 10 messages, each up to 600 characters; the log as it was said,
+    whatever a compaction folded. `holdfast sessions export` gives the payloads.
+
+    \b
+    holdfast sessions read 20260131-1200
+    holdfast sessions read 20260131-1200 --whole | less
+    """
+    with opened(given, "read") as store:
+        found = read_session(store, store.find(session).id, whole=whole)
+    if as_json:
+        print_json({
+            **session_row(found.session), "first": [_message_row(row) for row in found.first],
+            "left_out": found.left_out, "last": [_message_row(row) for row in found.last],
+        })  # fmt: skip
+    else:
+        show_reading(found)
+    return 0
+
+
+def show_reading(found: Reading) -> None:
+    """Print the beginning and the end of a session."""
+    picture = Picture()
+    picture.line(*session_line(found.session), "\n")
+    _show_messages(picture, found.first)
+    if found.left_out:
+        picture.paragraph((f"… {counted(found.left_out, 'message')} left out …\n", "dim"))
+    _show_messages(picture, found.last)
+
+
+@session_command(
+    ("--at", Position(), "PLACE",
+     "The message in the middle: 12 or m12; the first by default."),
+    ("--reach", click.IntRange(0, 200), "N", "How many messages on either side.", AROUND),
+)  # fmt: skip
+def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any) -> int:
+    """Print the messages around a place of a session.
+
+    If the session continues under another id that contains the place, that one is shown. With
+    --json `earlier` and `later` are the next places for --at, null at an end.
+
+    \b
+    holdfast sessions scroll 20260131-1200 --at m120
+    """
+    at = at or 0
+    with opened(given, "read") as store:
+        found = scroll_session(store, store.find(session).id, at, reach=reach)
+    if as_json:
+        rows = [_message_row(row) for row in found.rows]
+        print_json({**session_row(found.session), "rows": rows, "earlier": found.earlier,
+                    "later": found.later})  # fmt: skip
+        return 0
+    picture = Picture()
+    picture.line(*session_line(found.session), "\n")
+    _show_messages(picture, found.rows, marked=at)
+    places = (("earlier", found.earlier), ("later", found.later))
+    ways = [f"{name}: --at m{place}" for name, place in places if place is not None]
+    picture.line(("   ".join(ways), "dim"))
+    return 0
+
+
+def _message_row(message: Shown) -> dict[str, Any]:
+    """Return a message as it is printed for programs."""
+    return {
+        "position": message.position, "role": message.role, "time": message.time,
+        "text": message.text, "cut": message.cut, "tools": list(message.tools),
+        "generated": message.generated,
+    }  # fmt: skip
+
+
+def _show_messages(picture: Picture, rows: Iterable[Shown], *, marked: int | None = None) -> None:
+    """Print messages with their places and roles."""
+    for row in rows:
+        facts = (", ".join(row.tools), format_time(row.time))
+        picture.line(
+            (f"m{row.position}", "bold" if row.position == marked else "dim"),
+            (f" {row.role}", _ROLE_STYLES.get(row.role, "")),
+            *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
+            ("  written by a compaction" if row.generated else "", "magenta"),
+        )
+        picture.line("\n".join(_printable(line) for line in row.text.splitlines()))
+        if row.cut:
+            picture.paragraph((f"… {row.cut:,} more characters", "dim"))
+        picture.blank()
+
+
+def _printable(line: str) -> str:
+    return "".join(char if char.isprintable() or char == "\t" else "�" for char in line)
+
+
+@click.command()
+@click.argument("session")
+@options(
+    ("--to", _FORMATS, "",
+     "A message a line in its own dialect, Markdown, or a dialect.", "jsonl"),
+)  # fmt: skip
+@click.option("--log", "what", flag_value="log", default="log", help="All that was said (default).")
+@click.option("--view", "what", flag_value="view", help="What the model sees now.")
+@options(
+    ("--without-generated", bool, "",
+     "Leave out summaries; digests replace what was said and stay."),
+)  # fmt: skip
+@output_option
+@store_options
+@json_option
+def export(
+    session: str, to: str, what: Literal["log", "view"], output: str, as_json: bool, **given: Any
+) -> int:
+    """Write a session to a file.
+
+    With jsonl, messages are written byte for byte as they came. With a dialect, the session is
+    repaired so that its provider accepts it, without inventing content. Repairs and losses are
+    reported on standard error; the store is not changed. With --json the report is one object, on
+    standard error if the session goes to standard output.
+
+    \b
+    holdfast sessions export 20260131-1200 -o session.jsonl
+    holdfast sessions export 20260131-1200 --to markdown -o session.md
+    holdfast sessions export 20260131-1200 --view --to openai-chat -o view.json
+    """
+    from holdfast.sessions.exporting import export as export_session
+
+    check_writable(output)
+    with opened(given, "read") as store:
+        info = store.find(session)
+        made = export_session(store, info, to, what=what, generated=not given["without_generated"])
+    write_bytes(output, packed(output, made.data), mode=PRIVATE)
+    if as_json:
+        losses = [to_builtins(loss) for loss in made.losses]
+        print_json({
+            "session": info.id, "to": to, "output": output, "messages": made.messages,
+            "losses": losses, "mended": made.mended,
+        }, err=output == STANDARD)  # fmt: skip
+    else:
+        _print_export(info, output, made)
+    return 0
+
+
+def _print_export(info: SessionInfo, output: str, made: Exported) -> None:
+    if output != STANDARD:
+        click.echo(f"{shortened(info.id)}: {made.messages:,} messages written to {label(output)}")
+    if made.mended:
+        click.echo(f"holdfast: mended: {', '.join(made.mended)}", err=True)
+    for loss in made.losses[:SHOWN_ENTRIES]:
+        click.echo(f"holdfast: left out of message {loss.index}: {shortened(loss.what)}", err=True)
+    if len(made.losses) > SHOWN_ENTRIES:
+        click.echo(f"holdfast: and {len(made.losses) - SHOWN_ENTRIES:,} more", err=True)
+
+
+@click.command()
+@click.argument("out", type=PATH)
+@store_options
+@json_option
+def backup(out: str, as_json: bool, **given: Any) -> int:
+    """Write a copy of the whole store to a file.
+
+    It is consistent even if others write at the same time. OUT is an SQLite file that --store
+    opens; for a server it contains the sessions of the profile.
+
+    \b
+    holdfast sessions backup sessions-2026-01-31.db
+    """
+    check_writable(out)
+    with opened(given, "read") as store:
+        if out == store.where:
+            return say(f"{label(out)} is the store itself; name another file")
+        store.backup(out)
+        kept = {"store": store.where, "profile": store.profile}
+    if as_json:
+        print_json({"file": out, "bytes": os.path.getsize(out), **kept})
+    else:
+        click.echo(f"written to {label(out)}")
+    return 0
