@@ -32,7 +32,7 @@ from holdfast.cli.inputs import (
 from holdfast.cli.report import Found, Unreadable, compression_report, emit, found
 from holdfast.cli.settings import Window, settings_from, settings_options, window_for
 from holdfast.cli.summarizer import check_native, native_for, summarizer_options, writers_for
-from holdfast.config import Settings
+from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.repair import repair_transcript
@@ -50,6 +50,7 @@ from holdfast.engine.originals import (
 from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, NotWritable
+from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
@@ -252,6 +253,7 @@ def _run(
         focus=options["focus"],
         force=options["force"],
         policy=settings.policy,
+        redact=Redactor(redaction_policy(settings)),
         provider=options["provider"],
         dialect=transcript.dialect,
         keep_last=options["keep_last"],

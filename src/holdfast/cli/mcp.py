@@ -13,7 +13,9 @@ from typing import Any
 import click
 
 from holdfast.cli import say
+from holdfast.cli.settings import settings_from
 from holdfast.cli.store import is_own, opened, store_options
+from holdfast.config import redaction_policy
 from holdfast.mcp.serve import Address, serve_http, serve_stdio
 from holdfast.mcp.server import make_server
 from holdfast.sessions.hiding import redactor_of
@@ -67,7 +69,8 @@ def mcp(
     limit = _limit(project, all_projects=all_projects)
     read_only = read_only or not is_own(options)
     with opened(options, "read" if read_only else "create") as store:
-        show = redactor_of(store, personal=hide_personal)
+        policy = redaction_policy(settings_from(options), personal=hide_personal)
+        show = redactor_of(store, policy=policy)
         server = make_server(Library(store, show=show, project=limit), _version())
         if address is None:
             if sys.stdin.isatty():

@@ -1,6 +1,6 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
-from holdfast.config.engines import open_engine, writers_from
+from holdfast.config.engines import open_engine, redaction_policy, writers_from
 from holdfast.config.files import FILE_NAME, SettingsFile, review_folder
 from holdfast.config.places import agent_places, external_memory, open_memory, open_store
 from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS
@@ -21,6 +21,7 @@ __all__ = [
     "open_memory",
     "open_store",
     "read_settings",
+    "redaction_policy",
     "review_folder",
     "trust_folder",
     "untrust_folder",

@@ -10,6 +10,7 @@ from holdfast.config.settings import Settings, read_settings
 if TYPE_CHECKING:
     from holdfast.engine.contract import ContextEngine
     from holdfast.engine.writers import Progress, Writers
+    from holdfast.redaction import RedactionPolicy
 
 
 def open_engine(
@@ -21,9 +22,10 @@ def open_engine(
     """Return a new engine by the settings: the one that `[engine] name` chooses.
 
     Any engine is made with `model`, `context_length`, `output_tokens` and `policy`, ours also
-    with the summariser and the lifetime of the cache; `more` is handed to it and wins. Settings
-    are read where none are given. Raises what `read_settings` raises, `UnknownName` with the
-    engines there are, and `InvalidSetting` for a package that makes none.
+    with the summariser, the lifetime of the cache and the user's own redaction rules; `more` is
+    handed to it and wins. Settings are read where none are given. Raises what `read_settings`
+    raises, `UnknownName` with the engines there are, and `InvalidSetting` for a package that makes
+    none.
     """
     from holdfast.engine.plugins import engine_named  # a plain check needs no engine
 
@@ -34,7 +36,21 @@ def open_engine(
     }  # fmt: skip
     if chosen.engine == "compressor":
         given |= {"summarizer": writers_from(chosen), "cache_ttl": chosen.cache_ttl}
+        if chosen.rules_files or chosen.rules_without:
+            from holdfast.redaction import Redactor
+
+            given["redact"] = Redactor(redaction_policy(chosen))
     return engine_named(chosen.engine, **(given | more))
+
+
+def redaction_policy(settings: Settings, *, personal: bool = False) -> RedactionPolicy:
+    """Return what a redactor hides by the settings: with the user's own rules, without some."""
+    from os.path import expanduser
+
+    from holdfast.redaction import RedactionPolicy  # a plain check needs no redactor
+
+    files = tuple(map(expanduser, settings.rules_files))
+    return RedactionPolicy(personal=personal, rules_files=files, without=settings.rules_without)
 
 
 def writers_from(settings: Settings, progress: Progress | None = None) -> Writers | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.config.engines import redaction_policy
 from holdfast.config.settings import PREFIX, Settings, read_settings
 from holdfast.config.trust import home_folder
 
@@ -78,11 +79,14 @@ def open_memory(
     """
     from holdfast.memory.files.provider import FilesProvider, memory_folder
     from holdfast.memory.manager import MemoryManager
+    from holdfast.redaction import Redactor
     from holdfast.sessions.hiding import redactor_of
     from holdfast.sessions.recalling import recall_from
 
     chosen = read_settings(environment=environment) if settings is None else settings
-    redact = None if store is None else redactor_of(store)
+    redact = None if store is None else redactor_of(store, policy=redaction_policy(chosen))
+    if store is None and (chosen.rules_files or chosen.rules_without):
+        redact = Redactor(redaction_policy(chosen))
     files = FilesProvider(
         memory_folder(home_folder(environment), chosen.profile),
         project=None if project is None else Path(project),

@@ -37,7 +37,7 @@ def load_examples() -> Mapping[str, Examples]:
             tuple(tuple(map(_fill, _VALUE.split(text))) for text in table["true"]),
             tuple(map(_fill, table["false"])),
         )
-        for file in files(__package__).joinpath("examples").iterdir()
+        for file in files("holdfast.redaction").joinpath("examples").iterdir()
         for name, table in tomllib.loads(file.read_text("utf-8")).items()
     }
 

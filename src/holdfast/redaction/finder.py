@@ -136,16 +136,14 @@ class Finder:
     def rule_of(self, span: Span) -> tuple[str, str]:
         """Return the names of the rule that found a secret and of its gate.
 
-        What is found by its structure has no gate, and says in place of a rule what that is:
-        `field`, `cookie`, `private-key`, `line` (too many tries failed on it), `companion` (half of
-        the credential next to it) or `repeat` (the same secret without its name).
+        What its structure gave away has no gate, and a name of `STRUCTURES` in place of a rule.
         """
         if 0 <= span.rank < len(self._rules):
             rule = self._rules[span.rank]
             return rule.name, rule.gate
         if span.rank > STRUCTURE_RANK:
             return "companion" if span.kind in COMPANIONS else "repeat", ""
-        return span.kind if span.kind in (LINE, PRIVATE_KEY, COOKIE) else "field", ""
+        return _STRUCTURE_OF.get(span.kind, "field"), ""
 
     @cached_property
     def _tries(self) -> list[list[Try]]:
@@ -269,6 +267,7 @@ BESIDE = 512
 _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
+_STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}
 _PERSONAL = ("personal", "mention")
 """Families next to whose secrets an id is not half of a credential."""
 _NOTHING = _Pass([], ANY, [])

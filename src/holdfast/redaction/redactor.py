@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,8 +28,7 @@ class Finding(Struct, frozen=True):
     """Where it was in the text that was given, in characters (in bytes if bytes were given)."""
     end: int
     rule: str = ""
-    """The name of the rule that found it; `field`, `cookie`, `private-key`, `line`, `companion` or
-    `repeat` if its structure gave it away."""
+    """The name of the rule that found it, or of `rule.STRUCTURES` if its structure did."""
     gate: str = ""
     """The test that its value passed, if a rule found it; `gates.py` says what each means."""
 
@@ -163,9 +162,14 @@ class Redactor:
                 span = span._replace(start=start, end=span.end - shift)
             yield self.finding(span)
 
-    def stream(self) -> Stream:
-        """Return a redactor for one long text that comes in pieces."""
-        return Stream(self)
+    def stream(self, on_finding: Callable[[Finding, int], object] | None = None) -> Stream:
+        """Return a redactor for one long text that comes in pieces.
+
+        `on_finding` is told of each secret: its place is in bytes of all pieces, with its line.
+        """
+        if on_finding is None:
+            return Stream(self)
+        return Stream(self, on_span=lambda span, line: on_finding(self.finding(span), line))
 
 
 def redact(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -20,6 +21,15 @@ Gate: TypeAlias = Literal[
 ]  # fmt: skip
 """What a value must be beyond its pattern; `gates.py` has the functions and what each means."""
 
+STRUCTURES: Mapping[str, str] = {
+    "field": "a value next to a name that says what it is, such as password=…",
+    "cookie-header": "a value in a header of cookies",
+    "key-block": "a private key, whole or cut off",
+    "line": "a line or block on which too many tries failed, so that nobody has read it",
+    "companion": "half of the credential next to it",
+    "repeat": "a secret that was found nearby, here without its name",
+}
+"""What a finding names in place of a rule if its structure gave it away, and what that means."""
 STRUCTURE_RANK = 1 << 19
 """The rank of what is found by its structure and not by a rule: after every rule there can be, and
 before what is found next to a secret."""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting, NotReadable, UnknownName
 from holdfast.redaction.matching import compiled, re2
-from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.rule import STRUCTURES, SecretRule
 from holdfast.redaction.span import LINE, PRIVATE_KEY
 
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
@@ -59,7 +59,7 @@ def parse_rules(text: str, file: str) -> tuple[SecretRule, ...]:
 
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise NotReadable(f"is not TOML: {error}", where=file, remedy="correct it") from None
     try:
         held = msgspec.convert(tables, _RulesFile)
@@ -91,7 +91,8 @@ def _parse_rule(row: Mapping[str, Any], fragments: Mapping[str, str], file: str)
         raise NotReadable(str(error), where=where, remedy=f"the fields are {fields}") from None
     pattern = rule.pattern
     for _ in range(_DEPTH):
-        pattern = _FRAGMENT.sub(lambda used: fragments.get(used[1], used[0]), pattern)
+        if len(pattern) < _LONGEST:
+            pattern = _FRAGMENT.sub(lambda used: fragments.get(used[1], used[0]), pattern)
     if unknown := set(_FRAGMENT.findall(pattern)) - {_ANY}:
         remedy = r"define it in [fragments], or write \{ for a brace"
         raise NotReadable(f"has no fragment {unknown.pop()!r}", where=where, remedy=remedy)
@@ -110,6 +111,8 @@ _ANY = "anchors"
 _FRAGMENT = re.compile(r"(?<!\\)\{([a-z][a-z0-9_]*)\}")
 _DEPTH = 8
 """Fragments may use fragments; the rules of this package do so three deep."""
+_LONGEST = 1 << 16
+"""Characters of a pattern at which no more fragments are put in; the longest rule has 11,000."""
 
 
 def _with_anchors(pattern: str, anchors: Sequence[str]) -> str:
@@ -139,7 +142,7 @@ def read_rules(file: str) -> tuple[SecretRule, ...]:
 
 def check_own(rules: Sequence[SecretRule]) -> None:
     """Raise an error that names the rule and the remedy if one of a user's own cannot be used."""
-    names = {rule.name for rule in built_in_rules()}
+    names = {*STRUCTURES, *(rule.name for rule in built_in_rules())}
     for rule in rules:
         if rule.name in names:
             raise _unusable(rule, "name", rule.name, "a name that no other rule has")

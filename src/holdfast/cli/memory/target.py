@@ -11,11 +11,12 @@ import click
 from holdfast.cli.draw import shortened
 from holdfast.cli.inputs import json_option
 from holdfast.cli.settings import config_option, settings_from
-from holdfast.config import home_folder
+from holdfast.config import home_folder, redaction_policy
 from holdfast.dialects.jsontext import dump
 from holdfast.memory.files.entries import Entry
 from holdfast.memory.files.memory_file import MemoryFile
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
+from holdfast.redaction import Redactor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,8 +37,10 @@ def file_options(command: F) -> F:
 def chosen(options: Mapping[str, Any]) -> MemoryFile:
     """Return the file that the options name, or raise; nothing is made."""
     home = Path(options["home"]) if options["home"] else home_folder()
-    folder = memory_folder(home, settings_from(options).profile)
-    return memory_files(folder, Bounds())["user" if options["user"] else "memory"]
+    settings = settings_from(options)
+    folder = memory_folder(home, settings.profile)
+    hide = Redactor(redaction_policy(settings))
+    return memory_files(folder, Bounds(), redact=hide)["user" if options["user"] else "memory"]
 
 
 def print_json(value: dict[str, Any]) -> None:

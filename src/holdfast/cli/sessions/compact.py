@@ -14,14 +14,16 @@ from holdfast.cli.sessions.rows import print_row, session_argument
 from holdfast.cli.settings import Window, settings_from, settings_options, window_of
 from holdfast.cli.store import opened, place_options
 from holdfast.cli.summarizer import check_native, native_for, summarizer_options, writers_for
-from holdfast.config import Settings
+from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.native import Native
 from holdfast.engine.riding import check_rides
 from holdfast.engine.writers import Writers
+from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
+from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.session import Session
 from holdfast.stores.values import SessionInfo
 
@@ -70,8 +72,9 @@ def command(session: str, as_json: bool, **options: Any) -> int:
         if native is not None:
             shown = transcript_of(store, was, what="view")
             check_native(native, profile_for(was.dialect, None).name, shown, was.id)
+        hide = redactor_of(store, policy=redaction_policy(settings))
         kept = Session(
-            store, was, engine=lambda info: _engine(info, settings, window, writers, native)
+            store, was, engine=lambda info: _engine(info, settings, window, writers, native, hide)
         )
         report = kept.compact(
             force=not options["if_due"], focus=options["focus"], keep_last=options["keep_last"]
@@ -96,11 +99,12 @@ def _engine(
     window: Window,
     writers: Writers | None,
     native: Native | None,
+    hide: Redactor,
 ) -> Compressor:
     return Compressor(
         model=window.model, context_length=window.tokens, output_tokens=settings.output_tokens,
         policy=settings.policy, dialect=info.dialect, summarizer=writers,
-        cache_ttl=settings.cache_ttl, native=native,
+        cache_ttl=settings.cache_ttl, native=native, redact=hide,
     )  # fmt: skip
 
 
