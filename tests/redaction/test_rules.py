@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -35,6 +37,16 @@ def test_the_compiled_rules_are_those_of_the_files() -> None:
     """What a process reads is what the TOML files say; after a change run `make rules`."""
     read = list(built_in_rules())
     assert msgspec.json.decode(compile_rules(), type=list[SecretRule]) == read, "run `make rules`"
+
+
+def test_a_process_reads_neither_examples_nor_toml() -> None:
+    """They are for tests and for `holdfast redact --explain`."""
+    code = (
+        "import sys, holdfast; holdfast.redact('token: ghp_x');"
+        "print({'holdfast.redaction.examples', 'tomllib'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
 
 
 def test_every_rule_has_examples_under_its_name() -> None:

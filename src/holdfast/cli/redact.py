@@ -21,7 +21,6 @@ from holdfast.config import redaction_policy
 from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import Finding, RedactionPolicy, Redactor
-from holdfast.redaction.examples import load_examples
 from holdfast.redaction.gates import GATE_MEANINGS
 from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.redaction.rule import STRUCTURES
@@ -139,6 +138,8 @@ class Explanation:
 
     def print_rules(self) -> None:
         """Print what the rules and gates that found something are, with an example."""
+        from holdfast.redaction.examples import load_examples  # read for nothing else
+
         for name in self._met:
             rule = self._rules.get(name)
             if rule is None:

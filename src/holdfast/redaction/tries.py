@@ -152,7 +152,7 @@ class RuleTry:
         ]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # more than there are rules
 def _shared(pattern: str) -> Pattern:
     """Return a compiled pattern; the anchors of a rule, and the redactors, share one."""
     return compiled(pattern)
