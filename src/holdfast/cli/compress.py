@@ -37,7 +37,7 @@ from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.difference import source_position
-from holdfast.engine.native import Native
+from holdfast.writing.native import Native
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import (
@@ -47,8 +47,8 @@ from holdfast.engine.originals import (
     joined,
     write_originals,
 )
-from holdfast.engine.riding import check_rides
-from holdfast.engine.writers import Writers
+from holdfast.writing.riding import check_rides
+from holdfast.writing.writers import Writers
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, NotWritable
 from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report

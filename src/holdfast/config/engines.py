@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.config.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from holdfast.engine.contract import ContextEngine
-    from holdfast.engine.writers import Progress, Writers
+    from holdfast.adapters.contract import ContextEngine
+    from holdfast.writing.writers import Progress, Writers
     from holdfast.redaction import RedactionPolicy
 
 
@@ -27,7 +27,7 @@ def open_engine(
     raises, `UnknownName` with the engines there are, and `InvalidSetting` for a package that makes
     none.
     """
-    from holdfast.engine.plugins import engine_named  # a plain check needs no engine
+    from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
 
     chosen = read_settings(environment=environment) if settings is None else settings
     given: dict[str, Any] = {
@@ -58,7 +58,7 @@ def writers_from(settings: Settings, progress: Progress | None = None) -> Writer
 
     Raises what names the mistake in them.
     """
-    from holdfast.engine.writers import writers_of
+    from holdfast.writing.writers import writers_of
 
     return writers_of(
         settings.summarizer,

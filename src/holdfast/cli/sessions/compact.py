@@ -17,9 +17,9 @@ from holdfast.cli.summarizer import check_native, native_for, summarizer_options
 from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.native import Native
-from holdfast.engine.riding import check_rides
-from holdfast.engine.writers import Writers
+from holdfast.writing.native import Native
+from holdfast.writing.riding import check_rides
+from holdfast.writing.writers import Writers
 from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
