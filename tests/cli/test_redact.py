@@ -150,6 +150,91 @@ def test_several_files_can_be_checked_and_the_worst_decides(holdfast: Any, tmp_p
         assert "--check" in seen.err
 
 
+RULES = """
+[[rule]]
+name = "acme-key"
+anchors = ["acme_"]
+pattern = "acme_[a-z0-9]{9}"
+gate = "mixed"
+"""
+
+
+def test_rules_can_be_added_and_switched_off(holdfast: Any, tmp_path: Path) -> None:
+    """--rules takes a file, --without a name."""
+    rules = tmp_path / "own.toml"
+    rules.write_text(RULES)
+    text = b"acme_k3y5k3y5z to jane.roe@mailhost.org\n"
+    seen = holdfast("redact", "-", "--rules", rules, "--without", "email", stdin=text)
+    assert (seen.code, seen.err) == (0, "")
+    assert seen.text.startswith("[redacted:acme-key:")
+    assert seen.text.endswith("] to jane.roe@mailhost.org\n")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("[[rule]]\nname = 'x'\nanchors = ['xx']\npattern = '(?<=a)xx'\n", "rule 'x': pattern"),
+    ("[[rule]]\nname = 'x'\npatern = 'xx'\n", "rule 'x'"),
+    ("[[rule", "is not TOML"),
+    (None, "does not exist"),
+])  # fmt: skip
+def test_a_bad_file_of_rules_ends_with_2(
+    holdfast: Any, tmp_path: Path, text: str | None, said: str
+) -> None:
+    """The sentence names the file, the rule and the remedy; nothing is written."""
+    rules, out = tmp_path / "own.toml", tmp_path / "out"
+    if text is not None:
+        rules.write_text(text)
+    seen = holdfast("redact", "-", "--rules", rules, "-o", out, stdin=TEXT.encode())
+    assert (seen.code, seen.out, out.exists()) == (2, b"", False)
+    assert "own.toml" in seen.err
+    assert said in seen.err
+    assert "Traceback" not in seen.err
+
+
+def test_a_rule_that_does_not_exist_is_refused(holdfast: Any) -> None:
+    """The likeliest comes first."""
+    seen = holdfast("redact", "-", "--without", "github-tokn", stdin=TEXT.encode())
+    assert (seen.code, seen.out) == (2, b"")
+    assert "unknown rule 'github-tokn'; known: github-token, " in seen.err
+
+
+def test_explain_names_line_rule_file_and_gate(holdfast: Any, tmp_path: Path) -> None:
+    """For each secret, without showing it; then what the rules and gates are, and an example."""
+    rules, path = tmp_path / "own.toml", tmp_path / "a.log"
+    rules.write_text(RULES)
+    path.write_text(TEXT + "\nacme_k3y5k3y5z\npassword=hunter2024!\n")
+    seen = holdfast("redact", path, "--rules", rules, "--explain")
+    assert f"{path}:1: github-token by rule github-token (vendors.toml), gate real" in seen.err
+    assert f"{path}:2: phone by rule phone (personal.toml), gate phone" in seen.err
+    assert f"{path}:4: acme-key by rule acme-key ({rules}), gate mixed" in seen.err
+    assert f"{path}:5: password by field" in seen.err
+    assert "  acme-key: gate mixed is real, with a digit and a letter\n" in seen.err
+    assert "; finds 'see ghp_" in seen.err
+    for secret in (TOKEN, "k3y5k3y5z", "hunter2024", "9372"):
+        assert secret not in seen.err.replace("finds", "\n").split("\n  ")[0]
+    checked = holdfast("redact", "--check", "--explain", path, "--rules", rules)
+    assert checked.code == 1
+    assert f"{path}:4: acme-key by rule acme-key ({rules}), gate mixed" in checked.text
+
+
+def test_a_folder_switches_no_rule_off(
+    holdfast: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The holdfast.toml of a folder names no file of rules and no rule; the user's own does."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "holdfast.toml").write_text(
+        '[redaction]\nwithout = ["github-token"]\nrules_files = ["/etc/hostname"]\n'
+    )
+    seen = holdfast("redact", "-", stdin=TEXT.encode())
+    assert seen.code == 0
+    assert TOKEN not in seen.text
+    assert "redaction.without" in seen.err
+    settings = tmp_path / "mine.toml"
+    settings.write_text('[redaction]\nwithout = ["phone"]\n')
+    own = holdfast("redact", "-", "--config", settings, stdin=TEXT.encode())
+    assert (own.code, own.err) == (0, "")
+    assert "9372" in own.text
+
+
 def test_a_kind_that_does_not_exist_is_refused(holdfast: Any, tmp_path: Path) -> None:
     """The sentence names those that do, the likeliest first; nothing is written."""
     seen = holdfast("redact", "-", "--keep", "emial", "-o", tmp_path / "out", stdin=TEXT.encode())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.budget import ANY, BASE, FREE, Budget, Price
+from holdfast.redaction.budget import ANY, BASE, FREE, Price, SearchBudget
 from holdfast.redaction.finder import ANCHORED, FIELDS, SHAPED
 
 PRICE = Price(line=64, failed=100, found=50)
@@ -26,7 +26,7 @@ def _line(at: int) -> bytes:
 def test_a_text_may_cost_its_base_and_its_length() -> None:
     """Every byte up to a try pays for it, and `BASE` beyond that."""
     data = _line(99) * 1_000
-    budget = Budget(data, Price(line=64, failed=1_000, found=1_000))
+    budget = SearchBudget(data, Price(line=64, failed=1_000, found=1_000))
     paid = next(n for n in range(10_000) if budget.is_full(n * 10, 1, 0)) + 1
     assert paid * 1_000 > BASE + (paid - 1) * 10
     assert (paid - 1) * 1_000 <= BASE + (paid - 2) * 10
@@ -35,7 +35,7 @@ def test_a_text_may_cost_its_base_and_its_length() -> None:
 @pytest.mark.parametrize("price", [ANCHORED, SHAPED, FIELDS])
 def test_a_try_costs_no_more_once_what_it_found_is_hidden(price: Price) -> None:
     """Otherwise a text that could just be paid for could not be once it is redacted."""
-    budget = Budget(b"x", price)
+    budget = SearchBudget(b"x", price)
     budget.met_hidden(0)
     budget.spent(0)
     budget.is_full(0, 1, 0)
@@ -47,7 +47,7 @@ def test_a_long_secret_costs_more_than_a_short_one_up_to_what_is_judged_of_it() 
     """Names and values of hundreds of bytes take longer to judge; the rest of a key does not."""
     costs: list[int] = []
     for size in (8, 80, 800, 8_000):
-        budget = Budget(b"x" * 9_000, FIELDS)
+        budget = SearchBudget(b"x" * 9_000, FIELDS)
         budget.is_full(0, 1, size)
         costs.append(budget.log[0][1])
     assert costs[0] < costs[1] < costs[2] == costs[3]
@@ -57,16 +57,16 @@ def test_what_another_search_has_paid_counts() -> None:
     """Three searches that each cost little enough may cost too much together."""
     data = _line(99) * 100
     half = BASE // 2 + 4_000
-    assert not Budget(data, Price(line=64, failed=half, found=1)).spent(0)
-    assert not Budget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(9_000)
-    assert Budget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(0)
+    assert not SearchBudget(data, Price(line=64, failed=half, found=1)).spent(0)
+    assert not SearchBudget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(9_000)
+    assert SearchBudget(data, Price(line=64, failed=half, found=1), [[(0, half)]]).spent(0)
 
 
 def test_what_was_paid_further_on_does_not_count_yet() -> None:
     """What is hidden up to a place depends on nothing that stands after its line."""
     data = _line(99) * 100
     late = [(5_000, BASE)]
-    budget = Budget(data, Price(line=64, failed=10_000, found=1), [late])
+    budget = SearchBudget(data, Price(line=64, failed=10_000, found=1), [late])
     assert not budget.spent(4_999)
     assert budget.spent(5_001)
 
@@ -74,11 +74,11 @@ def test_what_was_paid_further_on_does_not_count_yet() -> None:
 def test_an_empty_account_stays_empty_for_the_searches_after() -> None:
     """The bytes that are hidden would pay now and not when the text comes back."""
     data = _line(99) * 100_000
-    budget = Budget(data, Price(line=64, failed=BASE + 1_000, found=1))
+    budget = SearchBudget(data, Price(line=64, failed=BASE + 1_000, found=1))
     assert budget.spent(0)
     assert budget.line(0).end >= 4_096
     assert budget.spent(len(data) - 2)
-    assert Budget(data, PRICE, [budget.log]).spent(len(data) - 2)
+    assert SearchBudget(data, PRICE, [budget.log]).spent(len(data) - 2)
 
 
 @given(st.integers(0, 3_000), st.integers(1, 200))
@@ -87,7 +87,7 @@ def test_what_is_hidden_pays_nothing(hidden: int, tries: int) -> None:
     outcome: list[list[bool]] = []
     for size in (hidden, hidden * 2):
         data = b"a" * 500 + bytes(size) + b"b" * 500 + b"\n"
-        budget = Budget(data, PRICE, [[(0, BASE)]])
+        budget = SearchBudget(data, PRICE, [[(0, BASE)]])
         outcome.append([budget.spent(500 + size + n) for n in range(tries)])
     assert outcome[0] == outcome[1]
     assert outcome[0].count(False) <= FREE + 1_000 // 64
@@ -102,7 +102,7 @@ def test_a_line_may_have_as_many_tries_as_its_length_pays_for(
 ) -> None:
     """However the tries are counted, each line is judged by its own."""
     data = b"".join(map(_line, sizes))
-    budget = Budget(data, PRICE)
+    budget = SearchBudget(data, PRICE)
     at = 0
     paid: dict[int, int] = {}
     for step, read in tries:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.rules.manifest_examples import FALSE, TRUE
+from holdfast.redaction.examples import load_examples
 from holdfast.redaction.stream import HOLD, Stream
 
+EXAMPLES = load_examples()["manifests"]
 REDACTOR = Redactor(RedactionPolicy(key="test"))
 
 
@@ -40,7 +41,7 @@ def test_a_secret_in_json_stays_json_and_keeps_no_value(
     assert all("[redacted:" in value for value in read["stringData"].values())
 
 
-@pytest.mark.parametrize("text", ["".join(parts) for parts in TRUE] + list(FALSE))
+@pytest.mark.parametrize("text", ["".join(parts) for parts in EXAMPLES.true] + list(EXAMPLES.false))
 def test_a_manifest_is_redacted_the_same_in_pieces(text: str) -> None:
     """The stream gives what the whole gives, wherever a piece ends, and twice is once."""
     wanted = REDACTOR(text)

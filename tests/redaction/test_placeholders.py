@@ -11,10 +11,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor, Vault
-from holdfast.redaction.rules.field_examples import TRUE
-from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.examples import load_examples
+from holdfast.redaction.rules import built_in_rules
 
-EXAMPLES = [*TRUE, *(parts for rule in RULES for parts in rule.true if rule.family != "mention")]
+EXAMPLES = [
+    *load_examples()["fields"].true,
+    *(
+        parts
+        for rule in built_in_rules() if rule.family != "mention"
+        for parts in load_examples()[rule.name].true
+    ),
+]  # fmt: skip
 examples = st.integers(0, len(EXAMPLES) - 1).map(lambda n: "".join(EXAMPLES[n]))
 TAG = re.compile(r"\[redacted:[a-z0-9-]+:([0-9a-f]+)\]")
 CARD = 4012888888881881

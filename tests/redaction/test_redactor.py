@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import RedactionPolicy, Redactor, Vault, redact
+from holdfast.redaction.examples import load_examples
 from holdfast.redaction.field_names import kind_of
 from holdfast.redaction.keyblocks import A_PIECE, key_tail
-from holdfast.redaction.kinds import FIELDS, KINDS
-from holdfast.redaction.rules.field_examples import TRUE
-from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.kinds import FIELDS, kinds_of
+from holdfast.redaction.rules import built_in_rules
 
 KEYED = Redactor(RedactionPolicy(key="test"))
-EXAMPLES = [*TRUE, *(parts for rule in RULES for parts in rule.true if rule.family != "mention")]
+EXAMPLES = [
+    *load_examples()["fields"].true,
+    *(
+        parts
+        for rule in built_in_rules() if rule.family != "mention"
+        for parts in load_examples()[rule.name].true
+    ),
+]  # fmt: skip
 TOKEN = "ghp_" + "a8Bd3Fg7Hj2Kl5Mn9Pq4Rs6Tv1Wx3Yz8Cb2D"
 
 examples = st.integers(0, len(EXAMPLES) - 1).map(lambda n: EXAMPLES[n])
@@ -197,9 +204,9 @@ def test_a_kind_that_does_not_exist_is_refused(kind: str) -> None:
 def test_every_kind_that_is_found_can_be_kept() -> None:
     """What a report names is a kind that exists."""
     every = Redactor(RedactionPolicy(mentions=True))
-    texts_of_rules = [*map("".join, (*TRUE, *(parts for rule in RULES for parts in rule.true)))]
+    texts_of_rules = ["".join(parts) for one in load_examples().values() for parts in one.true]
     found = {one.kind for text in texts_of_rules for one in every.redact(text).findings}
-    assert found <= KINDS
+    assert found <= kinds_of(built_in_rules())
     assert {kind_of(name) for name in ("pwd", "jwt", "api", "secret", "key", "x")} == set(FIELDS)
     Redactor(RedactionPolicy(keep=found))
 

@@ -15,12 +15,10 @@ import pytest
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.cookies import COOKIES
+from holdfast.redaction.examples import STRUCTURES, load_examples
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS
 from holdfast.redaction.keyfiles import OBJECTS
-from holdfast.redaction.rules.field_examples import FALSE, TRUE
-from holdfast.redaction.rules.registry import RULES
-from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
-from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
+from holdfast.redaction.rules import built_in_rules, select_rules
 from holdfast.redaction.tables import HEADINGS
 
 pytestmark = pytest.mark.soak
@@ -43,7 +41,7 @@ KEY_FILES = (
 PIECES = [
     *SIGNS,
     *KEY_FILES,
-    *(anchor for rule in RULES for anchor in rule.anchors),
+    *(anchor for rule in select_rules(built_in_rules()) for anchor in rule.anchors),
     *BEGINS,
     *ENDS,
     *BODIES,
@@ -55,10 +53,8 @@ PIECES = [
     "</token>",
     *HEADINGS,
     "user,password\nbob,s3cr3tpw27\n",
-    *("".join(parts) for rule in RULES for parts in rule.true),
-    *("".join(parts) for parts in TRUE + WRAPPED_TRUE),
-    *FALSE,
-    *WRAPPED_FALSE,
+    *("".join(parts) for one in load_examples().values() for parts in one.true),
+    *(text for name in STRUCTURES for text in load_examples()[name].false),
 ]
 
 

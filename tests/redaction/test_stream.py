@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.rules.field_examples import TRUE
-from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.examples import load_examples
+from holdfast.redaction.rules import built_in_rules
 from holdfast.redaction.stream import HOLD, Stream
 
 KEYED = Redactor(RedactionPolicy(key="test"))
-EXAMPLES = [*TRUE, *(parts for rule in RULES for parts in rule.true if rule.family != "mention")]
+EXAMPLES = [
+    *load_examples()["fields"].true,
+    *(
+        parts
+        for rule in built_in_rules() if rule.family != "mention"
+        for parts in load_examples()[rule.name].true
+    ),
+]  # fmt: skip
 FILLER = b"plain words of filler\n" * (HOLD // 22 + 1)
 examples = st.integers(0, len(EXAMPLES) - 1).map(lambda n: EXAMPLES[n])
 

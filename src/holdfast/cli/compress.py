@@ -51,7 +51,7 @@ from holdfast.cli.settings import (
     window_for,
     writers_for,
 )
-from holdfast.config import Settings
+from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.repair import repair_transcript
@@ -60,6 +60,7 @@ from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import Generation, Placed, added, joined, write_originals
 from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
+from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
@@ -246,7 +247,8 @@ def _compress_record(
         value, model=window.model, context_length=window.tokens,
         output_tokens=settings.output_tokens, target_tokens=given["target_tokens"],
         focus=given["focus"], force=given["force"], policy=settings.policy,
-        provider=given["provider"], dialect=transcript.dialect, keep_last=given["keep_last"],
+        redact=Redactor(redaction_policy(settings)), provider=given["provider"],
+        dialect=transcript.dialect, keep_last=given["keep_last"],
         above=None if given["above"] is None else _position(given["above"], source, number),
         references=bool(asked.originals) or asked.preview,
         counter=exact_counter(window.model) if given["exact_tokens"] else None,

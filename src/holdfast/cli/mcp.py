@@ -13,7 +13,9 @@ import click
 
 from holdfast.cli import say, version_of
 from holdfast.cli.inputs import options, usage_error
+from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
+from holdfast.config import redaction_policy
 from holdfast.mcp.serve import Address, serve_http, serve_stdio
 from holdfast.mcp.server import make_server
 from holdfast.sessions.hiding import redactor_of
@@ -59,7 +61,8 @@ def mcp(http: str | None, allow_host: Sequence[str], **given: Any) -> int:
     limit = _limit(given["project"], all_projects=given["all_projects"])
     read_only = given["read_only"] or not is_own(given)
     with opened(given, "read" if read_only else "create") as store:
-        show = redactor_of(store, personal=given["hide_personal"])
+        policy = redaction_policy(settings_from(given), personal=given["hide_personal"])
+        show = redactor_of(store, policy=policy)
         server = make_server(Library(store, show=show, project=limit), version_of("holdfast"))
         if address is None:
             if sys.stdin.isatty():

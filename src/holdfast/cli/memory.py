@@ -22,12 +22,13 @@ from holdfast.cli.files import (
 )
 from holdfast.cli.inputs import COUNT, F, json_option, options, print_json
 from holdfast.cli.settings import HOME_OPTION, config_option, settings_from
-from holdfast.config import home_folder
+from holdfast.config import home_folder, redaction_policy
 from holdfast.errors import HoldfastError, MemoryConflict, NotWritable
 from holdfast.memory.files.entries import MemoryEntry
 from holdfast.memory.files.history import to_bytes, to_text
 from holdfast.memory.files.memory_file import Change, MemoryFile
 from holdfast.memory.files.provider import Bounds, memory_files, memory_folder
+from holdfast.redaction import Redactor
 from holdfast.search.text import clean
 from holdfast.tokens import estimate_text
 
@@ -58,8 +59,10 @@ def file_options(command: F) -> F:
 def _memory_file(given: Mapping[str, Any]) -> MemoryFile:
     """Return the file that the options name, or raise; nothing is made."""
     home = Path(given["home"]) if given["home"] else home_folder()
-    folder = memory_folder(home, settings_from(given).profile)
-    return memory_files(folder, Bounds())["user" if given["user"] else "memory"]
+    settings = settings_from(given)
+    folder = memory_folder(home, settings.profile)
+    hide = Redactor(redaction_policy(settings))
+    return memory_files(folder, Bounds(), redact=hide)["user" if given["user"] else "memory"]
 
 
 def _row(file: MemoryFile, entry: MemoryEntry) -> dict[str, Any]:

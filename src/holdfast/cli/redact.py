@@ -6,19 +6,25 @@ import gzip
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
 from holdfast.cli.inputs import FILE, output_option
 from holdfast.cli.redact_input import RedactionInput, is_terminal, source_of
+from holdfast.cli.settings import config_option, settings_from
+from holdfast.config import redaction_policy
 from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
-from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction import Finding, RedactionPolicy, Redactor
+from holdfast.redaction.gates import GATE_MEANINGS
 from holdfast.redaction.policy import DEFAULT_KEY
+from holdfast.redaction.rule import STRUCTURES
+from holdfast.redaction.stream import Stream
 
 FOUND, NOT_READ = 1, 2
 
@@ -36,10 +42,18 @@ FOUND, NOT_READ = 1, 2
 @click.option("--mentions", is_flag=True, help="Hide mentions of people (Discord).")
 @click.option("--keep", multiple=True, metavar="KIND", help="Leave this kind alone; repeatable.")
 @click.option("--key", default=DEFAULT_KEY, metavar="TEXT", help="Makes the tags of placeholders.")
+@click.option(
+    "--rules", "rules_files", multiple=True, type=click.Path(), metavar="FILE",
+    help="Find what the rules of this TOML file describe too; repeatable.",
+)  # fmt: skip
+@click.option("--without", multiple=True, metavar="NAME", help="Switch this rule off; repeatable.")
+@click.option(
+    "--explain", is_flag=True, help="Say of each secret its line, its rule and the rule's gate."
+)
+@config_option
 def redact(
-    files: tuple[str, ...], output: str, report: bool, check: bool, code: bool, personal: bool,
-    mentions: bool, keep: tuple[str, ...], key: str,
-) -> int:  # fmt: skip
+    files: tuple[str, ...], output: str, report: bool, check: bool, explain: bool, **options: Any
+) -> int:
     """Write a text without its secrets.
 
     FILE is any text, - being standard input; gzip, UTF-16 and UTF-32 are read too, and written as
@@ -50,13 +64,11 @@ def redact(
     holdfast redact app.log -o clean.log --report
     kubectl logs pod | holdfast redact -
     holdfast redact --check .env src/*.py
+    holdfast redact --check --explain app.log
     """
-    policy = RedactionPolicy(
-        key=key, personal=personal, mentions=mentions, code=code, keep=frozenset(keep)
-    )
-    redactor = Redactor(policy)
+    redactor = Redactor(_policy(options))
     if check:
-        return max(_checked(name, redactor) for name in files)
+        return max(_checked(name, redactor, explain=explain) for name in files)
     name, *others = files
     if others:
         raise click.UsageError(
@@ -65,31 +77,78 @@ def redact(
     check_writable(output)
     with source_of(name) as source, _sink(output, mode_of(name)) as write:
         shown = output == STANDARD and is_terminal(sys.stdout)
-        counts = _copy(source, write, redactor, bar=not shown)
+        tell = Explanation(name, redactor, to_stderr=True) if explain else None
+        counts = _copy(source, write, redactor.stream(tell), bar=not shown)
+    if tell is not None:
+        tell.print_rules()
     if report:
         _tell(name, counts, to_stderr=True)
     return 0
 
 
-def _checked(name: str, redactor: Redactor) -> int:
+def _policy(options: Mapping[str, Any]) -> RedactionPolicy:
+    """Return what the options ask for; the rules of the settings go with those of the options."""
+    settings = redaction_policy(settings_from(options))
+    return RedactionPolicy(
+        **{name: options[name] for name in ("key", "personal", "mentions", "code", "keep")},
+        rules_files=(*settings.rules_files, *options["rules_files"]),
+        without=(*settings.without, *options["without"]),
+    )
+
+
+def _checked(name: str, redactor: Redactor, *, explain: bool) -> int:
+    tell = Explanation(name, redactor, to_stderr=False) if explain else None
     try:
         with source_of(name) as source:
-            counts = _copy(source, _nowhere, redactor, bar=True)
+            counts = _copy(source, _nowhere, redactor.stream(tell), bar=True)
     except NotReadable as error:
         click.echo(f"holdfast: {error}", err=True)
         return NOT_READ
+    if tell is not None:
+        tell.print_rules()
     _tell(name, counts, to_stderr=False)
     return FOUND if counts else 0
 
 
 def _copy(
-    source: RedactionInput, write: Callable[[bytes], object], redactor: Redactor, *, bar: bool
+    source: RedactionInput, write: Callable[[bytes], object], stream: Stream, *, bar: bool
 ) -> Counter[str]:
-    stream = redactor.stream()
     for piece in source.pieces(bar=bar and is_terminal(sys.stderr)):
         write(stream.feed(piece))
     write(stream.finish())
     return stream.counts
+
+
+class Explanation:
+    """Prints why each secret of a file was hidden: rule, file of the rule and gate."""
+
+    def __init__(self, name: str, redactor: Redactor, *, to_stderr: bool) -> None:
+        """Take the file that is read; the rules are those of the redactor."""
+        self._name = label(name)
+        self._rules = {rule.name: rule for rule in redactor.rules}
+        self._err = to_stderr
+        self._met: dict[str, None] = {}
+
+    def __call__(self, found: Finding, line: int) -> None:
+        """Print one secret, without its content."""
+        self._met[found.rule] = None
+        rule = self._rules.get(found.rule)
+        by = found.rule if rule is None else f"rule {rule.name} ({rule.file}), gate {rule.gate}"
+        click.echo(f"{self._name}:{line}: {found.kind} by {by}", err=self._err)
+
+    def print_rules(self) -> None:
+        """Print what the rules and gates that found something are, with an example."""
+        from holdfast.redaction.examples import load_examples  # read for nothing else
+
+        for name in self._met:
+            rule = self._rules.get(name)
+            if rule is None:
+                click.echo(f"  {name}: {STRUCTURES[name]}", err=self._err)
+                continue
+            meaning = f"  {name}: gate {rule.gate} is {GATE_MEANINGS[rule.gate]}"
+            examples = load_examples().get(name)
+            such = f"; finds {''.join(examples.true[0])!r}" if examples else ""
+            click.echo(meaning + such, err=self._err)
 
 
 def _nowhere(_: bytes) -> None:

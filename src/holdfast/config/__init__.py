@@ -7,6 +7,7 @@ from holdfast.config.opening import (
     open_engine,
     open_memory,
     open_store,
+    redaction_policy,
     writers_from,
 )
 from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS
@@ -27,6 +28,7 @@ __all__ = [
     "open_memory",
     "open_store",
     "read_settings",
+    "redaction_policy",
     "review_folder",
     "trust_folder",
     "untrust_folder",

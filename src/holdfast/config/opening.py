@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.adapters.contract import ContextEngine
     from holdfast.memory.manager import MemoryManager
     from holdfast.memory.provider import MemoryProvider
+    from holdfast.redaction import RedactionPolicy
     from holdfast.stores.store import Store
     from holdfast.writing.writers import Progress, Writers
 
@@ -80,11 +81,14 @@ def open_memory(
     """
     from holdfast.memory.files.provider import FilesProvider, memory_folder
     from holdfast.memory.manager import MemoryManager
+    from holdfast.redaction import Redactor
     from holdfast.sessions.hiding import redactor_of
     from holdfast.sessions.recalling import recall_from
 
     chosen = read_settings(environment=environment) if settings is None else settings
-    redact = None if store is None else redactor_of(store)
+    redact = None if store is None else redactor_of(store, policy=redaction_policy(chosen))
+    if store is None and (chosen.rules_files or chosen.rules_without):
+        redact = Redactor(redaction_policy(chosen))
     files = FilesProvider(
         memory_folder(home_folder(environment), chosen.profile),
         project=None if project is None else Path(project),
@@ -107,9 +111,10 @@ def open_engine(
     """Return a new engine by the settings: the one that `[engine] name` chooses.
 
     Any engine is made with `model`, `context_length`, `output_tokens` and `policy`, ours also
-    with the summariser and the lifetime of the cache; `more` is handed to it and wins. Settings
-    are read if none are given. Raises what `read_settings` raises, `UnknownName` with the
-    engines there are, and `InvalidSetting` for a package that makes none.
+    with the summarizer, the lifetime of the cache and the user's own redaction rules; `more` is
+    handed to it and wins. Settings are read if none are given. Raises what `read_settings`
+    raises, `UnknownName` with the engines there are, and `InvalidSetting` for a package that makes
+    none.
     """
     from holdfast.adapters.plugins import engine_named  # a plain check needs no engine
 
@@ -122,7 +127,19 @@ def open_engine(
     }
     if chosen.engine == "compressor":
         given |= {"summarizer": writers_from(chosen), "cache_ttl": chosen.cache_ttl}
+        if chosen.rules_files or chosen.rules_without:
+            from holdfast.redaction import Redactor
+
+            given["redact"] = Redactor(redaction_policy(chosen))
     return engine_named(chosen.engine, **(given | more))
+
+
+def redaction_policy(settings: Settings, *, personal: bool = False) -> RedactionPolicy:
+    """Return what a redactor hides by the settings: with the user's own rules, without some."""
+    from holdfast.redaction import RedactionPolicy  # a plain check needs no redactor
+
+    files = tuple(map(os.path.expanduser, settings.rules_files))
+    return RedactionPolicy(personal=personal, rules_files=files, without=settings.rules_without)
 
 
 def writers_from(settings: Settings, progress: Progress | None = None) -> Writers | None:

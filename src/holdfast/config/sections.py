@@ -14,8 +14,9 @@ from holdfast.dialects.limits import Limits
 from holdfast.errors import InvalidSetting
 from holdfast.policy import Policy
 
-Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits"]
-"""`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable."""
+Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits", "names"]
+"""`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable. `names`
+are texts: an array in a file, `one,other` in a variable."""
 
 _KINDS: Mapping[str, Kind] = {
     "bool": "bool", "int": "int", "float": "float", "arrival": "str", "arrival_tools": "limits",
@@ -49,6 +50,7 @@ SECTIONS: Mapping[str, Mapping[str, Kind]] = {
         "store": "str",
     },
     "memory": {"external": "str", "template": "str"},
+    "redaction": {"rules_files": "names", "without": "names"},
     "input": {field.name: "int" for field in fields(Limits)},
 }
 """The sections of a settings file, their keys, and what each key holds."""
@@ -89,7 +91,10 @@ _TYPES: Mapping[Kind, Any] = {
     "float": _Whole | float,
     "str": str,
     "limits": dict[str, _Whole],
+    "names": list[str],
 }
+_FILES = frozenset({"redaction.rules_files"})
+"""Settings that name files. A relative name would be one of the current folder's."""
 _PATTERNS = frozenset({"memory.template"})
 """Settings that are regular expressions."""
 
@@ -99,6 +104,7 @@ _MEANING: Mapping[Kind, str] = {
     "float": "a number",
     "str": "a text",
     "limits": "whole numbers by name",
+    "names": "a list of texts",
 }
 _YES_NO = {
     "true": True, "1": True, "yes": True, "on": True,
@@ -152,6 +158,8 @@ def check_range(name: str, given: Given) -> None:
         raise InvalidSetting(given.origin, value, f"at least {_LEAST[name]:g}")
     if name in _ONE_OF and value not in _ONE_OF[name]:
         raise InvalidSetting(given.origin, value, f"one of {', '.join(_ONE_OF[name])}")
+    if name in _FILES and not all(re.match(r"~/|/|[A-Za-z]:[\\/]", file) for file in value):
+        raise InvalidSetting(given.origin, value, "absolute names of files, such as ~/rules.toml")
     if name in _PATTERNS:
         try:
             re.compile(value)
@@ -172,6 +180,8 @@ def _parse(kind: Kind, text: str) -> Any:
         case "limits":
             pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
             return {name.strip(): int(number) for name, _, number in pairs}
+        case "names":
+            return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _describe(section: str, key: str) -> str:

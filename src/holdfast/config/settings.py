@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, cast
 
@@ -55,6 +55,8 @@ FIELDS: Mapping[str, str] = {
     "sessions.store": "store",
     "memory.external": "memory",
     "memory.template": "memory_template",
+    "redaction.rules_files": "rules_files",
+    "redaction.without": "rules_without",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 
@@ -106,6 +108,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """A pattern of what a host puts around the user's words; its group `words` is the user's."""
     memory_options: Mapping[str, Mapping[str, Any]] = {}
     """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
+    rules_files: Sequence[str] = ()
+    """TOML files with redaction rules of the user's own."""
+    rules_without: Sequence[str] = ()
+    """Names of redaction rules that do not run."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()

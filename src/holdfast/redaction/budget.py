@@ -34,7 +34,7 @@ class Price(NamedTuple):
     found: int
 
 
-class Budget:
+class SearchBudget:
     """Counts what tries cost; ordinary text has few for its length.
 
     A line that has too many which fail is hidden as a whole. Short lines may have more, but not all

@@ -15,7 +15,7 @@ from holdfast.redaction.fillers import real
 from holdfast.redaction.matching import compiled
 from holdfast.redaction.randomness import AT_ONCE
 from holdfast.redaction.references import is_reference
-from holdfast.redaction.rules.label_words import (
+from holdfast.redaction.words import (
     FOREIGN_WORDS,
     HASH_WORDS,
     LABEL_WORDS,

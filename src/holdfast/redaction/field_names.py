@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from holdfast.redaction.rules.words import (
+from holdfast.redaction.words import (
     DIGEST_WORDS,
     HARMLESS_ENDS,
     HEADERS,

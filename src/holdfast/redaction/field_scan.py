@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from holdfast.redaction.matching import compiled
-from holdfast.redaction.rules.words import (
+from holdfast.redaction.words import (
     HEADERS,
     ID_WORDS,
     SECRET_WORDS,

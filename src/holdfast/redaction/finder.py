@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from holdfast.redaction.budget import ANY, Budget, Log, Price
+from holdfast.redaction.budget import ANY, Log, Price, SearchBudget
 from holdfast.redaction.companions import companions
 from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.echoes import echoes
@@ -24,15 +24,15 @@ from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
 from holdfast.redaction.fields import values_at
 from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
 from holdfast.redaction.keyfiles import OBJECTS, key_object
+from holdfast.redaction.kinds import COMPANIONS, COOKIE
 from holdfast.redaction.manifests import SECRETS
 from holdfast.redaction.matching import Automaton, Hit
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
-from holdfast.redaction.rule import Rule
-from holdfast.redaction.rules.registry import RULES
-from holdfast.redaction.rules.vendors_loose import without
+from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
+from holdfast.redaction.rules import built_in_rules, select_rules
 from holdfast.redaction.seams import moved_hits
 from holdfast.redaction.shapes import Place, Places, Shapes
-from holdfast.redaction.span import LINE, Span, merged
+from holdfast.redaction.span import LINE, PRIVATE_KEY, Span, merged
 from holdfast.redaction.strings import within_strings
 from holdfast.redaction.tables import HEADINGS
 from holdfast.redaction.tries import (
@@ -66,9 +66,13 @@ class _Pass(NamedTuple):
 class Finder:
     """The rules of one policy, compiled. Patterns are compiled when their literal first occurs."""
 
-    def __init__(self, policy: RedactionPolicy, rules: Sequence[Rule] = RULES) -> None:
+    def __init__(self, policy: RedactionPolicy, rules: Sequence[SecretRule] | None = None) -> None:
+        """Take a policy, and the built-in rules if they are not to be all; its own come first."""
+        rules = (*policy.rules, *(built_in_rules() if rules is None else rules))
         off = policy.families_off()
-        used = [rule for rule in without(rules, policy.keep) if rule.family not in off]
+        left = select_rules(rules, keep=policy.keep, without=policy.without)
+        self._rules = used = [rule for rule in left if rule.family not in off]
+        self._personal = frozenset((LINE, *(r.kind for r in rules if r.family in _PERSONAL)))
         self._code = policy.code
         self._keep = policy.keep
         self._anchored: dict[bytes, list[Try]] = defaultdict(list)
@@ -122,13 +126,24 @@ class Finder:
         if shaped.spans or fields.spans:
             known = merged([*known, *shaped.spans, *fields.spans])
         if known:
-            known = merged(
-                [*known, *companions(data, known, _PERSONAL), *echoes(data, known, _PERSONAL)]
-            )
+            beside = companions(data, known, self._personal)
+            known = merged([*known, *beside, *echoes(data, known, self._personal)])
             known = within_strings(data, known)
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, min(anchored.slack, shaped.slack, fields.slack))
+
+    def rule_of(self, span: Span) -> tuple[str, str]:
+        """Return the names of the rule that found a secret and of its gate.
+
+        What its structure gave away has no gate, and a name of `STRUCTURES` in place of a rule.
+        """
+        if 0 <= span.rank < len(self._rules):
+            rule = self._rules[span.rank]
+            return rule.name, rule.gate
+        if span.rank > STRUCTURE_RANK:
+            return "companion" if span.kind in COMPANIONS else "repeat", ""
+        return _STRUCTURE_OF.get(span.kind, "field"), ""
 
     @cached_property
     def _tries(self) -> list[list[Try]]:
@@ -152,7 +167,7 @@ class Finder:
 
     def _by_anchor(self, data: bytes, hits: Sequence[Hit]) -> _Pass:
         found: list[Span] = []
-        budget = Budget(data, ANCHORED)
+        budget = SearchBudget(data, ANCHORED)
         covered = 0
         blanked = b"\x00" in data
         tries, words = self._tries, self._words
@@ -189,7 +204,7 @@ class Finder:
     ) -> _Pass:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, SHAPED, paid)
+        budget = SearchBudget(data, SHAPED, paid)
         covered = 0
         while place is not None:
             first, last = place
@@ -215,7 +230,7 @@ class Finder:
     ) -> _Pass:
         found: list[Span] = []
         done = _Known(known)
-        budget = Budget(data, FIELDS, paid)
+        budget = SearchBudget(data, FIELDS, paid)
         covered = 0
         blanked = b"\x00" in data
         while candidate is not None:
@@ -229,7 +244,7 @@ class Finder:
                 values, read, resume = values_at(data, candidate, code=self._code)
                 at = min(at, resume)
                 if values:
-                    found += [Span(v.start, v.end, v.kind, len(RULES)) for v in values]
+                    found += [Span(v.start, v.end, v.kind, STRUCTURE_RANK) for v in values]
                     covered = values[-1].end
                     over = budget.is_full(start, len(values), read)
                 elif blanked and _is_beside_hidden(data, start):
@@ -252,8 +267,9 @@ BESIDE = 512
 _AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
-_PERSONAL = frozenset((LINE, *(r.kind for r in RULES if r.family in ("personal", "mention"))))
-"""Kinds beside which an id is no half of a credential."""
+_STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}
+_PERSONAL = ("personal", "mention")
+"""Families next to whose secrets an id is not half of a credential."""
 _NOTHING = _Pass([], ANY, [])
 ANCHORED = Price(line=64, failed=192, found=140)
 SHAPED = Price(line=16, failed=100, found=120)

@@ -1,27 +1,29 @@
-"""The kinds of secrets that there are: what stands in placeholders and reports."""
+"""The kinds of secrets that there are: what placeholders and reports say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Collection, Sequence
 
-from holdfast.errors import UnknownName
 from holdfast.redaction.companions import KIND
-from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.rules import check_known
 from holdfast.redaction.span import PRIVATE_KEY
 
 FIELDS = ("password", "token", "api-key", "secret", "key")
 """What a field is called by its name; `field_names.py` says when."""
-KINDS = frozenset((
-    *(rule.kind for rule in RULES), *FIELDS, KIND, "aws-secret-key", "cookie", PRIVATE_KEY,
-))  # fmt: skip
-"""All that a policy may keep. A line that is hidden as a whole is none: nobody has read it."""
+COOKIE = "cookie"
+COMPANIONS = (KIND, "aws-secret-key")
+"""What is found next to a secret that it belongs to."""
 
 
-def check_kinds(wanted: Iterable[str]) -> None:
-    """Raise `UnknownName` for a kind that does not exist; those that are spelt alike come first."""
-    for kind in sorted(wanted, key=str):
-        if kind not in KINDS:
-            alike = get_close_matches(str(kind), sorted(KINDS), n=5)
-            rest = sorted(KINDS.difference(alike))
-            raise UnknownName("kind of secret", str(kind), (*alike, *rest))
+def kinds_of(rules: Sequence[SecretRule]) -> frozenset[str]:
+    """Return all that a policy may keep: the kinds of rules, and what is found by its structure.
+
+    A line that is hidden as a whole is not among them: nobody has read it.
+    """
+    return frozenset((*(rule.kind for rule in rules), *FIELDS, *COMPANIONS, COOKIE, PRIVATE_KEY))
+
+
+def check_kinds(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
+    """Raise `UnknownName` for a kind that does not exist; similar ones come first."""
+    check_known("kind of secret", wanted, kinds_of(rules) if wanted else ())

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.redaction.finder import Finder, finder_for
 from holdfast.redaction.kinds import check_kinds
 from holdfast.redaction.mask import Dressing, placeholder
 from holdfast.redaction.matching import Hit
 from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.rules import built_in_rules, check_names, check_own, read_rules
 from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
 from holdfast.redaction.vault import Vault
@@ -23,8 +25,12 @@ class Finding(Struct, frozen=True):
 
     kind: str
     start: int
-    """Where it stood in the text that was given, in characters (in bytes where bytes were)."""
+    """Where it was in the text that was given, in characters (in bytes if bytes were given)."""
     end: int
+    rule: str = ""
+    """The name of the rule that found it, or of `rule.STRUCTURES` if its structure did."""
+    gate: str = ""
+    """The test that its value passed, if a rule found it; `gates.py` says what each means."""
 
 
 class Redacted(Struct, frozen=True):
@@ -44,10 +50,18 @@ class Redactor:
     def __init__(
         self, policy: RedactionPolicy | None = None, *, vault: Vault | None = None
     ) -> None:
-        """Take a policy; raise `UnknownName` where it keeps a kind that does not exist."""
+        """Take a policy; raise `UnknownName` for a kind or rule that does not exist.
+
+        Raises `NotReadable` or `InvalidSetting` for rules of the user's that cannot be used.
+        """
         self.policy = policy = policy or RedactionPolicy()
-        check_kinds(policy.keep)
-        self._finder: Finder = finder_for(policy)
+        own = (*policy.rules, *(rule for file in policy.rules_files for rule in read_rules(file)))
+        check_own(own)
+        self.rules = (*own, *built_in_rules())
+        """The user's own rules and the built-in ones, those that are off among them."""
+        check_kinds(policy.keep, self.rules)
+        check_names(policy.without, self.rules)
+        self._finder: Finder = finder_for(replace(policy, rules=own, rules_files=()))
         self._vault = vault
 
     def __call__(self, text: str) -> str:
@@ -62,7 +76,8 @@ class Redactor:
         spans = self.spans(data)
         if not spans:
             return Redacted(text, ())
-        return Redacted(decoded(self.masked(data, spans)), _in_characters(data, text, spans))
+        findings = tuple(self._findings(data, text, spans))
+        return Redacted(decoded(self.masked(data, spans)), findings)
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
@@ -130,9 +145,31 @@ class Redactor:
             pieces.append(dressed)
         return b"".join((*pieces, data[last:]))
 
-    def stream(self) -> Stream:
-        """Return a redactor for one long text that comes in pieces."""
-        return Stream(self)
+    def finding(self, span: Span) -> Finding:
+        """Return a span of `spans` as a finding, with the names of its rule and its gate."""
+        return Finding(span.kind, span.start, span.end, *self._finder.rule_of(span))
+
+    def _findings(self, data: bytes, text: str, spans: Sequence[Span]) -> Iterator[Finding]:
+        """Yield the findings with their places in characters."""
+        shift = at = 0
+        for span in spans:
+            if len(data) != len(text):
+                before, inside = data[at : span.start], data[span.start : span.end]
+                shift += len(before) - len(decoded(before))
+                start = span.start - shift
+                shift += len(inside) - len(decoded(inside))
+                at = span.end
+                span = span._replace(start=start, end=span.end - shift)
+            yield self.finding(span)
+
+    def stream(self, on_finding: Callable[[Finding, int], object] | None = None) -> Stream:
+        """Return a redactor for one long text that comes in pieces.
+
+        `on_finding` is told of each secret: its place is in bytes of all pieces, with its line.
+        """
+        if on_finding is None:
+            return Stream(self)
+        return Stream(self, on_span=lambda span, line: on_finding(self.finding(span), line))
 
 
 def redact(text: str) -> str:
@@ -238,17 +275,3 @@ def _is_escape(data: bytes, at: int) -> bool:
     while at - count > 0 and count < 64 and data[at - count - 1] == 92:
         count += 1
     return count % 2 == 0
-
-
-def _in_characters(data: bytes, text: str, spans: list[Span]) -> tuple[Finding, ...]:
-    if len(data) == len(text):
-        return tuple(Finding(s.kind, s.start, s.end) for s in spans)
-    found: list[Finding] = []
-    at = chars = 0
-    for span in spans:
-        chars += len(decoded(data[at : span.start]))
-        size = len(decoded(data[span.start : span.end]))
-        found.append(Finding(span.kind, chars, chars + size))
-        chars += size
-        at = span.end
-    return tuple(found)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from holdfast.redaction.matching import Pattern, PatternSet, compiled
-from holdfast.redaction.rule import Rule
+from holdfast.redaction.rule import SecretRule
 from holdfast.redaction.tries import RuleTry
 
 Place: TypeAlias = "tuple[int, int]"
@@ -136,7 +136,7 @@ class Pivot:
     looked for instead, and the characters before its pivot are read backwards.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: SecretRule) -> None:
         head, _, tail = rule.pattern.partition(rule.pivot)
         parts = _HEAD.fullmatch(head)
         assert parts is not None, rule.pattern
@@ -184,7 +184,7 @@ _HEAD = re.compile(r"(\[[^\]]+\])?(\[[^\]]+\])\{(\d+)(?:,(\d+))?\}")
 """One character, and so many others: how a pattern with a pivot starts."""
 
 
-def _written(rule: Rule, pattern: str, start: str = "^|") -> str:
+def _written(rule: SecretRule, pattern: str, start: str = "^|") -> str:
     before = "" if rule.inside_word else f"(?:{start}[^A-Za-z0-9_/.-])"
     case = "i" if rule.ignore_case else "-i"
     return f"{before}(?:(?{case}:{pattern}))".replace("?P<value>", "?:")
@@ -201,7 +201,7 @@ def _joined(parts: Sequence[str]) -> str:
 _WHOLE, _DIGITS = 1, 2
 
 
-def _way_of(rule: Rule) -> int:
+def _way_of(rule: SecretRule) -> int:
     """Return how the value of a place is told without another match, 0 where it is not.
 
     A pattern that does not look at what stands around it matches its place as it did in the text.

@@ -7,14 +7,12 @@ one; so a secret is found wherever the pieces are cut.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from holdfast.redaction.mask import Dressing
 from holdfast.redaction.matching import compiled
-
-if TYPE_CHECKING:
-    from holdfast.redaction.redactor import Redactor
-    from holdfast.redaction.span import Span
+from holdfast.redaction.span import Span
 
 BLOCK = 1 << 19
 """Bytes that are read at once; smaller pieces wait, larger ones are cut. So few that the account of
@@ -31,15 +29,36 @@ _REST = compiled(r"[A-Za-z0-9+/=_.~%-]*")
 _REST_OF_KEY = compiled(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
 
 
+class SpanRedactor(Protocol):
+    """What a stream asks of a redactor."""
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Return the secrets of `data` in order, as offsets into it."""
+        ...
+
+    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
+        """Return `data` with a placeholder in place of each span."""
+        ...
+
+
 class Stream:
     """Takes bytes in pieces and gives back bytes without secrets; keeps about a block of them."""
 
     def __init__(
-        self, redactor: Redactor, *, block: int = BLOCK, hold: int = HOLD, context: int = CONTEXT
+        self,
+        redactor: SpanRedactor,
+        *,
+        block: int = BLOCK,
+        hold: int = HOLD,
+        context: int = CONTEXT,
+        on_span: Callable[[Span, int], object] | None = None,
     ) -> None:
+        """Take a redactor, and who is told of each secret: its place in the input, its line."""
         self.counts: Counter[str] = Counter()
         """How many secrets of each kind were found so far."""
         self._redactor = redactor
+        self._on_span = on_span
+        self._passed, self._line = 0, 1
         self._block = block
         self._hold = hold
         self._context = context
@@ -68,6 +87,7 @@ class Stream:
         """Return the rest. Afterwards the stream is as new."""
         rest = self._settled(last=True)
         self._before, self._starts_line, self._open, self._inside = b"", True, "", False
+        self._passed, self._line = 0, 1
         return rest
 
     def _settled(self, *, last: bool) -> bytes:
@@ -82,6 +102,8 @@ class Stream:
         if taken:
             cut = max(cut, taken[-1].end)
         self.counts.update(span.kind for span in taken)
+        if self._on_span is not None:
+            self._tell(window, taken, floor, cut)
         dressing = Dressing(
             window, from_line_start=self._starts_line, floor=floor, inside=self._inside
         )
@@ -93,6 +115,19 @@ class Stream:
         self._waiting = [window[cut:]]
         self._size = len(window) - cut
         return out
+
+    def _tell(self, window: bytes, spans: Sequence[Span], floor: int, cut: int) -> None:
+        """Say where the secrets are, and count what has passed."""
+        at = floor
+        for span in spans:
+            self._line += window.count(b"\n", at, span.start)
+            at = span.start
+            shift = self._passed - floor
+            if self._on_span is not None:
+                moved = span._replace(start=span.start + shift, end=span.end + shift)
+                self._on_span(moved, self._line)
+        self._line += window.count(b"\n", at, cut)
+        self._passed += cut - floor
 
     def _wait_for(
         self, spans: list[Span], window: bytes, cut: int, floor: int, *, last: bool
@@ -113,7 +148,10 @@ class Stream:
         if not self._open:
             return waiting
         rest = (_REST_OF_KEY if self._open == "private-key" else _REST).at(waiting, 0)
-        waiting = waiting if rest is None else waiting[rest[0][1] :]
+        size = 0 if rest is None else rest[0][1]
+        self._passed += size
+        self._line += waiting.count(b"\n", 0, size)
+        waiting = waiting[size:]
         if waiting:
             self._open = ""
         return waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, Protocol
 
 from holdfast.redaction.cookies import cookies, is_hidden
@@ -14,8 +14,7 @@ from holdfast.redaction.manifests import values_of_secret
 from holdfast.redaction.matching import Pattern, compiled
 from holdfast.redaction.pieces import pieces_after
 from holdfast.redaction.randomness import is_unspeakable, looks_random
-from holdfast.redaction.rule import Rule
-from holdfast.redaction.rules.registry import RULES
+from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
 from holdfast.redaction.span import PRIVATE_KEY, Span
 from holdfast.redaction.tables import cells_below
 
@@ -49,19 +48,18 @@ class Try(Protocol):
 class RuleTry:
     """A rule, tried where its literal stands."""
 
-    def __init__(self, rule: Rule, anchor: str, rank: int) -> None:
+    def __init__(self, rule: SecretRule, anchor: str, rank: int) -> None:
         self.rule = rule
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate]
         self.starts_word = not rule.inside_word and not rule.before
-        self._not_after = compiled(f"(?i)(?:{rule.not_after})$") if rule.not_after else None
         self._joins = rule.family == "vendor" and rule.before == 0
 
     @cached_property
     def pattern(self) -> Pattern:
         """The rule's own pattern, compiled when it is first needed."""
-        return compiled(("(?i)" if self.rule.ignore_case else "") + self.rule.pattern)
+        return _shared(("(?i)" if self.rule.ignore_case else "") + self.rule.pattern)
 
     @cached_property
     def group(self) -> int:
@@ -100,9 +98,10 @@ class RuleTry:
             return None
         if _is_after_string(data, start) or not self._gate(data[start:end]):
             return None
-        if self._not_after:
+        if self.rule.not_after:
             line = data.rfind(b"\n", max(0, start - 80), start) + 1
-            if self._not_after.after(data[max(line, start - 80) : start]):
+            not_after = _shared(f"(?i)(?:{self.rule.not_after})$")
+            if not_after.after(data[max(line, start - 80) : start]):
                 return None
         return Span(start, end, self.rule.kind, self._rank)
 
@@ -153,6 +152,12 @@ class RuleTry:
         ]
 
 
+@lru_cache(maxsize=4096)  # more than there are rules
+def _shared(pattern: str) -> Pattern:
+    """Return a compiled pattern; the anchors of a rule, and the redactors, share one."""
+    return compiled(pattern)
+
+
 def _is_after_string(data: bytes, start: int) -> bool:
     """Whether the quote before a value closes a string of JSON, and another item follows."""
     return start > 0 and data[start - 1] in b"\"'`" and _JOINT.match(data, start) is not None
@@ -200,7 +205,7 @@ class CookieTry:
         if is_hidden(data, start):
             return None
         found, read = cookies(data, start)
-        return Tried([Span(a, b, "cookie", len(RULES)) for a, b in found], read)
+        return Tried([Span(a, b, "cookie", STRUCTURE_RANK) for a, b in found], read)
 
 
 class TableTry:
@@ -209,7 +214,7 @@ class TableTry:
     def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return the cells of the column that are secrets."""
         found, read = cells_below(data, start)
-        return Tried([Span(*cell, len(RULES)) for cell in found], read, covers=False)
+        return Tried([Span(*cell, STRUCTURE_RANK) for cell in found], read, covers=False)
 
 
 class ManifestTry:
@@ -218,7 +223,7 @@ class ManifestTry:
     def __call__(self, data: bytes, start: int, end: int, covered: int) -> Tried | None:
         """Return its values; they may stand before its kind."""
         found, read = values_of_secret(data, start)
-        return Tried([Span(a, b, "secret", len(RULES)) for a, b in found], read, covers=False)
+        return Tried([Span(a, b, "secret", STRUCTURE_RANK) for a, b in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

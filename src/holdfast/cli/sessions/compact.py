@@ -24,12 +24,14 @@ from holdfast.cli.settings import (
     writers_for,
 )
 from holdfast.cli.stores import opened, place_options, print_session, session_command
-from holdfast.config import Settings
+from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.difference import Difference, difference
+from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
+from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
@@ -78,8 +80,9 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
         if native is not None:
             shown = transcript_of(store, was, what="view")
             check_native(native, profile_for(was.dialect, None).name, shown, was.id)
+        hide = redactor_of(store, policy=redaction_policy(settings))
         kept = Session(
-            store, was, engine=lambda info: _engine(info, settings, window, writers, native)
+            store, was, engine=lambda info: _engine(info, settings, window, writers, native, hide)
         )
         report = kept.compact(
             force=not given["if_due"], focus=given["focus"], keep_last=given["keep_last"]
@@ -104,12 +107,12 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
 
 def _engine(
     info: SessionInfo, settings: Settings, window: Window, writers: Writers | None,
-    native: NativeCompaction | None,
+    native: NativeCompaction | None, hide: Redactor,
 ) -> Compressor:  # fmt: skip
     return Compressor(
         model=window.model, context_length=window.tokens, output_tokens=settings.output_tokens,
         policy=settings.policy, dialect=info.dialect, summarizer=writers,
-        cache_ttl=settings.cache_ttl, native=native,
+        cache_ttl=settings.cache_ttl, native=native, redact=hide,
     )  # fmt: skip
 
 

@@ -1,1 +1,0 @@
-"""The rules, one family a file; `registry.py` joins them."""
