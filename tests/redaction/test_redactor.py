@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import RedactionPolicy, Redactor, Vault, redact
-from holdfast.redaction.field_names import kind_of
-from holdfast.redaction.keyblocks import A_PIECE, key_tail
+from holdfast.redaction.keys import A_PIECE, key_tail
 from holdfast.redaction.kinds import FIELDS, KINDS
+from holdfast.redaction.names import kind_of
 from holdfast.redaction.rules.field_examples import TRUE
 from holdfast.redaction.rules.registry import RULES
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.redaction import Redactor
+from holdfast.redaction.matchers import RuleMatcher
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import Rule
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.shapes import REACH, Shapes
-from holdfast.redaction.tries import RuleTry
 
 USED = [rule for rule in RULES if not rule.anchors]
-SHAPES = Shapes([RuleTry(rule, "", rank) for rank, rule in enumerate(USED)])
-PLAIN = Shapes([RuleTry(replace(rule, pivot=""), "", rank) for rank, rule in enumerate(USED)])
+SHAPES = Shapes([RuleMatcher(rule, "", rank) for rank, rule in enumerate(USED)])
+PLAIN = Shapes([RuleMatcher(replace(rule, pivot=""), "", rank) for rank, rule in enumerate(USED)])
 EXAMPLES = ["".join(text).encode() for rule in USED for text in (*rule.true, *rule.false)]
 RUNS = (b"a", b"A9", b"a+", b"0", b"/b", b"a.%", b"x-y_")
 PIECES = st.one_of(

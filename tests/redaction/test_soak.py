@@ -14,14 +14,12 @@ import time
 import pytest
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.cookies import COOKIES
-from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS
-from holdfast.redaction.keyfiles import OBJECTS
+from holdfast.redaction.keys import BEGINS, BODIES, ENDS, OBJECTS
 from holdfast.redaction.rules.field_examples import FALSE, TRUE
 from holdfast.redaction.rules.registry import RULES
 from holdfast.redaction.rules.wrap_examples import FALSE as WRAPPED_FALSE
 from holdfast.redaction.rules.wrap_examples import TRUE as WRAPPED_TRUE
-from holdfast.redaction.tables import HEADINGS
+from holdfast.redaction.structures import COOKIES, HEADINGS
 
 pytestmark = pytest.mark.soak
 KEYED = Redactor(RedactionPolicy(key="test", mentions=True))

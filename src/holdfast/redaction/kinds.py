@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from holdfast.errors import UnknownName
-from holdfast.redaction.companions import KIND
+from holdfast.redaction.near import KIND
 from holdfast.redaction.rules.registry import RULES
-from holdfast.redaction.span import PRIVATE_KEY
+from holdfast.redaction.text import PRIVATE_KEY
 
 FIELDS = ("password", "token", "api-key", "secret", "key")
-"""What a field is called by its name; `field_names.py` says when."""
+"""What a field is called by its name; `names.py` says when."""
 KINDS = frozenset((
     *(rule.kind for rule in RULES), *FIELDS, KIND, "aws-secret-key", "cookie", PRIVATE_KEY,
 ))  # fmt: skip

@@ -1,13 +1,15 @@
-"""The two engines behind the rules, with their types: re2 and a keyword automaton.
+"""The engines behind the rules, with their types: re2, a keyword automaton and Python's `re`.
 
-Both work on bytes, one byte a character, so that no text is invalid and every offset is final.
+All work on bytes, one byte a character, so that no text is invalid and every offset is final.
+A pattern is compiled when it is first used: most texts need few of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, AnyStr, Generic, TypeAlias, cast
 
 import ahocorasick_rs
 import re2 as untyped_re2  # pyright: ignore[reportMissingTypeStubs]
@@ -17,25 +19,40 @@ re2 = cast("Any", untyped_re2)
 MEMORY_BYTES = 64 << 20
 """For the states of one compiled pattern; the default of 8 MB makes large alternations slow."""
 
-Spans: TypeAlias = "list[tuple[int, int]]"
-"""Where a match and its groups stand; (-1, -1) for a group that took no part."""
+Range: TypeAlias = "tuple[int, int]"
+"""Where something starts and ends."""
+Spans: TypeAlias = "list[Range]"
+"""The ranges of a match and its groups; (-1, -1) for a group that took no part."""
 _NOWHERE = (-1, -1)
 Hit: TypeAlias = "tuple[int, int, int]"
-"""The number of a literal, and where it stands."""
+"""The number of a literal, where it starts and where it ends."""
+_Call: TypeAlias = "Callable[[bytes, int, int], Spans]"
 
 
 class Pattern:
-    """A compiled re2 pattern over bytes; every call is linear in what it reads.
+    """An re2 pattern over bytes; every call is linear in what it reads.
 
-    Where it can, it calls the engine below the package's own `Match` objects, which cost several
+    It calls the engine below the package's own `Match` objects, if it can: these cost several
     times as much as a short match itself.
     """
 
-    def __init__(self, pattern: str) -> None:
-        made = re2.compile(pattern.encode("ascii"), _options())
-        self.groups = cast("dict[bytes, int]", made.groupindex)
-        """Numbers of the named groups."""
+    __slots__ = ("_after", "_at", "groups", "source")
+    groups: dict[bytes, int]
+    """Numbers of the named groups."""
+    _at: _Call
+    _after: _Call
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def __getattr__(self, name: str) -> Any:
+        """Compile the pattern, since nothing that needs it was used before."""
+        if name not in self.__slots__:
+            raise AttributeError(name)
+        made = re2.compile(self.source.encode("ascii"), _options())
+        self.groups = made.groupindex
         self._at, self._after = inner_calls(made) or public_calls(made)
+        return getattr(self, name)
 
     def at(self, data: bytes, pos: int, end: int | None = None) -> Spans | None:
         """Match at `pos`, reading no further than `end`."""
@@ -56,10 +73,7 @@ class Pattern:
             pos = found[0][1]
 
 
-_Calls: TypeAlias = "tuple[Callable[[bytes, int, int], Spans], Callable[[bytes, int, int], Spans]]"
-
-
-def inner_calls(made: Any) -> _Calls | None:
+def inner_calls(made: Any) -> tuple[_Call, _Call] | None:
     """Return the calls that the package keeps to itself, if this release has them as expected."""
     try:
         anchor, match = re2._Anchor, made._regexp.Match
@@ -71,7 +85,7 @@ def inner_calls(made: Any) -> _Calls | None:
     return (here, anywhere) if all(type(f) is list and len(f) == size for f in fits) else None
 
 
-def public_calls(made: Any) -> _Calls:
+def public_calls(made: Any) -> tuple[_Call, _Call]:
     """Return the same out of what the package promises."""
 
     def spans(found: Any) -> Spans:
@@ -108,9 +122,37 @@ class PatternSet:
         return min(found) if found else None
 
 
-def compiled(pattern: str) -> Pattern:
-    """Return `pattern` compiled; one that RE2 does not know raises its error."""
-    return Pattern(pattern)
+def compile_pattern(source: str) -> Pattern:
+    """Compile an re2 pattern now, so that a wrong one raises its error here."""
+    pattern = Pattern(source)
+    _ = pattern.groups
+    return pattern
+
+
+class Regex(Generic[AnyStr]):
+    """A pattern of Python's `re` that is compiled when it is first used; afterwards as fast."""
+
+    __slots__ = ("_source", "findall", "finditer", "fullmatch", "match", "search", "split", "sub")
+    match: Callable[..., re.Match[AnyStr] | None]
+    search: Callable[..., re.Match[AnyStr] | None]
+    fullmatch: Callable[..., re.Match[AnyStr] | None]
+    findall: Callable[..., list[AnyStr]]
+    finditer: Callable[..., Iterator[re.Match[AnyStr]]]
+    split: Callable[..., list[AnyStr]]
+    sub: Callable[[Callable[[re.Match[AnyStr]], AnyStr] | AnyStr, AnyStr], AnyStr]
+
+    def __init__(self, source: AnyStr) -> None:
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        """Compile the pattern, since none of its methods was used before."""
+        if name not in self.__slots__:
+            raise AttributeError(name)
+        made = re.compile(self._source)
+        for method in self.__slots__:
+            if not method.startswith("_"):
+                setattr(self, method, getattr(made, method))
+        return getattr(self, name)
 
 
 class Automaton:

@@ -7,14 +7,12 @@ one; so a secret is found wherever the pieces are cut.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from holdfast.redaction.mask import Dressing
-from holdfast.redaction.matching import compiled
-
-if TYPE_CHECKING:
-    from holdfast.redaction.redactor import Redactor
-    from holdfast.redaction.span import Span
+from holdfast.redaction.matching import Pattern
+from holdfast.redaction.text import Span
 
 BLOCK = 1 << 19
 """Bytes that are read at once; smaller pieces wait, larger ones are cut. So few that the account of
@@ -27,15 +25,32 @@ LONGEST = 1 << 19
 """A secret that is still open after so many bytes is hidden so far, and then to its end."""
 NEAR_END = 64
 """A secret that ends so near to the end of a piece may go on in the next."""
-_REST = compiled(r"[A-Za-z0-9+/=_.~%-]*")
-_REST_OF_KEY = compiled(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
+_REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")
+_REST_OF_KEY = Pattern(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
+
+
+class SpanRedactor(Protocol):
+    """The two halves of a redactor: what to hide, and hiding it."""
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Return the secrets of `data` in order."""
+        ...
+
+    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
+        """Return `data` with a placeholder in place of each span."""
+        ...
 
 
 class Stream:
     """Takes bytes in pieces and gives back bytes without secrets; keeps about a block of them."""
 
     def __init__(
-        self, redactor: Redactor, *, block: int = BLOCK, hold: int = HOLD, context: int = CONTEXT
+        self,
+        redactor: SpanRedactor,
+        *,
+        block: int = BLOCK,
+        hold: int = HOLD,
+        context: int = CONTEXT,
     ) -> None:
         self.counts: Counter[str] = Counter()
         """How many secrets of each kind were found so far."""
