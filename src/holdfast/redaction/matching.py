@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, AnyStr, Generic, TypeAlias, cast
 
 import ahocorasick_rs
@@ -36,23 +36,24 @@ class Pattern:
     times as much as a short match itself.
     """
 
-    __slots__ = ("_after", "_at", "groups", "source")
-    groups: dict[bytes, int]
-    """Numbers of the named groups."""
-    _at: _Call
-    _after: _Call
-
     def __init__(self, source: str) -> None:
         self.source = source
+        self._at, self._after = self._first_at, self._first_after
 
-    def __getattr__(self, name: str) -> Any:
-        """Compile the pattern, since nothing that needs it was used before."""
-        if name not in self.__slots__:
-            raise AttributeError(name)
+    @cached_property
+    def groups(self) -> dict[bytes, int]:
+        """Numbers of the named groups. The pattern is compiled for them, if it was not before."""
         made = re2.compile(self.source.encode("ascii"), _options())
-        self.groups = made.groupindex
         self._at, self._after = inner_calls(made) or public_calls(made)
-        return getattr(self, name)
+        return made.groupindex
+
+    def _first_at(self, data: bytes, pos: int, end: int) -> Spans:
+        _ = self.groups
+        return self._at(data, pos, end)
+
+    def _first_after(self, data: bytes, pos: int, end: int) -> Spans:
+        _ = self.groups
+        return self._after(data, pos, end)
 
     def at(self, data: bytes, pos: int, end: int | None = None) -> Spans | None:
         """Match at `pos`, reading no further than `end`."""
@@ -122,17 +123,10 @@ class PatternSet:
         return min(found) if found else None
 
 
-def compile_pattern(source: str) -> Pattern:
-    """Compile an re2 pattern now, so that a wrong one raises its error here."""
-    pattern = Pattern(source)
-    _ = pattern.groups
-    return pattern
-
-
 class Regex(Generic[AnyStr]):
     """A pattern of Python's `re` that is compiled when it is first used; afterwards as fast."""
 
-    __slots__ = ("_source", "findall", "finditer", "fullmatch", "match", "search", "split", "sub")
+    __slots__ = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
     match: Callable[..., re.Match[AnyStr] | None]
     search: Callable[..., re.Match[AnyStr] | None]
     fullmatch: Callable[..., re.Match[AnyStr] | None]
@@ -142,17 +136,15 @@ class Regex(Generic[AnyStr]):
     sub: Callable[[Callable[[re.Match[AnyStr]], AnyStr] | AnyStr, AnyStr], AnyStr]
 
     def __init__(self, source: AnyStr) -> None:
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        """Compile the pattern, since none of its methods was used before."""
-        if name not in self.__slots__:
-            raise AttributeError(name)
-        made = re.compile(self._source)
         for method in self.__slots__:
-            if not method.startswith("_"):
-                setattr(self, method, getattr(made, method))
-        return getattr(self, name)
+            setattr(self, method, partial(self._compile, source, method))
+
+    def _compile(self, source: AnyStr, called: str, *args: Any) -> Any:
+        """Replace the methods by those of the compiled pattern, and call one of them."""
+        made = re.compile(source)
+        for method in self.__slots__:
+            setattr(self, method, getattr(made, method))
+        return getattr(made, called)(*args)
 
 
 class Automaton:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -44,74 +43,64 @@ class NameCheck(Struct, frozen=True):
     """A check of a name: the first one of `NAME_CHECKS` that applies decides."""
 
     label: str
-    applies: Callable[[str, tuple[str, ...]], bool]
-    """Takes the name in lower case and its words."""
     strength: Strength
+    applies: Callable[[tuple[str, ...], str], bool]
+    """Takes the words of the name, and the name in lower case."""
 
 
 NAME_CHECKS = (
-    NameCheck("header", lambda name, words: name.startswith(HEADERS), "strong"),
-    NameCheck("no words", lambda name, words: not words, "none"),
-    NameCheck(
-        "id of a credential",
-        lambda name, words: (
-            words[-1] == "id"
-            and len(words) > 1
-            and words[-2] in ID_WORDS
-            and words[-3:-1] != ("private", "key")
-        ),
-        "weak",
-    ),
-    NameCheck("harmless end", lambda name, words: words[-1] in HARMLESS_ENDS, "none"),
-    NameCheck(
-        "public key",
-        lambda name, words: any(a in OPEN_KEY_WORDS and b == "key" for a, b in pairwise(words)),
-        "none",
-    ),
-    NameCheck(
-        "secret word at the end",
-        lambda name, words: (
-            words[-1].endswith(SECRET_WORDS)
-            or "".join(words[-2:]).endswith(SECRET_WORDS)
-            or words[-1] in SHORT_WORDS
-        ),
-        "strong",
-    ),
-    NameCheck("some auth", lambda name, words: words[-1] == "auth" and len(words) > 1, "strong"),
-    NameCheck("secret key", lambda name, words: _is_key_word(words, "key"), "strong"),
-    NameCheck("any key", lambda name, words: words[-1] == "key", "weak"),
-    NameCheck(
-        "weak word at the end",
-        lambda name, words: words[-1] in WEAK_WORDS or words[-1] in WEAK_LAST_WORDS,
-        "weak",
-    ),
-    NameCheck("secret keys", lambda name, words: _is_key_word(words, "keys"), "weak"),
-    NameCheck(
-        "secret word",
-        lambda name, words: any(w.endswith(SECRET_WORDS) or w in _PASS_WORDS for w in words),
-        "weak",
-    ),
-    NameCheck(
-        "secret words",
-        lambda name, words: words[-1].endswith("s") and words[-1][:-1].endswith(SECRET_WORDS),
-        "weak",
-    ),
-    NameCheck("any other name", lambda name, words: True, "none"),
+    NameCheck("header", "strong", lambda _, name: name.startswith(HEADERS)),
+    NameCheck("no words", "none", lambda words, _: not words),
+    NameCheck("id of a credential", "weak", lambda words, _: _is_credential_id(words)),
+    NameCheck("harmless end", "none", lambda words, _: words[-1] in HARMLESS_ENDS),
+    NameCheck("public key", "none", lambda words, _: any(map(_is_public_key, words, words[1:]))),
+    NameCheck("secret word at the end", "strong", lambda words, _: _ends_in_secret(words)),
+    NameCheck("some auth", "strong", lambda words, _: words[-1] == "auth" and len(words) > 1),
+    NameCheck("secret key", "strong", lambda words, _: _is_key_word(words, "key")),
+    NameCheck("any key", "weak", lambda words, _: words[-1] == "key"),
+    NameCheck("weak word at the end", "weak", lambda words, _: words[-1] in _WEAK_ENDS),
+    NameCheck("secret keys", "weak", lambda words, _: _is_key_word(words, "keys")),
+    NameCheck("secret word", "weak", lambda words, _: any(map(_is_secret_word, words))),
+    NameCheck("secret words", "weak", lambda words, _: words[-1].endswith(_SECRET_PLURALS)),
+    NameCheck("any other name", "none", lambda words, _: True),
 )
 
 
+def _is_credential_id(words: tuple[str, ...]) -> bool:
+    is_id = words[-1] == "id" and len(words) > 1 and words[-2] in ID_WORDS
+    return is_id and words[-3:-1] != ("private", "key")
+
+
+def _is_public_key(word: str, following: str) -> bool:
+    return word in OPEN_KEY_WORDS and following == "key"
+
+
+def _ends_in_secret(words: tuple[str, ...]) -> bool:
+    joined = "".join(words[-2:])
+    return (
+        words[-1].endswith(SECRET_WORDS)
+        or joined.endswith(SECRET_WORDS)
+        or words[-1] in SHORT_WORDS
+    )
+
+
 def _is_key_word(words: tuple[str, ...], last: str) -> bool:
-    """Whether a name ends in `last` after a word that says which key: `signing_key`."""
+    """Whether a name ends in `last` after a word that says which key: `aes_key`."""
     return words[-1] == last and len(words) > 1 and words[-2] in KEY_WORDS
 
 
-_PASS_WORDS = frozenset(("pass", "pw", "psw", "pswd"))
+def _is_secret_word(word: str) -> bool:
+    return word.endswith(SECRET_WORDS) or word in ("pass", "pw", "psw", "pswd")
+
+
+_WEAK_ENDS = frozenset((*WEAK_WORDS, *WEAK_LAST_WORDS))
+_SECRET_PLURALS = tuple(f"{word}s" for word in SECRET_WORDS)
 
 
 def check_name(name: str) -> NameCheck:
     """Return the check that decides how surely a field of this name holds a secret."""
     lowered, words = name.lower(), words_of(name)
-    return next(check for check in NAME_CHECKS if check.applies(lowered, words))
+    return next(check for check in NAME_CHECKS if check.applies(words, lowered))
 
 
 @lru_cache(maxsize=4096)

@@ -29,16 +29,9 @@ _REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")
 _REST_OF_KEY = Pattern(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
 
 
-class SpanRedactor(Protocol):
-    """The two halves of a redactor: what to hide, and hiding it."""
-
-    def spans(self, data: bytes) -> list[Span]:
-        """Return the secrets of `data` in order."""
-        ...
-
-    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
-        """Return `data` with a placeholder in place of each span."""
-        ...
+class _Redactor(Protocol):
+    def spans(self, data: bytes) -> list[Span]: ...
+    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None) -> bytes: ...
 
 
 class Stream:
@@ -46,7 +39,7 @@ class Stream:
 
     def __init__(
         self,
-        redactor: SpanRedactor,
+        redactor: _Redactor,
         *,
         block: int = BLOCK,
         hold: int = HOLD,

@@ -101,78 +101,34 @@ def is_weak_password(word: WordContext) -> bool:
     return first_check(WORD_CHECKS, word).is_secret(word)
 
 
-WordCheck: TypeAlias = Check[WordContext]
-WORD_CHECKS: tuple[WordCheck, ...] = (
-    WordCheck(
-        "parameter of a URL, or named value",
-        lambda w: w.link.query or w.link.mode == "named",
-        lambda w: len(w.value) >= 4 and _is_not_label(w.value),
-    ),
-    WordCheck(
-        "variable of an environment",
-        lambda w: w.link.name.isupper() and w.tight and w.link.mode == "assign",
-        lambda w: w.after in _ENDS and len(w.value) >= 4 and _is_not_label(w.value),
-    ),
-    WordCheck(
-        "joined words, or a word with signs",
-        lambda w: not w.value.isalnum(),
-        lambda w: (
-            (w.tight or (w.colon and w.starts_line))
-            and w.after in _ENDS
-            and _is_password(w)
-            and b"_" not in w.value
-            and _is_not_label(w.value)
-        ),
-    ),
-    WordCheck(
-        "no name of a password or a secret",
-        lambda w: not (_is_password(w) or w.link.name.lower().endswith("secret")),
-        lambda w: False,
-    ),
-    WordCheck("short word", lambda w: len(w.value) < (4 if w.among_flags else 6), lambda w: False),
-    WordCheck("other mode", lambda w: w.link.mode not in _WORD_MODES, lambda w: False),
-    WordCheck(
-        "letters as a secret", lambda w: w.value.isalpha() and not _is_password(w), lambda w: False
-    ),
-    WordCheck(
-        "letters in quotes",
-        lambda w: w.value.isalpha() and w.quoted,
-        lambda w: not w.value.istitle() and not w.value.isupper() and _is_no_keyword(w.value),
-    ),
-    WordCheck(
-        "letters of an assignment",
-        lambda w: w.value.isalpha() and w.link.mode == "assign",
-        lambda w: (
-            w.value.islower()
-            and w.after in _ENDS
-            and (w.starts_line if w.colon else w.tight)
-            and _is_no_keyword(w.value)
-        ),
-    ),
-    WordCheck(
-        "letters after a flag",
-        lambda w: w.value.isalpha() and w.link.mode == "flag",
-        lambda w: w.after in _ENDS and w.among_flags and _is_no_keyword(w.value),
-    ),
-    WordCheck(
-        "letters in a tag or a sentence",
-        lambda w: w.value.isalpha(),
-        lambda w: w.value.islower() and w.link.mode == "tag" and _is_no_keyword(w.value),
-    ),
-    WordCheck(
-        "letters and digits",
-        lambda w: True,
-        lambda w: (
-            (
-                w.quoted
-                or w.after in _ENDS
-                or w.link.mode == "tag"
-                or (w.link.mode == "prose" and w.after in _STOPS)
-            )
-            and _is_no_keyword(w.value)
-        ),
-    ),
-)
+def _is_lone_phrase(w: WordContext) -> bool:
+    is_lone = (w.tight or (w.colon and w.starts_line)) and w.after in _ENDS
+    return is_lone and _is_password(w) and b"_" not in w.value and _is_not_label(w.value)
+
+
+def _takes_word(w: WordContext) -> bool:
+    """Whether a word of this form can be the secret of a field of this name."""
+    is_secret = _is_password(w) or (
+        w.link.name.lower().endswith("secret") and not w.value.isalpha()
+    )
+    return is_secret and len(w.value) >= (4 if w.among_flags else 6) and w.link.mode in _WORD_MODES
+
+
+def _is_lone_word(w: WordContext) -> bool:
+    """Whether letters are not a part of code or of a sentence."""
+    if w.quoted:
+        return not w.value.istitle() and not w.value.isupper()
+    if w.link.mode == "assign":
+        is_lone = w.starts_line if w.colon else w.tight
+        return w.value.islower() and w.after in _ENDS and is_lone
+    if w.link.mode == "flag":
+        return w.after in _ENDS and w.among_flags
+    return w.value.islower() and w.link.mode == "tag"
+
+
+def _ends_value(w: WordContext) -> bool:
+    is_said = w.link.mode == "prose" and w.after in _STOPS
+    return w.after in _ENDS or w.link.mode == "tag" or is_said
 
 
 def _is_password(word: WordContext) -> bool:
@@ -185,6 +141,37 @@ def _is_no_keyword(value: bytes) -> bool:
 
 def _is_not_label(value: bytes) -> bool:
     return (_LABEL.after(value) is None or is_joined_words(value)) and real(value)
+
+
+WordCheck: TypeAlias = Check[WordContext]
+WORD_CHECKS: tuple[WordCheck, ...] = (
+    WordCheck(
+        "parameter of a URL, or named value",
+        "",
+        lambda w: w.link.query or w.link.mode == "named",
+        lambda w: len(w.value) >= 4 and _is_not_label(w.value),
+    ),
+    WordCheck(
+        "variable of an environment",
+        "",
+        lambda w: w.link.name.isupper() and w.tight and w.link.mode == "assign",
+        lambda w: w.after in _ENDS and len(w.value) >= 4 and _is_not_label(w.value),
+    ),
+    WordCheck("words or signs", "", lambda w: not w.value.isalnum(), _is_lone_phrase),
+    WordCheck("not for a word", "", lambda w: not _takes_word(w), lambda w: False),
+    WordCheck(
+        "letters",
+        "",
+        lambda w: w.value.isalpha(),
+        lambda w: _is_lone_word(w) and _is_no_keyword(w.value),
+    ),
+    WordCheck(
+        "letters and digits",
+        "",
+        lambda w: True,
+        lambda w: (w.quoted or _ends_value(w)) and _is_no_keyword(w.value),
+    ),
+)
 
 
 def is_weak_form(value: bytes) -> bool:
