@@ -11,13 +11,13 @@ from math import isclose, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.redaction.field_values import is_unbalanced, value_at
-from holdfast.redaction.field_wraps import (
-    LONGEST,
-    chosen_in_wrap,
+from holdfast.redaction.field_secrets import (
+    MAX_WRAPPED,
     is_wrapped,
+    string_in_wrap,
     wrapped_values,
 )
+from holdfast.redaction.fields import is_unbalanced, value_at
 from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import is_label, is_opaque
 from holdfast.redaction.gates import random as is_random
@@ -128,16 +128,16 @@ def test_the_first_look_lets_every_wrap_through() -> None:
     ):  # fmt: skip
         text = b"=" + wrap % key + b"\n"
         assert is_wrapped(text, 1), text
-        assert chosen_in_wrap(text, 1) is not None, text
+        assert string_in_wrap(text, 1) is not None, text
     for text in (b"= 12, x or y", b"= 2025-12-10-xyz\nTo [x]", b'=%q", want)', b"= a.b.c; f(x)"):
         assert not is_wrapped(text, 1), text
 
 
 def test_of_a_long_wrapped_value_so_much_is_taken() -> None:
     """A value that goes on beyond its longest is cut there, and counts by what follows."""
-    key = (b"q8ZrT2mWx4LkP9vNc7Bd" * 40)[:LONGEST]
-    assert wrapped_values(b"=[" + key + b"]", 1, uuids=True)[0] == [(2, 2 + LONGEST)]
-    assert wrapped_values(b"=[" + key + b"*9]", 1, uuids=True)[0] == [(2, 2 + LONGEST)]
+    key = (b"q8ZrT2mWx4LkP9vNc7Bd" * 40)[:MAX_WRAPPED]
+    assert wrapped_values(b"=[" + key + b"]", 1, uuids=True)[0] == [(2, 2 + MAX_WRAPPED)]
+    assert wrapped_values(b"=[" + key + b"*9]", 1, uuids=True)[0] == [(2, 2 + MAX_WRAPPED)]
     assert not wrapped_values(b"=[" + key + b"9]", 1, uuids=True)[0]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.pieces import MAX_PIECES, REACH, pieces_after
+from holdfast.redaction.matchers import MAX_PIECES, PIECE_REACH, pieces_after
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 _OWN = re.compile(rb"[A-Za-z0-9_=.-]+")
@@ -107,7 +107,7 @@ def test_pieces_are_in_order_and_made_of_what_tokens_are_made_of(
     assert len(found) <= MAX_PIECES + 1
     last = found[0][1]
     for first, stop in found[1:]:
-        assert last < first < stop <= min(len(data), last + REACH)
+        assert last < first < stop <= min(len(data), last + PIECE_REACH)
         assert _OWN.fullmatch(data, first, stop)
         last = stop
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast import RedactionPolicy, Redactor, Vault, redact
 from holdfast.redaction.examples import load_examples
-from holdfast.redaction.field_names import kind_of
-from holdfast.redaction.keyblocks import A_PIECE, key_tail
+from holdfast.redaction.keys import A_PIECE, key_tail
 from holdfast.redaction.kinds import FIELDS, kinds_of
+from holdfast.redaction.names import kind_of
 from holdfast.redaction.rules import built_in_rules
 
 KEYED = Redactor(RedactionPolicy(key="test"))

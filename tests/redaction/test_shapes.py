@@ -15,15 +15,15 @@ from msgspec.structs import replace
 
 from holdfast.redaction import Redactor
 from holdfast.redaction.examples import load_examples
+from holdfast.redaction.matchers import RuleMatcher
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rule import SecretRule
 from holdfast.redaction.rules import built_in_rules, select_rules
 from holdfast.redaction.shapes import REACH, Shapes
-from holdfast.redaction.tries import RuleTry
 
 USED = [rule for rule in select_rules(built_in_rules()) if not rule.anchors]
-SHAPES = Shapes([RuleTry(rule, "", rank) for rank, rule in enumerate(USED)])
-PLAIN = Shapes([RuleTry(replace(rule, pivot=""), "", rank) for rank, rule in enumerate(USED)])
+SHAPES = Shapes([RuleMatcher(rule, "", rank) for rank, rule in enumerate(USED)])
+PLAIN = Shapes([RuleMatcher(replace(rule, pivot=""), "", rank) for rank, rule in enumerate(USED)])
 EXAMPLES = [
     "".join(text).encode()
     for rule in USED

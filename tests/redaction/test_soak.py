@@ -14,12 +14,10 @@ import time
 import pytest
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.cookies import COOKIES
 from holdfast.redaction.examples import STRUCTURES, load_examples
-from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS
-from holdfast.redaction.keyfiles import OBJECTS
+from holdfast.redaction.keys import BEGINS, BODIES, ENDS, OBJECTS
 from holdfast.redaction.rules import built_in_rules, select_rules
-from holdfast.redaction.tables import HEADINGS
+from holdfast.redaction.structures import COOKIES, HEADINGS
 
 pytestmark = pytest.mark.soak
 KEYED = Redactor(RedactionPolicy(key="test", mentions=True))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.redaction.tables import cells_below
+from holdfast.redaction.structures import cells_below
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 SECRETS = ("s3cr3tpw27", "Reach!task99", "mF9B5f41JqM8Zq2T")

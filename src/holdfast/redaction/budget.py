@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from holdfast.redaction.span import LINE, Span
+from holdfast.redaction.text import LINE, Span
 
 BASE = 2_200_000
 """What a text may cost beyond its length. A byte pays for 0.1 µs of work, so a text of 1 MB may

@@ -1,49 +1,58 @@
-"""What stands where a secret would: placeholders, references, literals of languages."""
+"""Values that are found in place of a secret: placeholders, references, labels, messages.
+
+What is none of these may be a password that a person has chosen.
+"""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-from holdfast.redaction.matching import compiled
+from holdfast.redaction.matching import Pattern, Regex
 from holdfast.redaction.randomness import AT_ONCE, looks_random
+from holdfast.redaction.words import (
+    FOREIGN_WORDS,
+    LABEL_WORDS,
+    MESSAGE_WORDS,
+    SECRET_LABELS,
+)
 
 
 @lru_cache(maxsize=AT_ONCE)
 def real(value: bytes) -> bool:
-    """Whether the value is no placeholder, reference or filler."""
+    """Whether a value is neither a placeholder nor a reference nor a filler."""
     if b"\x00" in value or len(value) < 4 or value.lower() in _LITERALS:
         return False
-    if _REFERENCE.match(value):
+    if _STAND_IN.match(value):
         return False
-    value = _without_dots(value)
+    value = _strip_ellipsis(value)
     if _FILLER.after(value) and (_SIGN.after(value) or not any(map(_is_body, _RUN.findall(value)))):
         return False
     varied = len(set(value.lower()))
     return varied > 2 or (varied == 2 and len(value) < 6)
 
 
-def _without_dots(value: bytes) -> bytes:
-    """Return a value that somebody has cut without the sign of it, if the most of it is there."""
-    if not value.endswith(_DOTS):
+def _strip_ellipsis(value: bytes) -> bytes:
+    """Strip a trailing ellipsis from a truncated value if enough of it remains."""
+    if not value.endswith(_ELLIPSES):
         return value
-    cut = _CUT.match(value)
-    return cut[1] if cut and len(cut[1]) >= CUT and looks_random(cut[1]) else value
+    cut = _TRUNCATED.match(value)
+    return cut[1] if cut and len(cut[1]) >= MIN_TRUNCATED and looks_random(cut[1]) else value
 
 
-CUT = 20
-"""So much of a secret is worth hiding, though its end is missing."""
-_DOTS = (b"...", b"\xe2\x80\xa6", b"...\n", b"\xe2\x80\xa6\n")
-_CUT = re.compile(rb"(?s)(.*?)(?:\.{3}|\xe2\x80\xa6)$")
+MIN_TRUNCATED = 20
+"""Shortest rest of a truncated secret that is worth hiding."""
+_ELLIPSES = (b"...", b"\xe2\x80\xa6", b"...\n", b"\xe2\x80\xa6\n")
+_TRUNCATED = Regex(rb"(?s)(.*?)(?:\.{3}|\xe2\x80\xa6)$")
 
 
 def _is_body(run: bytes) -> bool:
-    """Whether a run of letters and digits is the body of a key, whatever words stand around it."""
+    """Whether a run of letters and digits is the body of a key, whatever words surround it."""
     return len(run) >= BODY and looks_random(run)
 
 
 BODY = 32
-_RUN = re.compile(rb"[A-Za-z0-9]+")
+"""Shortest random run that makes a value real in spite of a placeholder word in it."""
+_RUN = Regex(rb"[A-Za-z0-9]+")
 _WORDS = (
     r"(?:^|[^a-z0-9])(?:your|my[_-]?(?:api|secret|key|token|pass)|example|placeholder|redacted"
     r"|masked|hidden|removed|replace[_-]?(?:me|this|with)?|insert|dummy|fake|goes[_-]?here|here"
@@ -56,9 +65,9 @@ _SIGNS = (
     r"|\\[swdb][*+?{)\]]|\[\^?(?:a-|0-|\\)|\(\?[:=!<p]|0-9a-z|a-z0-9|a-za-z"
     r"|\$\{[a-z_][\w.]*(?:\([^{}]*\)[\w.()' ]*)?\}|\{[a-z_]+\.[a-z_]+\}"
 )
-_FILLER = compiled(f"(?i){_WORDS}|{_SIGNS}")
-_SIGN = compiled(f"(?i){_SIGNS}")
-_REFERENCE = re.compile(
+_FILLER = Pattern(f"(?i){_WORDS}|{_SIGNS}")
+_SIGN = Pattern(f"(?i){_SIGNS}")
+_STAND_IN = Regex(
     rb"""(?isx)
     ^ (?: \$[a-z_][a-z0-9_]*$ | \$\{[^}]*\} | \$\( | \{\{ | \{% | %\( | %[a-z_]+%$ | %[sdrv]$
       | <[^<>]*>?$ | \#\{ | @@ | __[a-z_]+__$ | \{[a-z_.]*\}$ | \[.*\]$ | !!?[a-z]+$ | &[a-z]+;?$
@@ -74,3 +83,126 @@ _LITERALS = frozenset(
     b" number object any void unknown empty default optional required required, hidden password"
     b" passwd secret token key text char auto self this disabled enabled".split()
 )
+
+
+def is_reference(value: bytes) -> bool:
+    """Whether a value points to a secret or names its type: a key store, a class, a file."""
+    found = _POINTER.match(value)
+    return found is not None and (found[1] is None or not looks_random(value))
+
+
+_POINTER = Regex(
+    rb"""(?x)
+      (?: urn | pkcs11 | spiffe | did | ref | secretref | secretsmanager | ssm | keyring | awskms
+        | azurekeyvault | gcpkms | kms | classpath | resource ) : \S
+    | \#/ [\w/.-]+ $                                            # within a document
+    | ( [A-Za-z_]\w* (?: \. [A-Za-z_]\w* )+ : [A-Za-z_][\w.]* ) $   # a class of a module
+    | [A-Z][A-Za-z0-9]* (?: :: [A-Z][A-Za-z0-9]* )+ $           # a type
+    | (?i: aes | 3?des | rsa | ecdsa | ec | sha | chacha | camellia | blowfish | [hrep]s )
+      -? [0-9]{1,4} (?: [-_][A-Za-z0-9]{1,12} )* $              # an algorithm
+    | [^\s,]* ,/ [\w./-]+ ,                                     # a file of passwords and its realm
+    | [\w./-]* \. ht(?:passwd|digest) $
+    | \{ [A-Za-z_][\w.]* [(\[]                                # an expression in a string
+    """
+)
+
+
+SHORTEST, LONGEST = 3, 80
+"""Length of a password that a person has chosen, in bytes."""
+SHORTEST_ENTRY = 4
+"""The same as an entry of a map, where labels and types are found too."""
+MOST_WORDS = 8
+"""From this number of words on a value is a sentence."""
+
+
+@lru_cache(maxsize=AT_ONCE)
+def is_human_password(value: bytes) -> bool:
+    """Whether a value can be a password that a person has chosen: any string but the others."""
+    if not SHORTEST <= len(value) <= LONGEST or value.count(b" ") >= MOST_WORDS:
+        return False
+    if not _LETTER.search(value) or describes_password(value) or _ADDRESS.match(value):
+        return False
+    if is_reference(value):
+        return False
+    if len(value) == SHORTEST:
+        return value.isalnum() and len(set(value)) > 1
+    return real(value) or _has_foreign_letters(value)
+
+
+def _has_foreign_letters(value: bytes) -> bool:
+    """Whether a value has letters beyond ASCII, and not only the dots of a mask."""
+    return not value.isascii() and all(map(str.isalpha, value.decode("utf-8", "replace")))
+
+
+def is_map_password(value: bytes) -> bool:
+    """Whether the value of an entry of a map can be one: names, titles and sentences are not."""
+    if len(value) < SHORTEST_ENTRY or not is_human_password(value):
+        return False
+    if b" " in value:
+        return value.islower() and _PHRASE.match(value) is not None
+    return not _TITLE.match(value) and (not _IDENTIFIER.match(value) or is_joined_words(value))
+
+
+def is_joined_words(value: bytes) -> bool:
+    """Whether a value is joined words that are not about a password; a third may be of labels."""
+    if not _JOINED_WORDS.match(value):
+        return False
+    words = value.lower().decode("ascii").replace("_", "-").split("-")
+    labels = LABEL_WORDS.intersection(words)
+    return len(labels) <= len(words) // 3 and SECRET_LABELS.isdisjoint(labels)
+
+
+@lru_cache(maxsize=AT_ONCE)
+def describes_password(value: bytes) -> bool:
+    """Whether a value is a label, a message, a type or a rule about a password."""
+    if _LABEL_OR_FOREIGN.after(value) is not None and (
+        _NUMBER.search(value) is None or _FOREIGN.after(value) is not None
+    ):
+        return True
+    return b" " in value and _MESSAGE.after(value) is not None
+
+
+def is_remark(name: str, value: bytes) -> bool:
+    """Whether a value says that it is not a secret: a rule, a message, a version, its own name."""
+    if value.isalnum():
+        return False
+    if (
+        describes_password(value)
+        or _POINTS.match(value)
+        or (b" " in value and name.lower() == "pwd")
+    ):
+        return True
+    return value.rstrip(b"0123456789").lower() == name.lower().encode("latin-1")
+
+
+_LETTER = Regex(rb"[A-Za-z0-9\x80-\xff]")
+_NUMBER = Regex(rb"(?i)(?<!sha)(?<!aes)(?<![0-9])[0-9]{3}")
+_LABEL_SOURCE = (
+    rf"(?:(?:{'|'.join(sorted(LABEL_WORDS))})"
+    r"|[ _.,:;|=?!'/()<>\[\]-]|[0-9]|\b[as]\b)+"
+)
+_MESSAGE = Pattern(rf"(?i)(?:^|[^a-z])(?:{'|'.join(sorted(MESSAGE_WORDS))})(?:[^a-z]|$)")
+_FOREIGN_SOURCE = rf"(?:[^\W\d]|[ \x80-\xff:])*(?:{FOREIGN_WORDS})(?:[^\W\d]|[ \x80-\xff:])*"
+_FOREIGN = Pattern(rf"(?i)^{_FOREIGN_SOURCE}$")
+_LABEL_OR_FOREIGN = Pattern(rf"(?i)^(?:{_LABEL_SOURCE}|{_FOREIGN_SOURCE})$")
+"""Both in one pattern: most values are neither."""
+_ADDRESS = Regex(
+    rb"""(?ix)
+    (?: [a-z][a-z0-9+.-]*:// | \{\w+\} | \.{0,2}/[\w.-]* (?:/|$) | ~/ | [a-z]:\\ | arn: | env/
+      | [\^~<>=]{0,2} v?\d+ \. \d+ [\w.+-]* $          # a version
+      | \d+ / [a-z]                                    # a rate
+      | [a-z_]\w* (?: \. [a-z_]\w* )+ $                # a path of modules
+      | (?-i: [A-Z]+ (?: _ [A-Z0-9]+ )+ $ )            # the name of a variable
+      | [?&] [\w.]+ =
+    )
+    """
+)
+_POINTS = Regex(
+    rb"[\^~<>=]{0,2}v?\d+\.\d+(?:\.\d+)?$|\d+/[a-z]+(?:/[a-z]+)?$|(?:env|file|vault|ssm|op)[:/]"
+    rb"|[?&][\w.]+=$|(?:\\x[0-9a-fA-F]{2}){1,3}$"
+)
+"""Versions, rates, the location of a secret, the start of a query, a byte or two."""
+_JOINED_WORDS = Regex(rb"[A-Za-z]{3,16}(?:[-_][A-Za-z]{3,16}){1,3}$")
+_PHRASE = Regex(rb"[a-z\x80-\xff]+(?: [a-z\x80-\xff]+){1,5}$")
+_TITLE = Regex(rb"(?:[A-Z]|\xc3[\x80-\x9e])[a-z\x80-\xff]*$|[A-Z]+$")
+_IDENTIFIER = Regex(rb"[A-Za-z]+(?:[-_./:][A-Za-z]+)+[:.,?]?$|[a-z]+(?:[A-Z][a-z]+)+$|[a-zA-Z]+:$")

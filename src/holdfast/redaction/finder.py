@@ -11,40 +11,52 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from holdfast.redaction.budget import ANY, Log, Price, SearchBudget
-from holdfast.redaction.companions import companions
-from holdfast.redaction.cookies import COOKIES
-from holdfast.redaction.echoes import echoes
-from holdfast.redaction.field_scan import Candidate, is_hidden, next_candidate
-from holdfast.redaction.fields import values_at
-from holdfast.redaction.keyblocks import BEGINS, BODIES, ENDS, key_block, key_body, key_tail
-from holdfast.redaction.keyfiles import OBJECTS, key_object
+from holdfast.redaction.field_secrets import secrets_at
+from holdfast.redaction.fields import Candidate, is_value_hidden, next_candidate
+from holdfast.redaction.keys import (
+    BEGINS,
+    BODIES,
+    ENDS,
+    OBJECTS,
+    key_block,
+    key_body,
+    key_object,
+    key_tail,
+)
 from holdfast.redaction.kinds import COMPANIONS, COOKIE
-from holdfast.redaction.manifests import SECRETS
-from holdfast.redaction.matching import Automaton, Hit
+from holdfast.redaction.matchers import (
+    Matcher,
+    RuleMatcher,
+    is_within_word,
+    match_cookies,
+    match_key,
+    match_manifest,
+    match_table,
+)
+from holdfast.redaction.matching import Automaton, Hit, Range
+from holdfast.redaction.near import find_paired_ids, find_repeats
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
 from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
 from holdfast.redaction.rules import built_in_rules, select_rules
-from holdfast.redaction.seams import moved_hits
-from holdfast.redaction.shapes import Place, Places, Shapes
-from holdfast.redaction.span import LINE, PRIVATE_KEY, Span, merged
-from holdfast.redaction.strings import within_strings
-from holdfast.redaction.tables import HEADINGS
-from holdfast.redaction.tries import (
-    CookieTry,
-    KeyTry,
-    ManifestTry,
-    RuleTry,
-    TableTry,
-    Try,
-    is_within_word,
+from holdfast.redaction.shapes import Shapes, ShapeSearch
+from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
+from holdfast.redaction.text import (
+    LINE,
+    PRIVATE_KEY,
+    SIGNS,
+    ReaderText,
+    Span,
+    cut_at_strings,
+    is_full_of_codes,
+    merge_spans,
+    move_hits,
 )
-from holdfast.redaction.view import SIGNS, View, is_full_of_codes
 
 
 class Search(NamedTuple):
@@ -75,23 +87,23 @@ class Finder:
         self._personal = frozenset((LINE, *(r.kind for r in rules if r.family in _PERSONAL)))
         self._code = policy.code
         self._keep = policy.keep
-        self._anchored: dict[bytes, list[Try]] = defaultdict(list)
+        self._anchored: dict[bytes, list[Matcher]] = defaultdict(list)
         for rank, rule in enumerate(used):
             for anchor in rule.anchors:
-                self._anchored[anchor.encode().lower()].append(RuleTry(rule, anchor, rank))
+                self._anchored[anchor.encode().lower()].append(RuleMatcher(rule, anchor, rank))
         for anchors, block in (
             (BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body), (OBJECTS, key_object),
         ):  # fmt: skip
             for anchor in anchors:
-                self._anchored[anchor.encode()].append(KeyTry(block))
+                self._anchored[anchor.encode()].append(partial(match_key, block))
         for anchor in COOKIES:
-            self._anchored[anchor.encode()].append(CookieTry())
+            self._anchored[anchor.encode()].append(match_cookies)
         for anchor in HEADINGS:
-            self._anchored[anchor.encode()].append(TableTry())
-        for anchor in SECRETS:
-            self._anchored[anchor.encode()].append(ManifestTry())
+            self._anchored[anchor.encode()].append(match_table)
+        for anchor in MANIFESTS:
+            self._anchored[anchor.encode()].append(match_manifest)
         self._shapes = Shapes(
-            [RuleTry(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
+            [RuleMatcher(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
 
     def hits(self, data: bytes) -> tuple[list[Hit] | None, Sequence[int]]:
@@ -105,17 +117,17 @@ class Finder:
         first = len(self._anchored)
         return hits, sorted([start for number, start, _ in hits if number >= first])
 
-    def hits_in(self, view: View, hits: Sequence[Hit] | None) -> list[Hit]:
+    def hits_in(self, view: ReaderText, hits: Sequence[Hit] | None) -> list[Hit]:
         """Return where literals stand in a view of the text that `hits` are of."""
         if hits is None:
             return self._automaton.hits(view.data)
-        return moved_hits(hits, view, self._automaton.hits, self._longest)
+        return move_hits(hits, view, self._automaton.hits, self._longest)
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
         """Return the secrets of `data`; `hits` are its literals."""
         hits = self._automaton.hits(data) if hits is None else hits
         anchored = self._by_anchor(data, hits) if hits else _NOTHING
-        known = merged(anchored.spans) if anchored.spans else anchored.spans
+        known = merge_spans(anchored.spans) if anchored.spans else anchored.spans
         places = self._shapes.places(data)
         place = None if places is None else places.after()
         candidate = next_candidate(data, 0)
@@ -124,11 +136,11 @@ class Finder:
         paid.append(shaped.log)
         fields = self._by_field(data, known, paid, candidate) if candidate else _NOTHING
         if shaped.spans or fields.spans:
-            known = merged([*known, *shaped.spans, *fields.spans])
+            known = merge_spans([*known, *shaped.spans, *fields.spans])
         if known:
-            beside = companions(data, known, self._personal)
-            known = merged([*known, *beside, *echoes(data, known, self._personal)])
-            known = within_strings(data, known)
+            beside = find_paired_ids(data, known, self._personal)
+            known = merge_spans([*known, *beside, *find_repeats(data, known, self._personal)])
+            known = cut_at_strings(data, known)
         if self._keep:
             known = [span for span in known if span.kind not in self._keep]
         return Search(known, min(anchored.slack, shaped.slack, fields.slack))
@@ -146,14 +158,14 @@ class Finder:
         return _STRUCTURE_OF.get(span.kind, "field"), ""
 
     @cached_property
-    def _tries(self) -> list[list[Try]]:
+    def _tries(self) -> list[list[Matcher]]:
         return [*self._anchored.values(), *([] for _ in SIGNS)]
 
     @cached_property
     def _words(self) -> list[bool]:
         """For each literal, whether all of its tries want it at the start of a word."""
         return [
-            all(isinstance(one, RuleTry) and one.starts_word for one in tries)
+            all(isinstance(one, RuleMatcher) and one.starts_word for one in tries)
             for tries in self._tries
         ]
 
@@ -199,8 +211,8 @@ class Finder:
         data: bytes,
         known: Sequence[Span],
         paid: Sequence[Log],
-        places: Places,
-        place: Place | None,
+        places: ShapeSearch,
+        place: Range | None,
     ) -> _Pass:
         found: list[Span] = []
         done = _Known(known)
@@ -215,7 +227,7 @@ class Finder:
                 if over.kind == LINE and at < over.end:
                     last = over.end
                 elif at >= covered and end > over.end:
-                    span = one.judged(data, whole_end, start, end)
+                    span = one.judge(data, whole_end, start, end)
                     if span is not None:
                         found.append(span)
                         covered = span.end
@@ -235,13 +247,13 @@ class Finder:
         blanked = b"\x00" in data
         while candidate is not None:
             start, at = candidate
-            skip = at <= covered or (blanked and is_hidden(data, at))
+            skip = at <= covered or (blanked and is_value_hidden(data, at))
             if not skip and known:
                 span = done.over(at)
                 skip = at < span.end and _AFTER_BARE.match(data, span.end) is not None
                 at = span.end if skip and span.kind == LINE else at
             if not skip:
-                values, read, resume = values_at(data, candidate, code=self._code)
+                values, read, resume = secrets_at(data, candidate, code=self._code)
                 at = min(at, resume)
                 if values:
                     found += [Span(v.start, v.end, v.kind, STRUCTURE_RANK) for v in values]

@@ -19,8 +19,7 @@ from holdfast.redaction.check_digits import (
     phone,
     ssn,
 )
-from holdfast.redaction.chosen import is_chosen
-from holdfast.redaction.fillers import real
+from holdfast.redaction.fillers import is_human_password, is_reference, real
 from holdfast.redaction.prefixes import marked, prefixed
 from holdfast.redaction.randomness import (
     JOINTS,
@@ -28,7 +27,6 @@ from holdfast.redaction.randomness import (
     is_unspeakable,
     looks_random,
 )
-from holdfast.redaction.references import is_reference
 from holdfast.redaction.rule import Gate
 
 _CODE = re.compile(
@@ -256,9 +254,9 @@ GATES: Mapping[Gate, Callable[[bytes], bool]] = {
     "digest": digest,
     "password": password,
     "bare": bare_password,
-    "chosen": is_chosen,
-    "given": lambda value: password(value) or is_chosen(value),
-    "userinfo": lambda value: real(value) or is_chosen(value),
+    "chosen": is_human_password,
+    "given": lambda value: password(value) or is_human_password(value),
+    "userinfo": lambda value: real(value) or is_human_password(value),
     "header": header,
     "luhn": luhn,
     "card": card,

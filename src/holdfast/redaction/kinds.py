@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from holdfast.redaction.companions import KIND
+from holdfast.redaction.near import KIND
 from holdfast.redaction.rule import SecretRule
 from holdfast.redaction.rules import check_known
-from holdfast.redaction.span import PRIVATE_KEY
+from holdfast.redaction.text import PRIVATE_KEY
 
 FIELDS = ("password", "token", "api-key", "secret", "key")
-"""What a field is called by its name; `field_names.py` says when."""
+"""What a field is called by its name; `names.py` says when."""
 COOKIE = "cookie"
 COMPANIONS = (KIND, "aws-secret-key")
 """What is found next to a secret that it belongs to."""

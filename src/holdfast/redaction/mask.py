@@ -1,4 +1,4 @@
-"""Placeholders: what stands in the text where a secret stood."""
+"""Placeholders: what replaces a secret in a text, so that JSON stays JSON."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-from holdfast.redaction.json_line import hidden_lines, is_inside_string
+from holdfast.redaction.matching import Regex
 from holdfast.redaction.policy import DEFAULT_KEY
-from holdfast.redaction.span import LINE, PRIVATE_KEY
+from holdfast.redaction.text import LINE, PRIVATE_KEY
 
 _UNTAGGED = frozenset((PRIVATE_KEY, LINE))
 PUBLIC_TAG_BYTES = 2
@@ -119,9 +119,79 @@ def _depth(backslashes: int) -> int:
     return depth
 
 
-_BEFORE = re.compile(rb"""\s*(?::\s*(["']\\*)|[\[,]|$)""")
+_BEFORE = Regex(rb"""\s*(?::\s*(["']\\*)|[\[,]|$)""")
 """What stands before a value in JSON, read backwards."""
-_AFTER = re.compile(rb"\s*(?:[,\]}]|\\n|$)")
-_OBJECT = re.compile(rb"""(?s)\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["']).*\}\Z""")
+_AFTER = Regex(rb"\s*(?:[,\]}]|\\n|$)")
+_OBJECT = Regex(rb"""(?s)\{(?:\s|\\{1,6}[nrt])*+(\\{0,6}["']).*\}\Z""")
 """All that stands between two braces, which has a name and a value."""
-_QUOTE = re.compile(rb'\\*"')
+_QUOTE = Regex(rb'\\*"')
+
+
+MARK = b"[redacted:line]"
+"""Replaces lines that are hidden as a whole."""
+
+_STRING = rb'"(?:[^"\\\n]|\\[^\n])*+"'
+_SCALAR = _STRING + rb"|-?[0-9][0-9.eE+-]*+|true|false|null"
+_WHOLE = Regex(
+    rb'(?:[\s{}\[\],:]++|' + _SCALAR + rb')*+("(?:[^"\\\n]|\\[^\n])*+\\?)?'
+)  # fmt: skip
+_ADJACENT = Regex(rb"[^\s{}\[\],:][ \t]++[^\s{}\[\],:]")
+"""Two values with only a blank between them: numbers in a log, not JSON."""
+_STRINGS = Regex(_STRING)
+_NUMBERS = Regex(rb"-?[0-9][0-9.eE+-]*+")
+_REST = Regex(rb'(?:[^"\\\n]|\\[^\n])*+\\?')
+_ESCAPES = Regex(rb"(?s)\\.")
+
+
+def hidden_lines(data: bytes, *, inside: bool) -> bytes:
+    """Return the replacement of lines that are hidden; `inside`: they start in a JSON string.
+
+    It is one placeholder, except that lines of JSON keep their structure, with a placeholder in
+    each. The first may start and the last may end in the middle of a string.
+    """
+    lines = data.split(b"\n")
+    structures = [
+        _structure(line, inside=inside and number == 0) for number, line in enumerate(lines)
+    ]
+    if not any(structures):
+        return MARK
+    return b"\n".join([MARK if one is None else one for one in structures])
+
+
+def is_inside_string(data: bytes, *, inside: bool = False) -> bool:
+    """Whether a line of JSON is within a string after `data`, given whether it was before."""
+    plain = _ESCAPES.sub(b"", data) if b"\\" in data else data
+    return inside != bool(plain.count(b'"') & 1)
+
+
+def _structure(line: bytes, *, inside: bool) -> bytes | None:
+    """Return a line of JSON with empty strings; `None` if it is not JSON."""
+    if not line.strip():
+        return line
+    before = b""
+    if inside:
+        end = _match(_REST, line).end()
+        if end == len(line):
+            return MARK
+        before, line = MARK + b'"', line[end + 1 :]
+    whole = _match(_WHOLE, line)
+    if whole.end() < len(line):
+        return None
+    closed = line if whole[1] is None else line[: whole.start(1)]
+    empty = _STRINGS.sub(b'""', closed)
+    if _ADJACENT.search(empty.replace(b'""', b"0")):
+        return None
+    empty = _NUMBERS.sub(b"0", empty)
+    if not before:
+        mark = b'"' + MARK + b'"'
+        if b'""' in empty:
+            empty = empty.replace(b'""', mark, 1)
+        elif b"0" in empty:
+            empty = empty.replace(b"0", mark, 1)
+    return before + empty + (b"" if whole[1] is None else b'"' + MARK)
+
+
+def _match(pattern: Regex[bytes], text: bytes) -> re.Match[bytes]:
+    found = pattern.match(text)
+    assert found is not None  # both can be empty
+    return found

@@ -1,13 +1,15 @@
-"""The two engines behind the rules, with their types: re2 and a keyword automaton.
+"""The engines behind the rules, with their types: re2, a keyword automaton and Python's `re`.
 
-Both work on bytes, one byte a character, so that no text is invalid and every offset is final.
+All work on bytes, one byte a character, so that no text is invalid and every offset is final.
+A pattern is compiled when it is first used: most texts need few of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, TypeAlias, cast
+from functools import cached_property, partial
+from typing import Any, AnyStr, Generic, TypeAlias, cast
 
 import ahocorasick_rs
 import re2 as untyped_re2  # pyright: ignore[reportMissingTypeStubs]
@@ -17,25 +19,41 @@ re2 = cast("Any", untyped_re2)
 MEMORY_BYTES = 64 << 20
 """For the states of one compiled pattern; the default of 8 MB makes large alternations slow."""
 
-Spans: TypeAlias = "list[tuple[int, int]]"
-"""Where a match and its groups stand; (-1, -1) for a group that took no part."""
+Range: TypeAlias = "tuple[int, int]"
+"""Where something starts and ends."""
+Spans: TypeAlias = "list[Range]"
+"""The ranges of a match and its groups; (-1, -1) for a group that took no part."""
 _NOWHERE = (-1, -1)
 Hit: TypeAlias = "tuple[int, int, int]"
-"""The number of a literal, and where it stands."""
+"""The number of a literal, where it starts and where it ends."""
+_Call: TypeAlias = "Callable[[bytes, int, int], Spans]"
 
 
 class Pattern:
-    """A compiled re2 pattern over bytes; every call is linear in what it reads.
+    """An re2 pattern over bytes; every call is linear in what it reads.
 
-    Where it can, it calls the engine below the package's own `Match` objects, which cost several
+    It calls the engine below the package's own `Match` objects, if it can: these cost several
     times as much as a short match itself.
     """
 
-    def __init__(self, pattern: str) -> None:
-        made = re2.compile(pattern.encode("ascii"), _options())
-        self.groups = cast("dict[bytes, int]", made.groupindex)
-        """Numbers of the named groups."""
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._at, self._after = self._first_at, self._first_after
+
+    @cached_property
+    def groups(self) -> dict[bytes, int]:
+        """Numbers of the named groups. The pattern is compiled for them, if it was not before."""
+        made = re2.compile(self.source.encode("ascii"), _options())
         self._at, self._after = inner_calls(made) or public_calls(made)
+        return made.groupindex
+
+    def _first_at(self, data: bytes, pos: int, end: int) -> Spans:
+        _ = self.groups
+        return self._at(data, pos, end)
+
+    def _first_after(self, data: bytes, pos: int, end: int) -> Spans:
+        _ = self.groups
+        return self._after(data, pos, end)
 
     def at(self, data: bytes, pos: int, end: int | None = None) -> Spans | None:
         """Match at `pos`, reading no further than `end`."""
@@ -56,10 +74,7 @@ class Pattern:
             pos = found[0][1]
 
 
-_Calls: TypeAlias = "tuple[Callable[[bytes, int, int], Spans], Callable[[bytes, int, int], Spans]]"
-
-
-def inner_calls(made: Any) -> _Calls | None:
+def inner_calls(made: Any) -> tuple[_Call, _Call] | None:
     """Return the calls that the package keeps to itself, if this release has them as expected."""
     try:
         anchor, match = re2._Anchor, made._regexp.Match
@@ -71,7 +86,7 @@ def inner_calls(made: Any) -> _Calls | None:
     return (here, anywhere) if all(type(f) is list and len(f) == size for f in fits) else None
 
 
-def public_calls(made: Any) -> _Calls:
+def public_calls(made: Any) -> tuple[_Call, _Call]:
     """Return the same out of what the package promises."""
 
     def spans(found: Any) -> Spans:
@@ -108,9 +123,28 @@ class PatternSet:
         return min(found) if found else None
 
 
-def compiled(pattern: str) -> Pattern:
-    """Return `pattern` compiled; one that RE2 does not know raises its error."""
-    return Pattern(pattern)
+class Regex(Generic[AnyStr]):
+    """A pattern of Python's `re` that is compiled when it is first used; afterwards as fast."""
+
+    __slots__ = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
+    match: Callable[..., re.Match[AnyStr] | None]
+    search: Callable[..., re.Match[AnyStr] | None]
+    fullmatch: Callable[..., re.Match[AnyStr] | None]
+    findall: Callable[..., list[AnyStr]]
+    finditer: Callable[..., Iterator[re.Match[AnyStr]]]
+    split: Callable[..., list[AnyStr]]
+    sub: Callable[[Callable[[re.Match[AnyStr]], AnyStr] | AnyStr, AnyStr], AnyStr]
+
+    def __init__(self, source: AnyStr) -> None:
+        for method in self.__slots__:
+            setattr(self, method, partial(self._compile, source, method))
+
+    def _compile(self, source: AnyStr, called: str, *args: Any) -> Any:
+        """Replace the methods by those of the compiled pattern, and call one of them."""
+        made = re.compile(source)
+        for method in self.__slots__:
+            setattr(self, method, getattr(made, method))
+        return getattr(made, called)(*args)
 
 
 class Automaton:

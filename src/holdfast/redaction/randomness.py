@@ -1,24 +1,23 @@
-"""How random a value looks: by its classes of characters, its entropy, whether it can be spoken."""
+"""How random a value looks: its classes of characters, its entropy, whether it is pronounceable."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
 
-from holdfast.redaction.letter_pairs import seldom_share
+from holdfast.redaction.matching import Regex
 
 AT_ONCE = 8
-"""A value is asked about several times in a row; it is kept no longer than that."""
+"""Size of the caches here: a value is judged several times in a row and then never again."""
 
-_DIGIT = re.compile(rb"[0-9]")
-_HEX = re.compile(rb"^[0-9a-f]+$|^[0-9A-F]+$")
+_DIGIT = Regex(rb"[0-9]")
+_HEX = Regex(rb"^[0-9a-f]+$|^[0-9A-F]+$")
 
 
 @lru_cache(maxsize=AT_ONCE)
 def looks_random(value: bytes) -> bool:
-    """Whether letters and digits alternate as they do in keys, and not as in names and paths."""
+    """Whether letters and digits alternate as in keys, and not as in names and paths."""
     body = value.strip(b"=")[:256]
     size = len(body)
     kinds = body.translate(_KINDS)
@@ -55,16 +54,16 @@ _ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
 
 @lru_cache(maxsize=AT_ONCE)
 def is_unspeakable(value: bytes) -> bool:
-    """Whether the letters of a value follow each other as in no word."""
+    """Whether the letters of a value follow each other as they do in no word."""
     if len(value) < 8 or not value.isalnum() or _is_identifier(value):
         return False
     lowered = value.lower()
     letters = lowered.translate(None, b"0123456789")
-    if len(letters) >= max(12, len(value) * 0.6) and seldom_share(letters) >= 0.2:
+    if len(letters) >= max(12, len(value) * 0.6) and rare_share(letters) >= 0.2:
         return not _is_alphabet(letters)
     if value.islower() or value.isupper():
         return False
-    if len(letters) == len(value) and seldom_share(letters) >= 0.3:
+    if len(letters) == len(value) and rare_share(letters) >= 0.3:
         return True
     longest = max(map(len, _CONSONANTS.findall(lowered)), default=0)
     if longest >= 5 or (longest == 4 and _DIGIT.search(value) is not None):
@@ -79,7 +78,7 @@ def _is_alphabet(lowered: bytes) -> bool:
 
 
 def _is_identifier(value: bytes) -> bool:
-    """Whether letters are put together from words: `skipTLSVerify`."""
+    """Whether letters are words written together: `skipTLSVerify`."""
     words = _CAMEL.findall(value) if value.isalpha() else []
     return 1 < len(words) <= len(value) / 4 and not any(
         len(run) > 3
@@ -89,8 +88,8 @@ def _is_identifier(value: bytes) -> bool:
     )
 
 
-_CAMEL = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_CONSONANTS = re.compile(rb"[b-df-hj-np-tv-xz]+")
+_CAMEL = Regex(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CONSONANTS = Regex(rb"[b-df-hj-np-tv-xz]+")
 
 
 @lru_cache(maxsize=AT_ONCE)
@@ -111,12 +110,12 @@ def _is_body(piece: bytes) -> bool:
     return len(piece) >= 20 and (piece.islower() or piece.isupper()) and looks_random(piece)
 
 
-_SPOKEN = re.compile(rb"[aeiouyAEIOUY]")
-_MUTE = re.compile(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
+_SPOKEN = Regex(rb"[aeiouyAEIOUY]")
+_MUTE = Regex(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
 
 
 def _is_as_varied(value: bytes) -> bool:
-    """Whether a value has the entropy of a random one; mostly its distinct characters tell."""
+    """Whether a value has the entropy of a random one; the count of characters mostly decides."""
     size = len(value)
     bits = min(3.0, 0.75 * log2(size))
     most = size - len(set(value)) + 1
@@ -159,6 +158,49 @@ def is_numbered_name(value: bytes) -> bool:
 
 
 JOINTS = bytes.maketrans(b"-_./:+", b"      ")
-_ODD = re.compile(rb"[#!^*&%]")
+_ODD = Regex(rb"[#!^*&%]")
 """Signs that names do not have."""
-_VERSION = re.compile(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")
+_VERSION = Regex(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")
+
+
+_RARE_PAIRS = {
+    "a": "joqz",
+    "b": "ghknqvwxz",
+    "c": "bgjnqvwxz",
+    "d": "hjkmnqwxz",
+    "e": "j",
+    "f": "ghjkmpqvwxz",
+    "g": "bcdfjkqvwxyz",
+    "h": "bcdfghjklmpqsvwxyz",
+    "i": "hijquwy",
+    "j": "bcdfghijklmnpqrstvwxyz",
+    "k": "bcdfghjkmpqrvwxyz",
+    "l": "ghjqrwxz",
+    "m": "cfghjknqrvwxz",
+    "n": "jqwxz",
+    "o": "hjqyz",
+    "p": "bgjmnqvwxz",
+    "q": "abcdefghijklmnopqrstvwxyz",
+    "r": "hjqxz",
+    "s": "jqvxz",
+    "t": "gjqxz",
+    "u": "hjkquvwxyz",
+    "v": "bcdfghjklmnpqrtuvwxyz",
+    "w": "bcdfgjkmpqtuvwxyz",
+    "x": "bdghjklmnoqrsuvwyz",
+    "y": "bdfghjkoqruvwxyz",
+    "z": "bcdfghjklmnpqrstuvwxyz",
+}
+"""For each letter, those that rarely follow it in words: each pair is less than 0.03 % of the pairs
+in 20,646 distinct words of source code, logs and dialogue. They are 45 % of the pairs of random
+letters and 4 % of the pairs in words."""
+
+
+def rare_share(letters: bytes) -> float:
+    """Return the share of pairs in these lower-case letters that are rare in words."""
+    return sum([pair in _PAIRS for pair in pairwise(letters)]) / max(1, len(letters) - 1)
+
+
+_PAIRS = frozenset(
+    (ord(first), ord(second)) for first, after in _RARE_PAIRS.items() for second in after
+)

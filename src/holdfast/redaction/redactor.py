@@ -14,10 +14,9 @@ from holdfast.redaction.mask import Dressing, placeholder
 from holdfast.redaction.matching import Hit
 from holdfast.redaction.policy import RedactionPolicy
 from holdfast.redaction.rules import built_in_rules, check_names, check_own, read_rules
-from holdfast.redaction.span import LINE, Span, merged
 from holdfast.redaction.stream import Stream
+from holdfast.redaction.text import LINE, Span, merge_spans, to_reader_text, unify_line_breaks
 from holdfast.redaction.vault import Vault
-from holdfast.redaction.view import in_lines, view_of
 
 
 class Finding(Struct, frozen=True):
@@ -81,9 +80,9 @@ class Redactor:
 
     def spans(self, data: bytes) -> list[Span]:
         """Return the secrets of `data` in order, as offsets into it."""
-        text = in_lines(data)
+        text = unify_line_breaks(data)
         hits, signs = self._finder.hits(text)
-        view = view_of(text, signs) if signs else None
+        view = to_reader_text(text, signs) if signs else None
         if view is None:
             spans = self._settled(text, hits)
         else:
@@ -121,7 +120,7 @@ class Redactor:
                 more = [_from_line(data, more[0])]
             elif len(more) > MAX_MORE + len(data) // 256:
                 more = _lines_of(data, more)
-            found = merged([*found, *more])
+            found = merge_spans([*found, *more])
         return found
 
     def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:

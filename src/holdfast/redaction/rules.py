@@ -16,9 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting, NotReadable, UnknownName
-from holdfast.redaction.matching import compiled, re2
+from holdfast.redaction.matching import Pattern, re2
 from holdfast.redaction.rule import STRUCTURES, SecretRule
-from holdfast.redaction.span import LINE, PRIVATE_KEY
+from holdfast.redaction.text import LINE, PRIVATE_KEY
 
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
 _FOLDER = __file__.removesuffix(".py")
@@ -180,7 +180,7 @@ _MOST_BEFORE = 512
 def _check_pattern(rule: SecretRule, field: str, pattern: str) -> None:
     """Refuse what RE2 cannot search in linear time, and what would hide nothing."""
     try:
-        is_empty = compiled(pattern).at(b"", 0) is not None
+        is_empty = Pattern(pattern).at(b"", 0) is not None
     except (re2.error, UnicodeEncodeError) as error:
         wanted = f"RE2 syntax, without lookaround and backreferences ({_reason(error)})"
         raise _unusable(rule, field, pattern, wanted) from None

@@ -7,37 +7,36 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from holdfast.redaction.matching import Pattern, PatternSet, compiled
+from holdfast.redaction.matchers import RuleMatcher
+from holdfast.redaction.matching import Pattern, PatternSet, Range, Regex
 from holdfast.redaction.rule import SecretRule
-from holdfast.redaction.tries import RuleTry
 
-Place: TypeAlias = "tuple[int, int]"
-Find: TypeAlias = "Callable[[bytes, int], Place | None]"
+Find: TypeAlias = "Callable[[bytes, int], Range | None]"
 """Returns the first place of a text that starts at an offset or after it."""
 
 REACH = 1200
-"""No shape is longer."""
+"""Longest shape in bytes, with the character before it."""
 
 
 class Shapes:
     """Finds the shapes that rules without an anchor have, in the order of the text."""
 
-    def __init__(self, rules: Sequence[RuleTry]) -> None:
+    def __init__(self, rules: Sequence[RuleMatcher]) -> None:
         self._rules = rules
         self._needs = sorted({one.rule.needs.encode() for one in rules if one.rule.needs})
         self._ways = [_way_of(one.rule) for one in rules]
         self._finds: dict[tuple[bytes, ...], list[Find]] = {}
 
-    def places(self, data: bytes) -> Places | None:
-        """Return what finds the places of `data` to ask about; none where there are no rules."""
+    def places(self, data: bytes) -> ShapeSearch | None:
+        """Return a search for the places of `data` that may be shapes; none if it can have none."""
         missing = tuple([need for need in self._needs if need not in data])
         if missing not in self._finds:
-            self._finds[missing] = self._made(missing)
+            self._finds[missing] = self._build(missing)
         finds = self._finds[missing]
-        return Places(data, finds, self._first_at) if finds else None
+        return ShapeSearch(data, finds, self._first_at) if finds else None
 
-    def at(self, data: bytes, start: int, end: int) -> tuple[RuleTry, Place, Place] | None:
-        """Return the rule of a place, where all of its match stands and where its value does."""
+    def at(self, data: bytes, start: int, end: int) -> tuple[RuleMatcher, Range, Range] | None:
+        """Return the rule of a place, the range of its match and that of its value."""
         is_line = start == 0 or data[start - 1] == 10
         text = data[start:end]
         number = (self._on_line if is_line else self._in_line).first(text)
@@ -56,14 +55,14 @@ class Shapes:
                 return one, found[0], found[one.group]
         return None
 
-    def _made(self, missing: tuple[bytes, ...]) -> list[Find]:
-        """Return what finds the rules that a text without these literals can have."""
+    def _build(self, missing: tuple[bytes, ...]) -> list[Find]:
+        """Return the searches for the rules that a text without these literals can match."""
         used = [one.rule for one in self._rules if one.rule.needs.encode() not in missing]
-        joined = [_written(rule, rule.pattern) for rule in used if not rule.pivot]
-        finds = [_found_by(compiled(_joined(joined)))] if joined else []
+        joined = [_write(rule, rule.pattern) for rule in used if not rule.pivot]
+        finds = [_find_by(Pattern(_join(joined)))] if joined else []
         return finds + [Pivot(rule).after for rule in used if rule.pivot]
 
-    def _first_at(self, data: bytes, at: int) -> Place:
+    def _first_at(self, data: bytes, at: int) -> Range:
         """Return the place that starts at `at`; the first of the rules wins."""
         found = self._all.at(data, at, at + REACH)
         assert found is not None  # two rules were found there
@@ -71,34 +70,32 @@ class Shapes:
 
     @cached_property
     def _all(self) -> Pattern:
-        return compiled(_joined([_written(one.rule, one.rule.pattern) for one in self._rules]))
+        return Pattern(_join([_write(one.rule, one.rule.pattern) for one in self._rules]))
 
     @cached_property
     def _on_line(self) -> PatternSet:
-        return PatternSet([_joined([_written(o.rule, o.rule.pattern)]) for o in self._rules])
+        return PatternSet([_join([_write(o.rule, o.rule.pattern)]) for o in self._rules])
 
     @cached_property
     def _in_line(self) -> PatternSet:
-        return PatternSet(
-            [_joined([_written(o.rule, o.rule.pattern, start="")]) for o in self._rules]
-        )
+        return PatternSet([_join([_write(o.rule, o.rule.pattern, start="")]) for o in self._rules])
 
 
-class Places:
-    """Where shapes stand in one text, asked for ascending places.
+class ShapeSearch:
+    """A search for shapes in one text, at ascending offsets.
 
-    Each way to find them is asked again only when what it gave last is behind.
+    Each way to find them is called again only when the offset has passed its last result.
     """
 
     def __init__(
-        self, data: bytes, finds: Sequence[Find], first_at: Callable[[bytes, int], Place]
+        self, data: bytes, finds: Sequence[Find], first_at: Callable[[bytes, int], Range]
     ) -> None:
         self._data = data
         self._finds = list(finds)
         self._first_at = first_at
-        self._next: list[Place] = [_BEHIND] * len(finds)
+        self._next: list[Range] = [_BEHIND] * len(finds)
 
-    def after(self, pos: int = 0) -> Place | None:
+    def after(self, pos: int = 0) -> Range | None:
         """Return the first place that starts at `pos` or after it."""
         if len(self._finds) == 1:
             return self._finds[0](self._data, pos)
@@ -121,8 +118,8 @@ class Places:
 _BEHIND = (-1, -1)
 
 
-def _found_by(pattern: Pattern) -> Find:
-    def find(data: bytes, pos: int) -> Place | None:
+def _find_by(pattern: Pattern) -> Find:
+    def find(data: bytes, pos: int) -> Range | None:
         found = pattern.after(data, pos)
         return None if found is None else found[0]
 
@@ -132,8 +129,8 @@ def _found_by(pattern: Pattern) -> Find:
 class Pivot:
     """A rule that is found by the literal in its middle.
 
-    Counting along every word of a text is slow. What follows the literal that the rule needs is
-    looked for instead, and the characters before its pivot are read backwards.
+    Counting along every word of a text is slow. Instead the literal and what follows it are looked
+    for, and the characters before the pivot are read backwards.
     """
 
     def __init__(self, rule: SecretRule) -> None:
@@ -145,12 +142,12 @@ class Pivot:
         self._least = int(least) + bool(first)
         self._most = int(most or least) + bool(first)
         self._pivot = rule.pivot.encode()
-        self._tail = compiled("(?m)" + (rule.pivot + tail).replace("?P<value>", "?:"))
+        self._tail = Pattern("(?m)" + (rule.pivot + tail).replace("?P<value>", "?:"))
         need = rule.needs or rule.pivot
-        self._rest = compiled("(?m)" + need + rule.pattern.rpartition(need)[2])
+        self._rest = Pattern("(?m)" + need + rule.pattern.rpartition(need)[2])
         self._first = re.compile(rf"(?<![A-Za-z0-9_/.-]){first or run}".encode())
 
-    def after(self, data: bytes, pos: int) -> Place | None:
+    def after(self, data: bytes, pos: int) -> Range | None:
         """Return the first place that starts at `pos` or after it."""
         next_at = pos
         while (found := self._rest.after(data, next_at)) is not None:
@@ -180,21 +177,21 @@ class Pivot:
         return max(first.start() - 1, pos)
 
 
-_HEAD = re.compile(r"(\[[^\]]+\])?(\[[^\]]+\])\{(\d+)(?:,(\d+))?\}")
-"""One character, and so many others: how a pattern with a pivot starts."""
+_HEAD = Regex(r"(\[[^\]]+\])?(\[[^\]]+\])\{(\d+)(?:,(\d+))?\}")
+"""How a pattern with a pivot starts: one character, then a counted run of others."""
 
 
-def _written(rule: SecretRule, pattern: str, start: str = "^|") -> str:
+def _write(rule: SecretRule, pattern: str, start: str = "^|") -> str:
     before = "" if rule.inside_word else f"(?:{start}[^A-Za-z0-9_/.-])"
     case = "i" if rule.ignore_case else "-i"
     return f"{before}(?:(?{case}:{pattern}))".replace("?P<value>", "?:")
 
 
 _BEFORE = bytes(re.match(rb"[^A-Za-z0-9_/.-]", bytes((c,))) is not None for c in range(256))
-"""For each character, whether it may stand before a shape as part of its place."""
+"""For each character, whether it may be before a shape as part of its place."""
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return "(?m)(?:" + "|".join(parts) + ")"
 
 
@@ -202,10 +199,10 @@ _WHOLE, _DIGITS = 1, 2
 
 
 def _way_of(rule: SecretRule) -> int:
-    """Return how the value of a place is told without another match, 0 where it is not.
+    """Return how to get the value of a place without another match, 0 if that is impossible.
 
-    A pattern that does not look at what stands around it matches its place as it did in the text.
-    Then the value is all of it, or the digits at its end that something else stands before.
+    A pattern that does not look at its surroundings matches its place as it did in the text. Then
+    the value is all of it, or the digits at its end after another character.
     """
     if rule.inside_word or _ASSERTS.search(rule.pattern.replace("[^", "[")):
         return 0
@@ -214,5 +211,5 @@ def _way_of(rule: SecretRule) -> int:
     return _DIGITS if _ENDS_IN_DIGITS.search(rule.pattern) else 0
 
 
-_ASSERTS = re.compile(r"[\^$]|\\[AzbB]")
-_ENDS_IN_DIGITS = re.compile(r"\[\^0-9[^\]]*\]\(\?P<value>\\d\{[0-9,]+\}\)$")
+_ASSERTS = Regex(r"[\^$]|\\[AzbB]")
+_ENDS_IN_DIGITS = Regex(r"\[\^0-9[^\]]*\]\(\?P<value>\\d\{[0-9,]+\}\)$")

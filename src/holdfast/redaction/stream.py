@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from holdfast.redaction.mask import Dressing
-from holdfast.redaction.matching import compiled
-from holdfast.redaction.span import Span
+from holdfast.redaction.matching import Pattern
+from holdfast.redaction.text import Span
 
 BLOCK = 1 << 19
 """Bytes that are read at once; smaller pieces wait, larger ones are cut. So few that the account of
@@ -25,8 +25,8 @@ LONGEST = 1 << 19
 """A secret that is still open after so many bytes is hidden so far, and then to its end."""
 NEAR_END = 64
 """A secret that ends so near to the end of a piece may go on in the next."""
-_REST = compiled(r"[A-Za-z0-9+/=_.~%-]*")
-_REST_OF_KEY = compiled(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
+_REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")
+_REST_OF_KEY = Pattern(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
 
 
 class SpanRedactor(Protocol):

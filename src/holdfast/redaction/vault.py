@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import AnyStr
 
-from holdfast.redaction.view import PLACEHOLDER
+from holdfast.redaction.text import PLACEHOLDER
 
 
 class Vault:
