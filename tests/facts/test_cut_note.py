@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.cut_note import LONGEST, before_note, cut_with_note
+from holdfast.facts.frame import LONGEST, before_note, cut_with_note
 
 
 @given(st.text(), st.integers(0, 50), st.sampled_from(["", ": hf-0123456789"]))

@@ -8,9 +8,9 @@ from typing import get_args
 from msgspec.structs import replace
 
 from holdfast.compaction.weights import PROSE_WEIGHTS
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.cues import Language
 from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.same import Known, likeness
+from holdfast.facts.names import Known, likeness
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 
 PROSE_SHARE = 0.2

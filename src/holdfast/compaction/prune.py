@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.media import media_placeholder
-from holdfast.facts.cut_note import LONGEST, cut_with_note
 from holdfast.facts.digests import arguments_of, digest_of
 from holdfast.facts.excerpts import excerpted
-from holdfast.facts.frame import digest_text, duplicate_text, origin_of
+from holdfast.facts.frame import LONGEST, cut_with_note, digest_text, duplicate_text, origin_of
 from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.tools import family_of
 from holdfast.policy import Policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.fields import Field, fields
+from holdfast.facts.dialogue.values import Field, fields
 from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.digests.printed import Printed, printed
+from holdfast.facts.digests.runs import Printed, printed
 
 
 @pytest.mark.parametrize(("output", "wanted"), [

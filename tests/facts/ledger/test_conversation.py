@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.todo import parted, todo_text
+from holdfast.facts.ledger.update import parted, todo_text
 from holdfast.testing import assistant, call, media, result, user
 
 LedgerOf = Callable[..., Ledger]

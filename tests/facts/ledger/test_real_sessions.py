@@ -22,7 +22,7 @@ from holdfast.facts.dialogue.phrases import counted, phrases_for
 from holdfast.facts.digests import given_to
 from holdfast.facts.effects import effects_of_call
 from holdfast.facts.ledger import Around, Fact, Ledger, summarise, update
-from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
 from holdfast.policy import Policy
 from holdfast.reduction.terminal import plain

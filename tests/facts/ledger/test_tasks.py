@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.todo import parted
+from holdfast.facts.ledger.update import parted
 from holdfast.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.cues import Language
 
 
 class Counted(Struct, frozen=True, gc=False):

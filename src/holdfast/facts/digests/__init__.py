@@ -7,24 +7,24 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from holdfast.facts.digests import (
-    browser,
-    edit,
-    listing,
-    memory,
-    notebook,
-    other,
-    process,
-    question,
-    read,
-    search,
-    shell,
-    subagent,
-    todo,
-    web,
-    write,
+from holdfast.facts.digests.fields import digest_other
+from holdfast.facts.digests.files import (
+    digest_edit,
+    digest_glob,
+    digest_list,
+    digest_read,
+    digest_search,
+    digest_write,
 )
 from holdfast.facts.digests.line import one_line
+from holdfast.facts.digests.people import (
+    digest_memory,
+    digest_question,
+    digest_subagent,
+    digest_todo,
+)
+from holdfast.facts.digests.runs import digest_notebook, digest_process, digest_shell
+from holdfast.facts.digests.web import digest_browser, digest_fetch, digest_web_search
 from holdfast.facts.tools import Family, family_of
 from holdfast.transcript import ToolCall
 
@@ -32,24 +32,24 @@ Digest: TypeAlias = Callable[[str, Mapping[str, Any], str], str]
 """From the tool's name, its arguments and its output, the words that keep what matters."""
 
 DIGESTS: Mapping[Family, Digest] = {
-    "shell": shell.digest,
-    "read": read.digest,
-    "write": write.digest,
-    "edit": edit.digest,
-    "search": search.digest,
-    "glob": listing.digest_glob,
-    "list": listing.digest_list,
-    "web_search": web.digest_search,
-    "fetch": web.digest_fetch,
-    "browser": browser.digest,
-    "subagent": subagent.digest,
-    "todo": todo.digest,
-    "plan": todo.digest,
-    "memory": memory.digest,
-    "process": process.digest,
-    "notebook": notebook.digest,
-    "question": question.digest,
-    "other": other.digest,
+    "shell": digest_shell,
+    "read": digest_read,
+    "write": digest_write,
+    "edit": digest_edit,
+    "search": digest_search,
+    "glob": digest_glob,
+    "list": digest_list,
+    "web_search": digest_web_search,
+    "fetch": digest_fetch,
+    "browser": digest_browser,
+    "subagent": digest_subagent,
+    "todo": digest_todo,
+    "plan": digest_todo,
+    "memory": digest_memory,
+    "process": digest_process,
+    "notebook": digest_notebook,
+    "question": digest_question,
+    "other": digest_other,
 }
 
 _NAME_CHARS = 64
@@ -63,7 +63,7 @@ def digest_of(call: ToolCall | None, output: str) -> str:
     the same input. Never raises, whatever the arguments and the output are.
     """
     if call is None:
-        return one_line(other.digest("tool", {}, output))
+        return one_line(digest_other("tool", {}, output))
     return digest(call.name, given_to(call), output)
 
 

@@ -8,21 +8,167 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import structs
 
-from holdfast.facts.effects import tool_names as names
-from holdfast.facts.effects.arguments import (
-    line_count,
-    lines_of,
-    list_of,
-    path_of,
-    paths_of,
-    text_of,
-)
-from holdfast.facts.effects.effect import Action, Effect
-from holdfast.facts.effects.patches import effects_of_patch
-from holdfast.facts.effects.paths import place
+from holdfast.facts.effects.effect import Action, Effect, effects_of_patch, place
 from holdfast.facts.effects.run import effects_of_argv, effects_of_command
 from holdfast.facts.effects.scripts import effects_of_script
 from holdfast.facts.tools import Family, family_of, own_name
+
+BACKGROUND = frozenset(("run_in_background", "is_background", "background", "isBackground"))
+REMOTE_SHELLS = frozenset(("sshexec",))
+
+READ = ("wc", "readnotebook", "getnotebooksummary", "readcell")
+WRITE = ("echo", "savetofile", "overwritefile")
+CREATE = (
+    "create", "createfile", "newfile", "touch", "createnewfile", "createtextfile", "filecreate",
+)  # fmt: skip
+APPEND = ("appendfile", "appendtofile", "fileappend")
+DELETE = (
+    "delete", "deletefile", "removefile", "rm", "rmdir", "deletefiles", "removefiles",
+    "deletedirectory", "removedirectory", "unlink", "filedelete", "deletepath",
+)  # fmt: skip
+MAKE_DIRECTORY = ("createdirectory", "mkdir", "makedirectory", "createfolder")
+EDIT = ("notebookedit", "editnotebook", "editnotebookfile", "editcell", "insertcell", "deletecell")
+INSERT = ("insert", "insertline", "inserttext", "insertatline")
+PATCH = ("applypatch", "patch", "applypatches", "gitapply", "patchfile")
+EDITOR = (
+    "strreplaceeditor", "strreplacebasededittool", "texteditor", "editor", "fileeditor",
+    "planningfileeditor", "memory",
+)  # fmt: skip
+MOVE = ("movefile", "movefiles", "movepath", "mv", "renamefile", "move", "rename")
+COPY = ("copyfile", "copypath", "cp", "copy")
+STOP = (
+    "killshell", "killbash", "killprocess", "stopprocess", "forceterminate", "taskstop",
+    "killterminal", "jobkill", "stopbash",
+)  # fmt: skip
+CHANGE_DIRECTORY = ("cd", "chdir", "changedirectory", "setworkingdirectory")
+
+PATHS = (
+    "file_path", "path", "filePath", "absolute_path", "filename", "file_name", "target_file",
+    "targetFile", "notebook_path", "TargetFile", "AbsolutePath", "relative_path", "relativePath",
+    "file", "filepath", "absolutePath", "dir_name", "directory", "dirPath", "uri", "fileName",
+    "folder_path",
+)  # fmt: skip
+PATH_LISTS = ("paths", "files", "file_paths", "filePaths")
+SOURCES = ("source", "old_path", "src", "from", "source_path", "oldPath", "sourcePath", "path")
+TARGETS = (
+    "destination", "new_path", "dst", "to", "destination_path", "newPath", "target", "dest",
+    "destinationPath", "new_name",
+)  # fmt: skip
+PATCHES = (
+    "input", "patch", "patchText", "patch_text", "diff", "content", "unified_diff",
+    "patch_content",
+)  # fmt: skip
+PROCESSES = ("shell_id", "bash_id", "task_id", "pid", "session_id", "process_id", "id")
+
+
+_STARTS = ("start_line", "startLine", "line_start", "start_line_one_indexed", "StartLine",
+           "start", "line_number")  # fmt: skip
+_ENDS = ("end_line", "endLine", "line_end", "end_line_one_indexed_inclusive", "EndLine", "end")
+_RANGES = ("view_range", "line_range", "range")
+_MAX_PATHS = 1_000
+
+
+def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
+    """Return the first text among these arguments, empty where there is none."""
+    for key in keys:
+        value = arguments.get(key)
+        if value is None:  # most are
+            continue
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def path_of(arguments: Mapping[str, Any]) -> str:
+    """Return the path that a call is about."""
+    for key in PATHS:
+        value = arguments.get(key)
+        if value is not None and isinstance(value, str) and value.strip():
+            return value.strip().removeprefix("file://")
+    return ""
+
+
+def paths_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return all paths that a call names, in a list of texts or of objects too."""
+    if path := path_of(arguments):
+        return [path]
+    found: list[str] = []
+    for key in PATH_LISTS:
+        value = arguments.get(key)
+        for entry in cast("list[object]", value)[:_MAX_PATHS] if isinstance(value, list) else ():
+            if isinstance(entry, str) and entry:
+                found.append(entry)
+            elif isinstance(entry, dict) and (path := path_of(cast("dict[str, Any]", entry))):
+                found.append(path)
+    return found
+
+
+def list_of(arguments: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the first list among these arguments."""
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            entries = cast("list[object]", value)[:_MAX_PATHS]
+            return [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
+    return []
+
+
+def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the lines that a call is about: a range, a start and an end, an offset and a limit.
+
+    A last line of 0 is the end of the file. An offset counts from 1; tools that count from 0
+    cannot be told from those, and give lines that are one too low.
+    """
+    for key in _RANGES:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            numbers = [_number(entry) for entry in cast("list[object]", value)]
+            if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
+                return _span(numbers[0], numbers[1])
+    start, end = _first(arguments, _STARTS), _first(arguments, _ENDS)
+    if end is not None:
+        return _span(start or 1, end)
+    if start is not None:
+        return None if "line_number" in arguments else _span(start, 0)
+    offset, limit = _first(arguments, ("offset",)), _first(arguments, ("limit",))
+    if offset is None and limit is None:
+        return None
+    first = max(offset or 1, 1)
+    return (first, first + limit - 1) if limit and limit > 0 else _span(first, 0)
+
+
+def line_count(text: str) -> int:
+    """Return how many lines a text has, at least one."""
+    return text.count("\n") + (not text.endswith("\n")) or 1
+
+
+def _span(first: int, last: int) -> tuple[int, int] | None:
+    first = max(first, 1)
+    if last <= 0:
+        return (first, 0) if first > 1 else None
+    return first, max(first, last)
+
+
+def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        if (number := _number(arguments.get(key))) is not None:
+            return number
+    return None
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if abs(value) < 10**9 else None
+    if isinstance(value, float):
+        return int(value) if abs(value) < 10**9 else None
+    if isinstance(value, str) and len(value) < 10 and value.isascii() and value.isdigit():
+        return int(value)
+    return None
+
 
 Arguments: TypeAlias = Mapping[str, Any]
 _Reader: TypeAlias = Callable[[Arguments], Iterable[Effect]]
@@ -46,7 +192,7 @@ def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> t
         return ()
     key = _listed_as(name)
     if family == "shell":
-        return () if key in names.REMOTE_SHELLS else _of_shell(arguments, cwd)
+        return () if key in REMOTE_SHELLS else _of_shell(arguments, cwd)
     reader = _BY_NAME.get(key) or _BY_FAMILY.get(family)
     if reader is None:
         return ()
@@ -76,7 +222,7 @@ def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
     if not words:
         return ()
     found = effects_of_command(words[0], cwd) if len(words) == 1 else effects_of_argv(words, cwd)
-    flags = names.BACKGROUND.intersection(arguments)
+    flags = BACKGROUND.intersection(arguments)
     if flags and any(arguments[flag] is True for flag in flags):
         detail = " ".join(words).strip()[:_MAX_DETAIL_CHARS]
         found = (*found, Effect("start", detail=detail))
@@ -126,14 +272,14 @@ def _any_edit(arguments: Arguments) -> Iterator[Effect]:
     """An edit, or SWE-agent's, which names no file: it is the one that is open."""
     if paths_of(arguments) or list_of(arguments, "edits", "changes", "files"):
         yield from _edit(arguments)
-    elif patch := effects_of_patch(text_of(arguments, *names.PATCHES)):
+    elif patch := effects_of_patch(text_of(arguments, *PATCHES)):
         yield from patch
     elif "replacement_text" in arguments or ("search" in arguments and "replace" in arguments):
         yield Effect("change", lines=lines_of(arguments))
 
 
 def _patch(arguments: Arguments) -> Iterator[Effect]:
-    found = effects_of_patch(text_of(arguments, *names.PATCHES))
+    found = effects_of_patch(text_of(arguments, *PATCHES))
     if found:
         yield from found
     elif path := path_of(arguments):
@@ -159,13 +305,13 @@ def _editor(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _move(arguments: Arguments) -> Iterator[Effect]:
-    source = text_of(arguments, *names.SOURCES)
+    source = text_of(arguments, *SOURCES)
     if source:
-        yield Effect("rename", source, to=text_of(arguments, *names.TARGETS))
+        yield Effect("rename", source, to=text_of(arguments, *TARGETS))
 
 
 def _copy(arguments: Arguments) -> Iterator[Effect]:
-    if target := text_of(arguments, *names.TARGETS):
+    if target := text_of(arguments, *TARGETS):
         yield Effect("write", target)
 
 
@@ -179,7 +325,7 @@ def _chdir(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _stop(arguments: Arguments) -> Iterator[Effect]:
-    yield Effect("stop", detail=text_of(arguments, *names.PROCESSES))
+    yield Effect("stop", detail=text_of(arguments, *PROCESSES))
 
 
 _EDITOR_COMMANDS: Mapping[str, _Reader] = {
@@ -195,20 +341,20 @@ _EDITOR_COMMANDS: Mapping[str, _Reader] = {
     "rename": _move,
 }
 _BY_NAME: Mapping[str, _Reader] = {
-    **dict.fromkeys(names.READ, _read),
-    **dict.fromkeys(names.WRITE, _whole("write")),
-    **dict.fromkeys(names.CREATE, _whole("create")),
-    **dict.fromkeys(names.APPEND, _whole("append")),
-    **dict.fromkeys(names.DELETE, _whole("delete")),
-    **dict.fromkeys(names.MAKE_DIRECTORY, _whole("mkdir")),
-    **dict.fromkeys(names.EDIT, _edit),
-    **dict.fromkeys(names.INSERT, _insert),
-    **dict.fromkeys(names.PATCH, _patch),
-    **dict.fromkeys(names.EDITOR, _editor),
-    **dict.fromkeys(names.MOVE, _move),
-    **dict.fromkeys(names.COPY, _copy),
-    **dict.fromkeys(names.STOP, _stop),
-    **dict.fromkeys(names.CHANGE_DIRECTORY, _chdir),
+    **dict.fromkeys(READ, _read),
+    **dict.fromkeys(WRITE, _whole("write")),
+    **dict.fromkeys(CREATE, _whole("create")),
+    **dict.fromkeys(APPEND, _whole("append")),
+    **dict.fromkeys(DELETE, _whole("delete")),
+    **dict.fromkeys(MAKE_DIRECTORY, _whole("mkdir")),
+    **dict.fromkeys(EDIT, _edit),
+    **dict.fromkeys(INSERT, _insert),
+    **dict.fromkeys(PATCH, _patch),
+    **dict.fromkeys(EDITOR, _editor),
+    **dict.fromkeys(MOVE, _move),
+    **dict.fromkeys(COPY, _copy),
+    **dict.fromkeys(STOP, _stop),
+    **dict.fromkeys(CHANGE_DIRECTORY, _chdir),
 }
 """Tools that do something else than most of their family."""
 

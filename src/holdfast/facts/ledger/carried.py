@@ -8,12 +8,11 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.constraints import weighed_constraints
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.cues import Language
 from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.ledger.fact import Fact, FactKind
-from holdfast.facts.ledger.result import NOT_FOUND
-from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
+from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 
 BRIEF_NOTE = "Made without a model."

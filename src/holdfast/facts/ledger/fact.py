@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.facts.effects import Effect
+from holdfast.facts.effects.effect import Effect
 from holdfast.ports import Redact
 
 FactKind: TypeAlias = Literal[
@@ -37,7 +37,12 @@ field       the same of a result that is data: one field with its name
 """
 
 
+HEAD_CHARS = 90
+"""Of the call or speaker that a line stands under, in characters."""
+NOT_FOUND = 40.0
+"""What a look that found nothing is worth: not in the way of the work, but good to know."""
 _TOGETHER = 200
+"""So many facts are looked through for secrets as one text."""
 
 
 class Fact(Struct, frozen=True, gc=False):

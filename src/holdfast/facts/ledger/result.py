@@ -9,25 +9,21 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from holdfast.facts.cut_note import before_note
-from holdfast.facts.dialogue.fields import fields
+from holdfast.facts.dialogue.values import fields
 from holdfast.facts.digests import given_to
 from holdfast.facts.digests.line import first_of, words_of
-from holdfast.facts.effects import Effect, effects_of_call
-from holdfast.facts.effects.arguments import text_of
-from holdfast.facts.effects.paths import base_name
-from holdfast.facts.effects.tool_names import SOURCES
-from holdfast.facts.ledger.fact import Fact, FactKind
+from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
+from holdfast.facts.effects.effect import Effect, base_name
+from holdfast.facts.frame import before_note
+from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.injected import without_blocks
-from holdfast.facts.ledger.lines import cut, lines_of
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import outcome_of
-from holdfast.facts.ledger.terms import terms_of
-from holdfast.facts.ledger.todo import task_told, todo_text
+from holdfast.facts.ledger.update import task_told, todo_text
 from holdfast.facts.tools import family_of
 from holdfast.reduction import signals
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
-HEAD_CHARS = 90
 _COMMAND_CHARS = 240
 _TARGET_CHARS = 160
 _FIRST_LINE_CHARS = 120
@@ -52,8 +48,6 @@ _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of
 _OUTCOME = 2.0
 _DONE = 8.0
 _CHANGED = 4.0
-NOT_FOUND = 40.0
-"""What a look that found nothing is worth: not in the way of the work, but good to know."""
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
 _DEED_COMMANDS = (

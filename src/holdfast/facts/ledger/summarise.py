@@ -10,22 +10,20 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.constraints import weighed_constraints
-from holdfast.facts.dialogue.language import language_of
+from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.phrases import Phrases, counted, phrases_for
+from holdfast.facts.dialogue.statements import weighed_constraints
 from holdfast.facts.ledger.carried import (
     BRIEF_NOTE,
     asked_in,
     carried_entries,
     carried_facts,
 )
-from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger
-from holdfast.facts.ledger.lines import cut, whole_words
+from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, FileState, Ledger
+from holdfast.facts.ledger.lines import cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
 from holdfast.facts.ledger.rank import Candidate, TermWeights, chosen, on_topic
-from holdfast.facts.ledger.result import HEAD_CHARS
-from holdfast.facts.ledger.terms import terms_of
-from holdfast.facts.ledger.todo import parted
+from holdfast.facts.ledger.update import parted
 from holdfast.facts.summary import Entry, Piece, Section, Summary, of_pieces
 from holdfast.ports import TokenCounter
 

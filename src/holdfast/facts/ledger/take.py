@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from holdfast.facts.dialogue.constraints import Constraint, weighed_constraints
-from holdfast.facts.dialogue.decisions import decisions
 from holdfast.facts.dialogue.identifiers import identifiers
-from holdfast.facts.dialogue.questions import questions
-from holdfast.facts.effects import Effect
+from holdfast.facts.dialogue.statements import Constraint, decisions, questions, weighed_constraints
+from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
 from holdfast.facts.ledger.fact import Fact, FactKind, encodable
 from holdfast.facts.ledger.injected import (
@@ -17,9 +15,8 @@ from holdfast.facts.ledger.injected import (
     report_told,
     skill_told,
 )
-from holdfast.facts.ledger.lines import cut, lines_of, whole_words
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
 from holdfast.facts.ledger.result import facts_of_result
-from holdfast.facts.ledger.terms import terms_of
 from holdfast.facts.tools import family_of
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 

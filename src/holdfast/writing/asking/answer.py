@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from holdfast.compaction.weights import PROSE_WEIGHTS
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.dialogue.cues import Language
 from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import (
     SUMMARY_AFTERWORD,

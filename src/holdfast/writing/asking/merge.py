@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from holdfast.facts.names import names_in
-from holdfast.facts.same import Known, Likeness, likeness
+from holdfast.facts.names import Known, Likeness, likeness, names_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 
 _WRITTEN_ANEW: frozenset[Section] = frozenset({"task", "state"})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.language import Language, language_of
+from holdfast.facts.dialogue.cues import Language, language_of
 from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.names import RUNS, Name, bare, words_in

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holdfast.facts.dialogue.folding import words_of
-from holdfast.facts.dialogue.language import Language, language_of
+from holdfast.facts.dialogue.cues import Language, language_of
+from holdfast.facts.dialogue.text import words_of
 from holdfast.facts.dialogue.vocabulary import phrases_in
 from holdfast.facts.dialogue.words import VOCABULARIES
 from holdfast.facts.names import without_names

@@ -9,8 +9,7 @@ from functools import reduce
 
 from msgspec import Struct
 
-from holdfast.facts.names import words_in
-from holdfast.facts.same import terms_of
+from holdfast.facts.names import terms_of, words_in
 
 _NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[.:-]\d+)*")
 """With no letter before it; a unit may follow."""

@@ -1,30 +1,137 @@
-"""Shell text to commands, in one pass: POSIX and the common surface of bash."""
+"""A parser for shell command lines, as far as effects on files need it."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from holdfast.facts.effects.one_line import parse_one_line
-from holdfast.facts.effects.quoting import (
-    PLAIN,
-    ansi_c,
-    expand_braces,
-    unescape_double,
-    unquote,
-)
-from holdfast.facts.effects.syntax import (
-    Background,
-    Command,
-    Compound,
-    Item,
-    Output,
-    Piece,
-    Redirect,
-    Scope,
-    Variable,
-    Word,
-)
+from msgspec import Struct
+
+
+class Variable(Struct, frozen=True, gc=False):
+    """`$name` or `${name}`; unquoted, its value splits at blanks."""
+
+    name: str
+    quoted: bool
+
+
+class Output(Struct, frozen=True, gc=False):
+    """`$(…)` that is one command; its value is known where that command prints a heredoc."""
+
+    command: Command
+
+
+Piece: TypeAlias = str | Variable | Output | None
+"""Part of a word; None where the value cannot be known."""
+
+
+class Compound(Struct, frozen=True, gc=False):
+    """A word that is not plain text."""
+
+    pieces: tuple[Piece, ...]
+
+
+Word: TypeAlias = str | Compound
+
+
+class Redirect(Struct, gc=False):
+    """`>`, `>>`, `<` with a target, or `<<` with a body. Only the parser fills the body in."""
+
+    operator: Literal[">", ">>", "<", "<<"]
+    target: Word
+    body: str = ""
+
+
+class Command(Struct, gc=False):
+    """A simple command as written, reserved words and assignments in front included."""
+
+    words: list[Word]
+    redirects: list[Redirect]
+    piped: bool
+    """Whether it reads what the command before it prints."""
+
+
+class Scope(Struct, frozen=True, gc=False):
+    """The edge of a subshell: a change of directory does not leave it."""
+
+    opens: bool
+
+
+class Background(Struct, frozen=True, gc=False):
+    """What stood before a `&`."""
+
+    text: str
+
+
+Item: TypeAlias = Command | Scope | Background
+
+
+PLAIN = r"(?:[^ \t\r\n'\"\\$`|&;<>()]++|'[^']*+'|\"[^\"\\$`]*+\"|\\[^\r\n])++"
+"""A word, or its beginning, that holds no expansion."""
+_QUOTED = re.compile(r"'([^']*+)'|\"([^\"]*+)\"|\\(.)", re.S)
+_ESCAPED = re.compile(r"\\([$`\"\\]|\r?\n)")
+_BRACES = re.compile(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
+_MAX_EXPANDED = 64
+_ANSI_C = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}|.)", re.S)
+_ANSI_C_LETTERS = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b",
+}  # fmt: skip
+
+
+def unquote(raw: str) -> str:
+    """Return the value of a plain word."""
+    first = raw[0]
+    if first in "'\"" and raw.find(first, 1) == len(raw) - 1:
+        return raw[1:-1]
+    if "'" in raw or '"' in raw or "\\" in raw:
+        return _QUOTED.sub(_inner, raw)
+    return raw
+
+
+def unescape_double(text: str) -> str:
+    """Return the value of what stands between double quotes, without expansions."""
+    return _ESCAPED.sub(_escaped, text) if "\\" in text else text
+
+
+def ansi_c(text: str) -> str:
+    """Return the value of what stands in `$'…'`."""
+    return _ANSI_C.sub(_ansi_c, text) if "\\" in text else text
+
+
+def expand_braces(raw: str) -> list[str]:
+    """Return the words that `a{b,c}` stands for; the word itself where it is quoted or too many."""
+    if "'" in raw or '"' in raw or "\\" in raw:
+        return [unquote(raw)]
+    words = [raw]
+    while found := _BRACES.search(words[0]):
+        choices = found[1].split(",")
+        if len(words) * len(choices) > _MAX_EXPANDED:
+            return [raw]
+        words = [
+            f"{word[: at.start()]}{choice}{word[at.end() :]}"
+            for word in words
+            if (at := _BRACES.search(word))
+            for choice in choices
+        ]
+    return words
+
+
+def _inner(found: re.Match[str]) -> str:
+    return found[found.lastindex or 0]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[1] if found[1] in '$`"\\' else ""
+
+
+def _ansi_c(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] in "xu" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return _ANSI_C_LETTERS.get(code, code if code in "\\'\"?" else found[0])
+
 
 MAX_TOKENS = 100_000
 """Where a command has more words and operators than this, the rest is not read."""
@@ -42,7 +149,7 @@ _PARENTHESES = re.compile(r"[()]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DOUBLE = re.compile(r'(?:[^"\\$`]++|\\.)*+', re.S)
-_ANSI_C = re.compile(r"'((?:[^'\\]++|\\.)*+)'?", re.S)
+_ANSI_C_START = re.compile(r"'((?:[^'\\]++|\\.)*+)'?", re.S)
 _BACKTICKS = re.compile(r"`((?:[^`\\]++|\\.)*+)`?", re.S)
 _BACKTICK_ESCAPE = re.compile(r"\\([$`\\])")
 _OPEN, _CLOSE = Scope(opens=True), Scope(opens=False)
@@ -55,9 +162,6 @@ def parse(text: str) -> list[Item]:
     Never raises and is linear: what is not closed reaches to the end, what is nested too deeply
     is passed over, and reading stops at `MAX_TOKENS`. Bodies of heredocs are not commands.
     """
-    easy = parse_one_line(text)
-    if easy is not None:
-        return easy
     parser = _Parser(text, 0, [])
     parser.commands("")
     return parser.items
@@ -340,7 +444,7 @@ class _Parser:
             self.pos = self.size if end < 0 else end + 1
             pieces.append(None)
         elif after == "'" and not quoted:
-            found = _ANSI_C.match(text, self.pos)
+            found = _ANSI_C_START.match(text, self.pos)
             assert found is not None
             pieces.append(ansi_c(found[1]))
             self.pos = found.end()
