@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import (
     SECTIONS,
     Entry,

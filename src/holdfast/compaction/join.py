@@ -8,8 +8,7 @@ from typing import get_args
 from msgspec.structs import replace
 
 from holdfast.compaction.weights import PROSE_WEIGHTS
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.names import Known, likeness
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 

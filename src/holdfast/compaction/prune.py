@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.media import media_placeholder
-from holdfast.facts.digests import arguments_of, digest_of
+from holdfast.facts.digests import digest_of
 from holdfast.facts.excerpts import excerpted
 from holdfast.facts.frame import LONGEST, cut_with_note, digest_text, duplicate_text, origin_of
 from holdfast.facts.ledger.injected import without_blocks
-from holdfast.facts.tools import family_of
+from holdfast.facts.tools import family_of, read_arguments
 from holdfast.policy import Policy
 from holdfast.transcript import (
     Media,
@@ -223,7 +223,7 @@ def _what_was_read(call: ToolCall) -> str:
     """Return the file and range that a call read, "" where it read none."""
     if family_of(call.name) != "read":
         return ""
-    arguments = arguments_of(call)
+    arguments = read_arguments(call.arguments)
     for key in _PATH_KEYS:
         if isinstance(arguments.get(key), str):
             return msgspec.json.encode(

@@ -8,8 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.vocabulary import phrases_in
-from holdfast.facts.dialogue.words import VOCABULARIES
+from holdfast.facts.languages import VOCABULARIES
 
 NameKind: TypeAlias = Literal["path", "url", "command", "identifier", "number"]
 
@@ -104,9 +103,7 @@ _ENDINGS = ("ing", "ed", "es", "s")
 """`fixing`, `fixed` and `fixes` are one word, near enough."""
 _LEAST_WORD_CHARS = 3
 _LONGEST_WORD_CHARS = 200
-_SMALL = frozenset(
-    word for vocabulary in VOCABULARIES for word in phrases_in(vocabulary.stops or "")
-)
+_SMALL = frozenset(word for vocabulary in VOCABULARIES for word in vocabulary.stops)
 """Words that stand in every sentence."""
 _LEAST_SHARED = 2
 _ALIKE = 0.75

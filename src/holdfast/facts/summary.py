@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.ports import TokenCounter
 
 Section: TypeAlias = Literal[

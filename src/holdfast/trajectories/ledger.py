@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from holdfast.compaction.index import Readings, ScannedIndex
 from holdfast.compaction.state import CompactionState, carried_in, rehydrated
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import merged_summaries, summary_text
+from holdfast.facts.languages import phrases_for
 from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
 from holdfast.facts.summary import Summary, merged, render_summary
 from holdfast.policy import Policy

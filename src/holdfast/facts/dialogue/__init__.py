@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.cues import Language, language_of
+from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.identifiers import Mention, identifiers
-from holdfast.facts.dialogue.phrases import Counted, Phrases, counted, phrases_for
 from holdfast.facts.dialogue.statements import (
     Constraint,
     Decision,
@@ -14,6 +13,7 @@ from holdfast.facts.dialogue.statements import (
     weighed_constraints,
 )
 from holdfast.facts.dialogue.values import Field, fields
+from holdfast.facts.languages import Counted, Language, Phrases, counted, phrases_for
 
 __all__ = [
     "Constraint",

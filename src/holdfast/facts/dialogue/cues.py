@@ -6,20 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.facts.dialogue.text import folded, padded, words_of
-from holdfast.facts.dialogue.vocabulary import Vocabulary, phrases_in
-from holdfast.facts.dialogue.words import VOCABULARIES
-
-Language: TypeAlias = Literal["en", "zh", "ja", "es", "de", "fr", "ru", "pt", "ko"]
-"""The languages in which we have words of our own."""
+from holdfast.facts.languages import VOCABULARIES, Language, Vocabulary
 
 _READ_CHARS = 4_000
 _STOPS: dict[str, frozenset[bytes]] = {
-    vocabulary.language: frozenset(word.encode() for word in phrases_in(vocabulary.stops))
+    vocabulary.language: frozenset(word.encode() for word in vocabulary.stops)
     for vocabulary in VOCABULARIES
     if vocabulary.stops and vocabulary.language != "ru"
 }
@@ -117,7 +112,6 @@ def latin_language(words: Iterable[bytes]) -> str:
 
 _WORDLESS = re.compile("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of the languages whose cues are pieces of text."""
-_KANA = re.compile("[\u3040-\u30ff]")
 _COVERING = ("idle", "mild")
 _NOTHING: frozenset[str] = frozenset()
 _COMMON = frozenset(
@@ -173,7 +167,7 @@ def cue_table(*fields: str) -> CueTable:
         if vocabulary.by_parts:
             parts[vocabulary.language] = found
             continue
-        shared = frozenset(phrases_in(vocabulary.shared))
+        shared = frozenset(vocabulary.shared)
         for phrase, field in found.items():
             words = words_of(phrase)
             cue = Cue(padded(words), field, vocabulary.language if phrase in shared else "")
@@ -204,7 +198,7 @@ def _frozen(cues: dict[bytes, list[Cue]]) -> Mapping[bytes, tuple[Cue, ...]]:
 def _phrases(vocabulary: Vocabulary, fields: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for field in fields:
-        for phrase in phrases_in(getattr(vocabulary, field)):
+        for phrase in getattr(vocabulary, field):
             found.setdefault(phrase, field)
     return found
 

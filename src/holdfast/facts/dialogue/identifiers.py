@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.facts.dialogue.text import looks_pasted
 from holdfast.facts.dialogue.values import SLOT_WORDS, slots_in
-from holdfast.facts.dialogue.vocabulary import phrases_in
+from holdfast.facts.tables import WORDS
 
 MentionKind: TypeAlias = Literal[
     "url", "host", "port", "version", "hash", "id", "ticket", "amount", "date", "time", "value"
@@ -114,26 +114,10 @@ _BEFORE: dict[str, MentionKind] = {
          "ending in", "pid", "gate", "flight", "reservation"), "id",
     ),
 }  # fmt: skip
-_CURRENCIES = frozenset(
-    phrases_in(
-        "usd|eur|gbp|jpy|cny|rmb|inr|chf|cad|aud|krw|rub|brl|dollars|dollar|euros|euro|"
-        "pounds|yen|yuan|rupees|bucks|元|円|руб|рублей"
-    )
-)
+_CURRENCIES = WORDS["currencies"]
 HALVES = frozenset(("am", "pm", "a.m", "p.m"))
-MONTHS = frozenset(
-    phrases_in(
-        "january|february|march|april|may|june|july|august|september|october|november|"
-        "december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec"
-    )
-)
-CODE_WORDS = frozenset(
-    phrases_in(
-        "reservation|reservations|booking|confirmation|code|codes|pnr|reference|ref|record|"
-        "id|ids|number|flight"
-    )
-)
-"""After these a word of capitals is a code."""
+MONTHS = WORDS["months"]
+CODE_WORDS = WORDS["code_words"]
 _NAMING = frozenset(("id", "number", "zip", "account", "pid", "code"))
 """Of these a sentence says "is": my id is 25."""
 _LEAST_ID_DIGITS = 2
@@ -160,13 +144,7 @@ def shape_between(word: str, two_before: list[str], after: str) -> MentionKind |
     return None
 
 
-_RUNTIMES = frozenset(
-    phrases_in(
-        "go|python|node|nodejs|ruby|java|php|rust|kotlin|swift|scala|typescript|react|vue|"
-        "angular|django|rails|postgres|postgresql|mysql|redis|ubuntu|debian|alpine|macos|ios|"
-        "android|kubernetes|docker|terraform|ansible|gcc|clang|cmake|bazel|gradle|maven"
-    )
-)
+_RUNTIMES = WORDS["runtimes"]
 
 
 _WORDS_BEFORE = 5

@@ -25,8 +25,8 @@ from holdfast.facts.dialogue.text import (
     sentences_with_words,
     trimmed,
 )
-from holdfast.facts.dialogue.vocabulary import phrases_in
-from holdfast.facts.dialogue.words import VOCABULARIES
+from holdfast.facts.languages import VOCABULARIES
+from holdfast.facts.tables import WORDS
 
 MOST_CONSTRAINTS = 40
 _RULE_FIELDS = ("idle", "mild", "forbids", "limits", "hints")
@@ -134,14 +134,12 @@ _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]")
 _NOT_ASKING = (":", ",", ";", "…", "...")
 _MOST_OPENER_CHARS = 200
 """A longer sentence that only begins like a question is a story."""
-_PREFACES = frozenset(
-    phrases_in("and|so|ok|okay|ok,|okay,|also|but|then|now|hi|hi,|yes|yes,|no,|well")
-)
+_PREFACES = WORDS["prefaces"]
 _OPENERS = frozenset(
     phrase
     for vocabulary in VOCABULARIES
     if not vocabulary.by_parts
-    for phrase in phrases_in(vocabulary.asks)
+    for phrase in vocabulary.asks
     if " " in phrase or not phrase.isascii()
 )
 """Without a mark only a phrase opens a question; one plain word opens headings just as often."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.facts.dialogue.vocabulary import phrases_in
+from holdfast.facts.tables import WORDS
 
 _WIDE_BLANKS = "\u2014\u2013\u2026\u201c\u201d\u2022\u00a0\u00a1\u00ab\u00bb\u00bf\u201e"
 """Marks of other alphabets that stand directly at words."""
@@ -46,12 +46,7 @@ MOST_CHARS = 300
 _END = re.compile(
     r"""[.!?…؟।]["')\]*`_»”’]{0,3}(?=\s)\s*+|[。！？｡][」』”’）)"]{0,3}\s*+|[؛;](?=\s)\s*+"""
 )
-_SHORT_FORMS = frozenset(
-    phrases_in(
-        "e.g|i.e|eg|ie|etc|vs|mr|mrs|ms|dr|st|no|nr|art|approx|cf|fig|incl|al|z.b|d.h|u.a|"
-        "bzw|ggf|ca|p.ej|ej|sr|sra|т.е|т.д|т.п|напр"
-    )
-)
+_SHORT_FORMS = WORDS["short_forms"]
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|\(?\d{1,3}[.)]\s+|#+\s+)*")
 _TAIL = " \t\r*_"
 

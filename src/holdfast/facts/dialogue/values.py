@@ -10,40 +10,16 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.dialogue.loose_values import loose_leaves
-from holdfast.facts.dialogue.vocabulary import phrases_in
+from holdfast.facts.tables import WORDS
 
-_VERBS = (
-    "change changed changes changing update updated updates updating bump bumped bumps bumping "
-    "switch switched switches switching set sets setting increase increased increases increasing "
-    "decrease decreased decreases decreasing raise raised raises raising lower lowered lowers "
-    "lowering move moved moves moving upgrade upgraded upgrades upgrading downgrade downgraded "
-    "downgrades downgrading reduce reduced reduces reducing rename renamed renames renaming pin "
-    "pinned pins pinning"
-)
-_LASTING = (
-    "port version timeout limit budget deadline branch host endpoint model threshold interval "
-    "retries quota cabin status region environment namespace database ttl temperature level seat "
-    "gate capacity"
-)
-"""What has one value at a time, so that a new one takes the place of the old."""
-_MANIFOLD = (
-    "price cost total balance fee size rate count date time amount number quantity duration width "
-    "height depth id tag address name"
-)
-"""What there are many of: only a word of change makes one value the follower of another."""
-_WORDY = frozenset(
-    phrases_in(
-        "cabin|class|status|region|environment|namespace|database|model|mode|format|encoding|"
-        "language|theme|name|title|owner|assignee|priority|state|level|plan|tier"
-    )
-)
-"""What goes from one plain word to another; a flight from Rome to Oslo is no change."""
-SLOT_WORDS = frozenset(f"{_VERBS} {_LASTING} {_MANIFOLD}".split())
+_VERBS = WORDS["change_verbs"]
+_LASTING = WORDS["lasting"]
+_MANIFOLD = WORDS["manifold"]
+_WORDED = WORDS["worded"]
+SLOT_WORDS = _VERBS | _LASTING | _MANIFOLD
 """A line without one of these states no slot."""
 
-_VERB_SET = frozenset(_VERBS.split())
-_LASTING_SET = frozenset(_LASTING.split())
-_ANY_NOUN = "|".join(f"{_LASTING} {_MANIFOLD}".split())
+_ANY_NOUN = "|".join(sorted(_LASTING | _MANIFOLD))
 _VALUE = r"""(?P<{}>[`'"]?[$€£#~^]?\w(?:[\w.:/%+-]|,(?=\d)){{0,60}}[`'"]?)"""
 _AFTER_VERB = re.compile(
     r"\s(?:the\s|our\s|my\s|your\s|its\s|a\s|an\s)?"
@@ -61,26 +37,11 @@ _AFTER_NOUN = re.compile(
     re.I,
 )  # fmt: skip
 _STATING = re.compile(r"\W{0,3}\s?(?:is|was|are|will|should|becomes|became|[:=])", re.I)
-_NOT_VALUES = frozenset(
-    phrases_in(
-        "a|an|the|not|now|in|on|at|of|to|for|from|and|or|but|is|are|was|be|been|being|it|"
-        "this|that|they|we|i|you|what|which|when|where|how|why|if|then|there|here|with|"
-        "without|by|as|so|only|also|still|already|all|any|some|no|none|one|two|both|each|"
-        "more|less|most|least|same|new|old|correct|wrong|ready|done|up|down|out|set|just|"
-        "very|too|required|needed|missing|unknown|used|protection|name|names|null|none|true|"
-        "false|clean"
-    )
-)
+_NOT_VALUES = WORDS["not_values"]
 _QUOTES = ("`", "'", '"')
 _PLAIN = ".,;:!?)(`'\"*"
 _IDLE_NAMES = frozenset(("it", "this", "that", "them", "back", "over", "from", "up", "you", "me"))
-_FILLERS = frozenset(
-    phrases_in(
-        "use|using|via|the|our|my|your|its|a|an|new|current|and|that|this|for|of|with|on|in|to|so|now|keep|"
-        "same|old|default|final|next|last|each|per|updated|correct|is|be|as|at|or|by|if|both|"
-        "latest|because|before|after|when|where|while|than|then|from"
-    )
-)
+_FILLERS = WORDS["fillers"]
 _CHANGES = frozenset(("new", "updated", "now"))
 _DIGIT = re.compile(r"[0-9]")
 _VERSIONED = re.compile(r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){2,3}(?:[-+][\w.]+)?")
@@ -116,7 +77,7 @@ def _stated(line: str) -> Iterator[Slot]:
         low = word.group().lower()
         if low not in SLOT_WORDS:
             continue
-        if low in _VERB_SET:
+        if low in _VERBS:
             match = _AFTER_VERB.match(line, word.end())
             slot = _after_verb(match) if match else None
         else:
@@ -130,7 +91,7 @@ def _after_verb(match: re.Match[str]) -> Slot | None:
     words = [_plain(word) for word in match["name"].replace("`", "").split()]
     was, value = match["was"] or "", match["value"]
     quoted = was[:1] in _QUOTES and value[:1] in _QUOTES
-    worded = bool(was) and (quoted or words[-1] in _WORDY)
+    worded = bool(was) and (quoted or words[-1] in _WORDED)
     value, was = (_value(one, words[-1], worded=worded) for one in (value, was))
     name = _name_of(words, value)
     at = match.string.find(value, match.start("value"))
@@ -141,7 +102,7 @@ def _after_noun(line: str, word: re.Match[str], noun: str, match: re.Match[str])
     before = line[max(word.start() - 60, 0) : word.start()].lower().split()[-2:]
     was = _value(match["was"] or "", noun)
     changes = bool(match["now"] or was) or not _CHANGES.isdisjoint(before)
-    if noun not in _LASTING_SET and not changes:
+    if noun not in _LASTING and not changes:
         return None
     bare = not _STATING.match(line, word.end())
     if bare and not was and not (noun == "branch" and before[-1:] in (["to"], ["on"], ["onto"])):

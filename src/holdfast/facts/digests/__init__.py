@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
-
-import msgspec
+from typing import Any, TypeAlias
 
 from holdfast.facts.digests.fields import digest_other
 from holdfast.facts.digests.files import (
@@ -25,7 +23,7 @@ from holdfast.facts.digests.people import (
 )
 from holdfast.facts.digests.runs import digest_notebook, digest_process, digest_shell
 from holdfast.facts.digests.web import digest_browser, digest_fetch, digest_web_search
-from holdfast.facts.tools import Family, family_of
+from holdfast.facts.tools import Family, arguments_given, family_of, read_arguments
 from holdfast.transcript import ToolCall
 
 Digest: TypeAlias = Callable[[str, Mapping[str, Any], str], str]
@@ -64,30 +62,11 @@ def digest_of(call: ToolCall | None, output: str) -> str:
     """
     if call is None:
         return one_line(digest_other("tool", {}, output))
-    return digest(call.name, given_to(call), output)
+    return digest(call.name, arguments_given(call), output)
 
 
 def digest(name: str, arguments: Mapping[str, Any], output: str) -> str:
     """Return the line for a tool by its name, its arguments and its output."""
     if name in _HANDS_ON and isinstance(arguments.get("tool_name"), str):
-        name, arguments = arguments["tool_name"], _inner(arguments.get("arguments"))
+        name, arguments = arguments["tool_name"], read_arguments(arguments.get("arguments"))
     return one_line(DIGESTS[family_of(name)](name[:_NAME_CHARS], arguments, output))
-
-
-def given_to(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call; of a tool that takes free text, that text as `input`."""
-    return {"input": call.arguments} if call.kind == "custom" else arguments_of(call)
-
-
-def arguments_of(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call as an object, empty where they are none."""
-    return _inner(call.arguments)
-
-
-def _inner(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = msgspec.json.decode(value)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

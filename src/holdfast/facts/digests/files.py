@@ -17,15 +17,15 @@ from holdfast.facts.digests.line import (
     size_of,
     whole_number,
 )
-from holdfast.facts.tools import own_name
+from holdfast.facts.tools import ARGUMENTS, own_name
 
 _NUMBERED = re.compile(r"[ \t]{0,12}(\d{1,7})(?:→|\t|\||:)")
 _NUMBERED_LATER = re.compile(r"\n(?=\d{1,7}:)")
 _BEFORE_CONTENT = ("<content>", "<file>", "cat -n` on")
 _LAST_LINES = 40
 _A_FAILURE_CHARS = 4_000
-_STARTS = ("offset", "start_line", "line_start", "line_number", "StartLine", "start", "from")
-_ENDS = ("end_line", "line_end", "EndLine", "end", "to")
+_STARTS = ARGUMENTS["shown_starts"]
+_ENDS = ARGUMENTS["shown_ends"]
 
 
 def digest_read(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -96,7 +96,7 @@ def _content_at(output: str) -> int:
     return 0
 
 
-_CONTENTS = ("content", "contents", "file_text", "text", "new_source", "code", "CodeContent")
+_CONTENTS = ARGUMENTS["contents"]
 _SAID_CHARS = 200
 _TOLD = re.compile(
     r"\s{0,8}(?:The file |File created successfully at: |Successfully \w{1,20} (?:to )?(?:file: )?"
@@ -125,11 +125,9 @@ def told_path(output: str) -> str:
     return shorten(found[1]) if found else ""
 
 
-_OLD = ("old_string", "old_str", "oldText", "old_text", "oldString", "search", "target_content")
-_NEW = ("new_string", "new_str", "newText", "new_text", "newString", "replace",
-        "replacement_text", "replacement", "insert_text", "text", "content",
-        "code_edit")  # fmt: skip
-_PATCHES = ("input", "patch", "patchText", "patch_text", "diff")
+_OLD = ARGUMENTS["old_texts"]
+_NEW = ARGUMENTS["new_texts"]
+_PATCHES = ARGUMENTS["shown_patches"]
 _PATCHED = re.compile(r"\*\*\* (Add|Update|Delete) File: ([^\n]{1,400})")
 _MOVED = re.compile(r"\*\*\* Move to: ([^\n]{1,400})")
 _DIFFED = re.compile(r"\n\+\+\+ (?:b/)?([^\n\t]{1,400})")
@@ -138,8 +136,7 @@ _EDITED_FILES = 4
 _DELETES = ("delete", "remove", "rm")
 _MOVES = ("move", "mv", "rename")
 _COPIES = ("copy", "cp")
-_TARGETS = ("destination", "dest", "target", "to", "new_path", "destination_path",
-            "destination_directory", "new_name")  # fmt: skip
+_TARGETS = ARGUMENTS["shown_targets"]
 
 
 def digest_edit(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -220,10 +217,8 @@ def _patch(name: str, patch: str, output: str) -> str:
     return f"{name} failed: {failed}; it would have {said}" if failed else f"{name} {said}"
 
 
-_WANTED = ("pattern", "query", "regex", "search_term", "q", "Query", "search", "text", "symbol",
-           "name_path", "operation", "glob", "substring_pattern", "SearchTerm")  # fmt: skip
-_PLACES = ("path", "directory", "dir", "dir_path", "file_name", "filePath", "include", "glob",
-           "target_directory", "file_pattern", "include_pattern", "SearchDirectory")  # fmt: skip
+_WANTED = ARGUMENTS["wanted"]
+_PLACES = ARGUMENTS["places"]
 _FOUND = re.compile(r"Found (\d{1,9}) (?:total )?(match|file|result|line|occurrence)", re.I)
 _NOTHING = re.compile(r"\s{0,8}(?:no (?:matches|files|results|occurrences)|0 matches)", re.I)
 _LOOKED_AT_CHARS = 4_000
@@ -285,11 +280,8 @@ def _is_path(text: str) -> bool:
     return len(text.split(None, 1)) == 1 and not text[:1].isdecimal()
 
 
-_PATTERNS = ("pattern", "glob", "glob_pattern", "query", "name", "file_name", "Pattern", "regex")
-_LISTED_PLACES = (
-    "path", "dir_path", "directory", "dir", "target_directory", "folder", "DirectoryPath",
-    "relative_workspace_path", "SearchDirectory", "relative_path",
-)  # fmt: skip
+_PATTERNS = ARGUMENTS["patterns"]
+_LISTED_PLACES = ARGUMENTS["listed_places"]
 _HEAD_CHARS = 1_000
 _SHOWN = 4
 _LISTED_NOTHING = ("no files found", "no matches", "no such", "0 files")

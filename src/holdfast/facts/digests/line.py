@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from holdfast.facts.tools import ARGUMENTS
+
 LIMIT_CHARS = 300
 """No digest is longer. It is what stays of a result, so it has to be worth its place."""
 
@@ -15,9 +17,7 @@ _UNSAFE = re.compile(
 _ANSI = re.compile(r"\x1b\[[0-9;:?]{0,64}[ -/]{0,4}[@-~]?")
 _LOOK_AHEAD = 4
 """Blanks are folded before a text is cut; so many times the room is looked at, not the whole."""
-_PATHS = ("file_path", "path", "filePath", "filename", "file", "target_file", "notebook_path",
-          "file_name", "relative_path", "absolute_path", "TargetFile", "AbsolutePath", "dir_path",
-          "source", "paths", "files", "file_paths", "file_names", "uri")  # fmt: skip
+_PATHS = ARGUMENTS["shown_paths"]
 _MOST_PATHS = 50
 _WORD_CHARS = 10_000
 

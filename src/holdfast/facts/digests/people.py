@@ -18,10 +18,11 @@ from holdfast.facts.digests.line import (
     untagged,
     words_of,
 )
+from holdfast.facts.tools import ARGUMENTS
 
-_LISTS = ("todos", "plan", "tasks", "items", "todo_list", "todoList", "task_list", "steps")
-_TEXTS = ("content", "subject", "step", "title", "text", "description", "task", "name", "label")
-_STATES = ("status", "state")
+_LISTS = ARGUMENTS["task_lists"]
+_TEXTS = ARGUMENTS["task_texts"]
+_STATES = ARGUMENTS["task_states"]
 _DONE = frozenset({"completed", "complete", "done", "finished", "closed", "x"})
 _DOING = frozenset({"in_progress", "doing", "active", "started", "current", "-", "~", "/"})
 _DROPPED = frozenset({"cancelled", "canceled", "deleted", "skipped", "dropped"})
@@ -103,7 +104,7 @@ def _one(arguments: Mapping[str, Any]) -> str:
     return " ".join(piece for piece in pieces if piece)
 
 
-_QUESTIONS = ("question", "prompt", "message", "text", "query")
+_QUESTIONS = ARGUMENTS["questions"]
 _ROOM_CHARS = 230
 _LOOKED_AT_CHARS = 20_000
 
@@ -147,9 +148,8 @@ def _user_answer(question: str, output: str) -> str | None:
     return output[start : min(ends) if ends else None].rstrip('"')
 
 
-_ACTIONS = ("action", "command", "operation", "mode")
-_ABOUT = ("query", "content", "fact", "text", "memory", "memory_name", "key", "title", "name",
-          "new_text", "path", "knowledge_to_store", "memory_file_name", "names", "id")  # fmt: skip
+_ACTIONS = ARGUMENTS["memory_actions"]
+_ABOUT = ARGUMENTS["memory_about"]
 
 
 def digest_memory(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -160,10 +160,8 @@ def digest_memory(name: str, arguments: Mapping[str, Any], output: str) -> str:
     return f"{done}: {result_of(output, arguments)}"
 
 
-_ASKED = ("description", "goal", "task", "task_description", "message", "prompt", "query",
-          "objective", "instructions", "input", "tasks")  # fmt: skip
-_WHO = ("subagent_type", "agent_type", "agent_name", "agent", "mode", "recipient", "target",
-        "targets", "to")  # fmt: skip
+_ASKED = ARGUMENTS["asked"]
+_WHO = ARGUMENTS["agents"]
 _TRAILER = re.compile(r"\n(?:agentId: |<usage>|<task_metadata>|</task_result>|task_id: )")
 _IDS = ("agentId: ", "task_id: ", "session_id: ")
 _ID = re.compile(r"[\w-]{4,64}")

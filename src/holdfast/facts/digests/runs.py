@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.facts.digests.fields import object_in
 from holdfast.facts.digests.line import clip, failure_in, first_of, path_of, size_of, words_of
+from holdfast.facts.tools import ARGUMENTS
 from holdfast.reduction.signals import error_lines, exit_status
 from holdfast.reduction.testreport import TestCounts, failing_tests, test_counts
 
@@ -229,7 +230,7 @@ def _totals(text: str, signs: tuple[str, ...]) -> list[str]:
     return []
 
 
-_COMMANDS = ("command", "cmd", "commands", "script", "CommandLine", "command_line", "code", "input")
+_COMMANDS = ARGUMENTS["commands"]
 _RUNS_A_LINE = re.compile(r"-\w{0,4}c\Z|/c\Z", re.I)
 _WRAPPED = 3
 
@@ -255,13 +256,12 @@ def command_of(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-_IDS = ("session_id", "bash_id", "shell_id", "shellId", "task_id", "process_id", "pid",
-        "terminal_id", "terminalId", "id", "CommandId", "job_id")  # fmt: skip
+_IDS = ARGUMENTS["process_ids"]
 _COMMAND = re.compile(
     r"Command: (?:\S{1,100} -\w{0,4}c )?"
     r"(?:'([^\n]{1,2000})'|\"([^\n]{1,2000})\"|([^\n]{1,2000}))(?=\n)"
 )
-_SENT = ("chars", "input", "text", "data", "Input", "command")
+_SENT = ARGUMENTS["sent"]
 
 
 def digest_process(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -286,11 +286,9 @@ def _command(output: str) -> str:
     return found[1] or found[2] or found[3] if found else ""
 
 
-_CODE_KEYS = (
-    "code", "new_source", "source", "script", "cell_source", "input", "newCode", "command",
-)  # fmt: skip
-_CELLS = ("cell_id", "cellId", "cell_number", "cell_idx", "cell_index")
-_MODES = ("edit_mode", "editType", "mode")
+_CODE_KEYS = ARGUMENTS["code"]
+_CELLS = ARGUMENTS["cells"]
+_MODES = ARGUMENTS["cell_modes"]
 
 
 def digest_notebook(name: str, arguments: Mapping[str, Any], output: str) -> str:

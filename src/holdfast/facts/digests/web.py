@@ -16,9 +16,10 @@ from holdfast.facts.digests.line import (
     size_of,
     words_of,
 )
+from holdfast.facts.tools import ARGUMENTS
 
-_QUERIES = ("query", "q", "search_query", "queries", "prompt", "search_term")
-_URLS = ("url", "urls", "uri", "URL", "Url", "link", "href", "website_url", "prompt")
+_QUERIES = ARGUMENTS["queries"]
+_URLS = ARGUMENTS["urls"]
 _HEAD_CHARS = 8_000
 _URL = re.compile(r"https?://[^\s)\]}\"'<>\\]{3,300}")
 _TITLE = re.compile(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
@@ -68,8 +69,7 @@ def _title(head: str) -> str:
     return f"{clip(found[1].strip(), 80)!r}, " if found else ""
 
 
-_TARGETS = ("url", "element", "selector", "ref", "text", "value", "key", "function", "script",
-            "code", "query", "question", "prompt", "id")  # fmt: skip
+_TARGETS = ARGUMENTS["page_targets"]
 _PAGE_URL = re.compile(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
 _BROWSER_TITLE = re.compile(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
 _BROWSER_HEAD_CHARS = 8_000

@@ -11,60 +11,13 @@ from msgspec import structs
 from holdfast.facts.effects.effect import Action, Effect, effects_of_patch, place
 from holdfast.facts.effects.run import effects_of_argv, effects_of_command
 from holdfast.facts.effects.scripts import effects_of_script
-from holdfast.facts.tools import Family, family_of, own_name
+from holdfast.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, own_name
 
-BACKGROUND = frozenset(("run_in_background", "is_background", "background", "isBackground"))
-REMOTE_SHELLS = frozenset(("sshexec",))
-
-READ = ("wc", "readnotebook", "getnotebooksummary", "readcell")
-WRITE = ("echo", "savetofile", "overwritefile")
-CREATE = (
-    "create", "createfile", "newfile", "touch", "createnewfile", "createtextfile", "filecreate",
-)  # fmt: skip
-APPEND = ("appendfile", "appendtofile", "fileappend")
-DELETE = (
-    "delete", "deletefile", "removefile", "rm", "rmdir", "deletefiles", "removefiles",
-    "deletedirectory", "removedirectory", "unlink", "filedelete", "deletepath",
-)  # fmt: skip
-MAKE_DIRECTORY = ("createdirectory", "mkdir", "makedirectory", "createfolder")
-EDIT = ("notebookedit", "editnotebook", "editnotebookfile", "editcell", "insertcell", "deletecell")
-INSERT = ("insert", "insertline", "inserttext", "insertatline")
-PATCH = ("applypatch", "patch", "applypatches", "gitapply", "patchfile")
-EDITOR = (
-    "strreplaceeditor", "strreplacebasededittool", "texteditor", "editor", "fileeditor",
-    "planningfileeditor", "memory",
-)  # fmt: skip
-MOVE = ("movefile", "movefiles", "movepath", "mv", "renamefile", "move", "rename")
-COPY = ("copyfile", "copypath", "cp", "copy")
-STOP = (
-    "killshell", "killbash", "killprocess", "stopprocess", "forceterminate", "taskstop",
-    "killterminal", "jobkill", "stopbash",
-)  # fmt: skip
-CHANGE_DIRECTORY = ("cd", "chdir", "changedirectory", "setworkingdirectory")
-
-PATHS = (
-    "file_path", "path", "filePath", "absolute_path", "filename", "file_name", "target_file",
-    "targetFile", "notebook_path", "TargetFile", "AbsolutePath", "relative_path", "relativePath",
-    "file", "filepath", "absolutePath", "dir_name", "directory", "dirPath", "uri", "fileName",
-    "folder_path",
-)  # fmt: skip
-PATH_LISTS = ("paths", "files", "file_paths", "filePaths")
-SOURCES = ("source", "old_path", "src", "from", "source_path", "oldPath", "sourcePath", "path")
-TARGETS = (
-    "destination", "new_path", "dst", "to", "destination_path", "newPath", "target", "dest",
-    "destinationPath", "new_name",
-)  # fmt: skip
-PATCHES = (
-    "input", "patch", "patchText", "patch_text", "diff", "content", "unified_diff",
-    "patch_content",
-)  # fmt: skip
-PROCESSES = ("shell_id", "bash_id", "task_id", "pid", "session_id", "process_id", "id")
-
-
-_STARTS = ("start_line", "startLine", "line_start", "start_line_one_indexed", "StartLine",
-           "start", "line_number")  # fmt: skip
-_ENDS = ("end_line", "endLine", "line_end", "end_line_one_indexed_inclusive", "EndLine", "end")
-_RANGES = ("view_range", "line_range", "range")
+_BACKGROUND = frozenset(ARGUMENTS["background"])
+SOURCES = ARGUMENTS["sources"]
+_TARGETS = ARGUMENTS["targets"]
+_PATHS = ARGUMENTS["paths"]
+_PATCHES = ARGUMENTS["patches"]
 _MAX_PATHS = 1_000
 
 
@@ -83,7 +36,7 @@ def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
 
 def path_of(arguments: Mapping[str, Any]) -> str:
     """Return the path that a call is about."""
-    for key in PATHS:
+    for key in _PATHS:
         value = arguments.get(key)
         if value is not None and isinstance(value, str) and value.strip():
             return value.strip().removeprefix("file://")
@@ -95,7 +48,7 @@ def paths_of(arguments: Mapping[str, Any]) -> list[str]:
     if path := path_of(arguments):
         return [path]
     found: list[str] = []
-    for key in PATH_LISTS:
+    for key in ARGUMENTS["path_lists"]:
         value = arguments.get(key)
         for entry in cast("list[object]", value)[:_MAX_PATHS] if isinstance(value, list) else ():
             if isinstance(entry, str) and entry:
@@ -121,13 +74,13 @@ def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
     A last line of 0 is the end of the file. An offset counts from 1; tools that count from 0
     cannot be told from those, and give lines that are one too low.
     """
-    for key in _RANGES:
+    for key in ARGUMENTS["ranges"]:
         value = arguments.get(key)
         if isinstance(value, list):
             numbers = [_number(entry) for entry in cast("list[object]", value)]
             if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
                 return _span(numbers[0], numbers[1])
-    start, end = _first(arguments, _STARTS), _first(arguments, _ENDS)
+    start, end = _first(arguments, ARGUMENTS["starts"]), _first(arguments, ARGUMENTS["ends"])
     if end is not None:
         return _span(start or 1, end)
     if start is not None:
@@ -174,10 +127,6 @@ Arguments: TypeAlias = Mapping[str, Any]
 _Reader: TypeAlias = Callable[[Arguments], Iterable[Effect]]
 _MAX_DETAIL_CHARS = 500
 _SEPARATORS = str.maketrans("", "", "_- ")
-_WITHOUT_FILES: frozenset[Family] = frozenset(
-    ("search", "glob", "list", "web_search", "fetch", "browser", "subagent", "todo", "plan",
-     "question")
-)  # fmt: skip
 
 
 def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> tuple[Effect, ...]:
@@ -187,13 +136,13 @@ def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> t
     ones are joined with it, or with the directory that the call itself asks to run in. A tool
     that is not known has no effects. Never raises, whatever the arguments hold.
     """
-    family = family_of(name)
-    if family in _WITHOUT_FILES:
+    effects = FAMILIES[family_of(name)].effects
+    if effects == "none":
         return ()
     key = _listed_as(name)
-    if family == "shell":
-        return () if key in REMOTE_SHELLS else _of_shell(arguments, cwd)
-    reader = _BY_NAME.get(key) or _BY_FAMILY.get(family)
+    if effects == "command":
+        return () if key in ACTIONS["remote_shell"] else _of_shell(arguments, cwd)
+    reader = _BY_NAME.get(key) or _BY_FAMILY.get(effects)
     if reader is None:
         return ()
     found = tuple(reader(arguments))
@@ -222,7 +171,7 @@ def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
     if not words:
         return ()
     found = effects_of_command(words[0], cwd) if len(words) == 1 else effects_of_argv(words, cwd)
-    flags = BACKGROUND.intersection(arguments)
+    flags = _BACKGROUND.intersection(arguments)
     if flags and any(arguments[flag] is True for flag in flags):
         detail = " ".join(words).strip()[:_MAX_DETAIL_CHARS]
         found = (*found, Effect("start", detail=detail))
@@ -272,14 +221,14 @@ def _any_edit(arguments: Arguments) -> Iterator[Effect]:
     """An edit, or SWE-agent's, which names no file: it is the one that is open."""
     if paths_of(arguments) or list_of(arguments, "edits", "changes", "files"):
         yield from _edit(arguments)
-    elif patch := effects_of_patch(text_of(arguments, *PATCHES)):
+    elif patch := effects_of_patch(text_of(arguments, *_PATCHES)):
         yield from patch
     elif "replacement_text" in arguments or ("search" in arguments and "replace" in arguments):
         yield Effect("change", lines=lines_of(arguments))
 
 
 def _patch(arguments: Arguments) -> Iterator[Effect]:
-    found = effects_of_patch(text_of(arguments, *PATCHES))
+    found = effects_of_patch(text_of(arguments, *_PATCHES))
     if found:
         yield from found
     elif path := path_of(arguments):
@@ -307,11 +256,11 @@ def _editor(arguments: Arguments) -> Iterator[Effect]:
 def _move(arguments: Arguments) -> Iterator[Effect]:
     source = text_of(arguments, *SOURCES)
     if source:
-        yield Effect("rename", source, to=text_of(arguments, *TARGETS))
+        yield Effect("rename", source, to=text_of(arguments, *_TARGETS))
 
 
 def _copy(arguments: Arguments) -> Iterator[Effect]:
-    if target := text_of(arguments, *TARGETS):
+    if target := text_of(arguments, *_TARGETS):
         yield Effect("write", target)
 
 
@@ -325,7 +274,7 @@ def _chdir(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _stop(arguments: Arguments) -> Iterator[Effect]:
-    yield Effect("stop", detail=text_of(arguments, *PROCESSES))
+    yield Effect("stop", detail=text_of(arguments, *ARGUMENTS["processes"]))
 
 
 _EDITOR_COMMANDS: Mapping[str, _Reader] = {
@@ -340,27 +289,29 @@ _EDITOR_COMMANDS: Mapping[str, _Reader] = {
     "delete": _whole("delete"),
     "rename": _move,
 }
-_BY_NAME: Mapping[str, _Reader] = {
-    **dict.fromkeys(READ, _read),
-    **dict.fromkeys(WRITE, _whole("write")),
-    **dict.fromkeys(CREATE, _whole("create")),
-    **dict.fromkeys(APPEND, _whole("append")),
-    **dict.fromkeys(DELETE, _whole("delete")),
-    **dict.fromkeys(MAKE_DIRECTORY, _whole("mkdir")),
-    **dict.fromkeys(EDIT, _edit),
-    **dict.fromkeys(INSERT, _insert),
-    **dict.fromkeys(PATCH, _patch),
-    **dict.fromkeys(EDITOR, _editor),
-    **dict.fromkeys(MOVE, _move),
-    **dict.fromkeys(COPY, _copy),
-    **dict.fromkeys(STOP, _stop),
-    **dict.fromkeys(CHANGE_DIRECTORY, _chdir),
+_BY_ACTION: Mapping[str, _Reader] = {
+    "read": _read,
+    "write": _whole("write"),
+    "create": _whole("create"),
+    "append": _whole("append"),
+    "delete": _whole("delete"),
+    "mkdir": _whole("mkdir"),
+    "edit": _edit,
+    "insert": _insert,
+    "patch": _patch,
+    "editor": _editor,
+    "move": _move,
+    "copy": _copy,
+    "stop": _stop,
+    "chdir": _chdir,
 }
-"""Tools that do something else than most of their family."""
-
-_BY_FAMILY: Mapping[Family, _Reader] = {
+_BY_NAME: Mapping[str, _Reader] = {
+    name: reader for action, reader in _BY_ACTION.items() for name in ACTIONS[action]
+}
+_BY_FAMILY: Mapping[str, _Reader] = {
     "read": _read,
     "write": _whole("write"),
     "edit": _any_edit,
-    "notebook": _code,
+    "code": _code,
 }
+"""By what a family does to files, for tools that are not in `_BY_NAME`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from holdfast.facts.effects.effect import Effect
+from holdfast.facts.tables import read_table
 
 Args: TypeAlias = Sequence[str | None]
 """The words behind a command's name; None for one whose value is not known."""
@@ -96,44 +97,43 @@ SHELLS = _POWERSHELLS | {"bash", "sh", "zsh", "dash", "ksh", "ash", "eval"}
 _MAXWRAPPERS = 12
 
 
-class _Wrapper(Struct, frozen=True):
+class Formatter(Struct, frozen=True):
+    """A program of [formatters] in `programs.toml`, where the fields are explained."""
+
+    any_of: str = ""
+    none_of: str = "--check --diff --check-only --dry-run --version"
+    words: str = ""
     valued: str = ""
-    """Letters of options that take the next word."""
-    long: tuple[str, ...] = ()
+
+
+class Wrapper(Struct, frozen=True):
+    """A program of [wrappers]."""
+
+    valued: str = ""
+    long: str = ""
     operands: int = 0
-    """How many words of its own stand before the command."""
-    words: tuple[str, ...] = ()
-    """The subcommand that runs a command; without it this is something else."""
+    words: str = ""
 
 
-WRAPPERS: Mapping[str, _Wrapper] = {
-    **dict.fromkeys(
-        ("nohup", "setsid", "command", "builtin", "exec", "time", "unbuffer", "stdbuf"),
-        _Wrapper(valued="ioefa"),
-    ),
-    "sudo": _Wrapper("ugpCDRT", ("--user", "--group", "--chdir")),
-    "doas": _Wrapper("uC"),
-    "env": _Wrapper("uCS", ("--unset", "--chdir")),
-    "nice": _Wrapper("n", ("--adjustment",)),
-    "ionice": _Wrapper("cnp"),
-    "timeout": _Wrapper("ks", ("--signal", "--kill-after"), operands=1),
-    "gtimeout": _Wrapper("ks", ("--signal", "--kill-after"), operands=1),
-    "npx": _Wrapper("pc", ("--package",)),
-    "bunx": _Wrapper(),
-    "pnpx": _Wrapper(),
-    "uvx": _Wrapper(long=("--from", "--with", "--python")),
-    "pnpm": _Wrapper(words=("exec", "dlx")),
-    "yarn": _Wrapper(words=("exec", "dlx")),
-    "npm": _Wrapper(words=("exec",)),
-    "uv": _Wrapper(long=("--with", "--python", "--extra"), words=("run",)),
-    "poetry": _Wrapper(words=("run",)),
-    "pipenv": _Wrapper(words=("run",)),
-    "pdm": _Wrapper(words=("run",)),
-    "bundle": _Wrapper(words=("exec",)),
-    "mise": _Wrapper(words=("exec", "x")),
-    "xargs": _Wrapper(),
-    "find": _Wrapper(),
-}  # fmt: skip
+class _Programs(Struct, frozen=True):
+    formatters: dict[str, Formatter]
+    wrappers: dict[str, Wrapper]
+    outputs: dict[str, str]
+
+
+_PROGRAMS = read_table("programs", _Programs)
+Row = TypeVar("Row")
+
+
+def _each(table: Mapping[str, Row]) -> dict[str, Row]:
+    """Return a table with a row for each of the names that a row is for."""
+    return {name: row for names, row in table.items() for name in names.split()}
+
+
+FORMATTERS = _each(_PROGRAMS.formatters)
+WRAPPERS = _each(_PROGRAMS.wrappers)
+OUTPUTS = _each(_PROGRAMS.outputs)
+"""The options that name the file that a program writes."""
 _XARGS = ("--replace", "--max-args", "--max-procs", "--delimiter", "--arg-file")
 
 
@@ -178,14 +178,14 @@ def inner_script(name: str, args: Args, body: str) -> str:
     return body
 
 
-def _wrapped(args: Args, wrapper: _Wrapper) -> Sequence[str | None]:
+def _wrapped(args: Args, wrapper: Wrapper) -> Sequence[str | None]:
     """Return the command behind a wrapper's own words; empty where it runs none."""
     rest = args[1:]
-    if wrapper.words:
-        if not rest or rest[0] not in wrapper.words:
+    if words := wrapper.words.split():
+        if not rest or rest[0] not in words:
             return ()
         rest = rest[1:]
-    at = _behind_options(rest, wrapper.valued, wrapper.long)
+    at = _behind_options(rest, wrapper.valued, wrapper.long.split())
     at += wrapper.operands
     while at < len(rest) and "=" in (rest[at] or "") and (args[0] or "").endswith(("env", "sudo")):
         at += 1

@@ -8,9 +8,8 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary

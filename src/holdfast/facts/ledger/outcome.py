@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from holdfast.facts.ledger.lines import cut, whole_words
-from holdfast.facts.tools import Family
+from holdfast.facts.tools import FAMILIES, Family
 from holdfast.reduction import signals
 from holdfast.reduction.signs import Signs
 
@@ -114,9 +114,6 @@ _RUNNING = re.compile(
 )
 _FRAMES = ("Chunk ID:", "Wall time:")
 _OUTPUT = "\nOutput:\n"
-_RUNNERS = frozenset({"shell", "process", "notebook"})
-_DOING = frozenset({"write", "edit", "other"})
-_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
 class Outcome(Struct, frozen=True):
@@ -147,12 +144,13 @@ def outcome_of(
     semicolon may have failed all the same, and then says so itself. With `by_status` that is not
     looked for, and no lines are found.
     """
+    traits = FAMILIES[family]
     code = signals.exit_status(output)
     first = _first_line(output)
     start = first.lower()
-    looked = is_look(command) if command else family in _LOOKING
+    looked = is_look(command) if command else traits.looks
     refused = is_error or _is_refusal(start)
-    if not refused and family in _DOING:
+    if not refused and traits.does == "act":
         refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
     mentioned: tuple[str, ...] = ()
     if by_status:
@@ -163,14 +161,14 @@ def outcome_of(
         failed = code != 0 if code is not None else refused or bool(errors)
         if not failed and signals.has_diagnostics(first):
             mentioned = (whole_words(first, signals.SHOWN_CHARS),)
-    elif family not in _RUNNERS and not (code if code is not None else refused):
+    elif not traits.runs and not (code if code is not None else refused):
         errors, failed = (), False
     else:
         errors = _of_work(command, output, code, refused=refused)
         if errors and code == 0 and not masks_failures(command):
             errors, mentioned = (), errors[:_MOST_MENTIONED]
         failed = bool(code or errors) if code is not None else refused or bool(errors)
-        if family not in _RUNNERS:
+        if not traits.runs:
             failed = code != 0 if code is not None else refused
     if refused and not errors and not by_status:
         errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()

@@ -10,7 +10,6 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.values import fields
-from holdfast.facts.digests import given_to
 from holdfast.facts.digests.line import first_of, words_of
 from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
 from holdfast.facts.effects.effect import Effect, base_name
@@ -20,7 +19,7 @@ from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
-from holdfast.facts.tools import family_of
+from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
 from holdfast.reduction import signals
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
@@ -32,8 +31,8 @@ _MOST_ARGUMENT_LINES = 12
 _MOST_FIELDS = 40
 _MOST_FAILING = 12
 _LONG_ARGUMENT_CHARS = 120
-_COMMAND_KEYS = ("command", "cmd", "script", "code", "input", "chars")
-_PROCESS_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "terminal_id")
+_COMMAND_KEYS = ARGUMENTS["ran"]
+_PROCESS_KEYS = ARGUMENTS["running"]
 _DEEDS = frozenset((
     "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
     "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
@@ -60,7 +59,7 @@ _LOOKED = 0.1
 _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
 _STARTED_CHARS = 400
-_REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
+_REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
 _TRAILER = re.compile(
     r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z"
@@ -113,8 +112,8 @@ class _Result:
         self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
         self.call = call
         self.name = call.name if call is not None else result.name
-        self.arguments: Mapping[str, Any] = given_to(call) if call is not None else {}
-        self.family = family_of(self.name) if self.name else "other"
+        self.arguments: Mapping[str, Any] = arguments_given(call) if call is not None else {}
+        self.family: Family = family_of(self.name) if self.name else "other"
         self.process = self._process()
         self.line = "" if self.process else self._line()
         self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
@@ -139,7 +138,7 @@ class _Result:
         return self.arguments.get(key)
 
     def _line(self) -> str:
-        if self.family not in ("shell", "process", "notebook"):
+        if not FAMILIES[self.family].runs:
             return ""
         return first_of(self.arguments, *_COMMAND_KEYS)
 
@@ -167,7 +166,7 @@ class _Result:
         if self.process and end.code is not None:
             yield Fact("place", self.process, self.source, self.at, "stop",
                        effect=Effect("stop", detail=self.process))  # fmt: skip
-        if self.family in ("todo", "plan"):
+        if FAMILIES[self.family].tasks:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)

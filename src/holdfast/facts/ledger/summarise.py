@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.dialogue.phrases import Phrases, counted, phrases_for
 from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.languages import Phrases, counted, phrases_for
 from holdfast.facts.ledger.carried import (
     BRIEF_NOTE,
     asked_in,

@@ -17,7 +17,7 @@ from holdfast.facts.ledger.injected import (
 )
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
 from holdfast.facts.ledger.result import facts_of_result
-from holdfast.facts.tools import family_of
+from holdfast.facts.tools import FAMILIES, family_of
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
@@ -39,7 +39,6 @@ _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
 """How the result of a look begins that found nothing, where no flag says so."""
 _MANY = 8
 """From so many facts on it pays to look at the texts that they were taken from."""
-_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
 def facts_of(
@@ -109,7 +108,7 @@ def _is_surely_whole(text: str) -> bool:
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     """Return whether a call only looked at something, and nothing went wrong."""
-    if call is None or result.is_error or family_of(call.name) not in _LOOKING:
+    if call is None or result.is_error or not FAMILIES[family_of(call.name)].looks:
         return False
     first = result.parts[0] if result.parts else None
     return not (isinstance(first, Text) and first.text.startswith(_REFUSALS))

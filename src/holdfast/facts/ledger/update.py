@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
 from holdfast.facts.ledger.lines import cut
+from holdfast.facts.tools import ARGUMENTS
 
-_LISTS = ("todos", "plan", "items", "tasks", "newTodos", "new_todos")
-_WORDS = ("content", "step", "text", "title", "task", "description", "subject", "name")
-_STATES = ("status", "state")
+_LISTS = ARGUMENTS["todo_lists"]
+_WORDS = ARGUMENTS["todo_words"]
+_STATES = ARGUMENTS["task_states"]
 _DONE = ("completed", "done", "complete", "finished", "cancelled")
 _MOST_ITEMS = 60
 _ITEM_CHARS = 200

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from holdfast.compaction.weights import PROSE_WEIGHTS
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import (
     SUMMARY_AFTERWORD,
     SUMMARY_BRIEF,
@@ -17,6 +15,7 @@ from holdfast.facts.frame import (
     SUMMARY_OPEN,
     SUMMARY_PREAMBLE,
 )
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.lines import whole_words
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.writing.asking.headings import is_own_heading, section_named

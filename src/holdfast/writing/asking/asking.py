@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from holdfast.compaction.compact import Plan
 from holdfast.compaction.join import PROSE_SHARE
-from holdfast.facts.dialogue.cues import Language, language_of
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.summary import SECTIONS, Summary, render_summary

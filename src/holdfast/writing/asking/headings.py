@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from holdfast.facts.dialogue.cues import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import SECTIONS, Section
 
 _SIGNS = re.compile(r"[\s_*#:：`\"'-]+")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.cues import Language, language_of
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.injected import own_words
 from holdfast.facts.names import RUNS, Name, bare, words_in
 from holdfast.facts.summary import Summary

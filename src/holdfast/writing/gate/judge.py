@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.facts.dialogue.cues import Language
+from holdfast.facts.languages import Language
 from holdfast.facts.summary import Section, Summary
 from holdfast.ports import SummaryAnswer, SummaryRequest, TokenCounter
 from holdfast.writing.gate.language import wrong_language

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from holdfast.facts.dialogue.cues import Language, language_of
+from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.text import words_of
-from holdfast.facts.dialogue.vocabulary import phrases_in
-from holdfast.facts.dialogue.words import VOCABULARIES
+from holdfast.facts.languages import VOCABULARIES, Language
 from holdfast.facts.names import without_names
 from holdfast.facts.summary import Section, Summary
 
@@ -28,7 +27,7 @@ _ENGLISH = frozenset(
     word.encode()
     for vocabulary in VOCABULARIES
     if vocabulary.language == "en"
-    for word in phrases_in(vocabulary.stops)
+    for word in vocabulary.stops
 )
 _LEAST_ENGLISH = 0.12
 """Of the words; English prose has a quarter and more of small words."""

@@ -12,7 +12,7 @@ from holdfast.facts.effects.effect import (
     names_directory,
     place,
 )
-from holdfast.facts.effects.invocation import Handler, Invocation, split_options
+from holdfast.facts.effects.invocation import OUTPUTS, Handler, Invocation, split_options
 
 _TAR_LONG = ("--file", "--directory", "--exclude", "--transform", "--files-from")
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "gunzip": ".gz", "bunzip2": ".bz2",
@@ -66,12 +66,6 @@ def compress(call: Invocation) -> Iterator[Effect]:
 
 
 _MADE_DIRECTORY = frozenset((("cargo", "new"), ("django-admin", "startproject"), ("rails", "new")))
-_OUTPUT_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld"), ("-o",)),
-    **dict.fromkeys(("pandoc", "sort", "dot"), ("-o", "--output")),
-    "go": ("-o",),
-    "openssl": ("-out", "-keyout"),
-}
 
 
 def made(call: Invocation) -> Iterator[Effect]:
@@ -119,7 +113,7 @@ def swe_agent_edit(call: Invocation) -> Iterator[Effect]:
 
 
 def _output(call: Invocation) -> Iterator[Effect]:
-    options = _OUTPUT_OPTIONS.get(call.name, ())
+    options = OUTPUTS.get(call.name, "").split()
     for at, arg in enumerate(call.args):
         name, equals, value = (arg or "").partition("=")
         if name in options:
@@ -252,7 +246,7 @@ HANDLERS: Mapping[str, Handler] = {
     "zip": zip_,
     **dict.fromkeys(_SUFFIXES, compress),
     **dict.fromkeys((words[0] for words in _MADE_DIRECTORY), made),
-    **dict.fromkeys(_OUTPUT_OPTIONS, made),
+    **dict.fromkeys(OUTPUTS, made),
     "virtualenv": virtualenv,
     "create": swe_agent_create,
     "open": swe_agent_open,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from holdfast.facts.effects.effect import Effect, effects_of_patch, is_device, place
-from holdfast.facts.effects.invocation import Args, Handler, Invocation, split_options
+from holdfast.facts.effects.invocation import FORMATTERS, Args, Handler, Invocation, split_options
 from holdfast.facts.effects.scripts import effects_of_script
 
 _BSD_SUFFIX = re.compile(r"\.[\w~-]{1,12}")
@@ -149,47 +149,17 @@ _VALUED_LONG = (
 )  # fmt: skip
 
 
-class _Formatter(Struct, frozen=True):
-    any_of: tuple[str, ...] = ()
-    """Only with one of these does it write; always, where there are none."""
-    none_of: tuple[str, ...] = ("--check", "--diff", "--check-only", "--dry-run", "--version")
-    words: tuple[str, ...] = ()
-    """Its subcommands that write."""
-    valued: str = ""
-
-
-_FORMATTERS: Mapping[str, _Formatter] = {
-    "black": _Formatter(valued="ltC"),
-    "isort": _Formatter(none_of=("--check", "--check-only", "-c", "--diff"), valued="lp"),
-    "autopep8": _Formatter(("-i", "--in-place")),
-    "yapf": _Formatter(("-i", "--in-place")),
-    "docformatter": _Formatter(("-i", "--in-place")),
-    "autoflake": _Formatter(("-i", "--in-place")),
-    "pyupgrade": _Formatter(),
-    **dict.fromkeys(("gofmt", "goimports", "gofumpt", "shfmt"), _Formatter(("-w",), valued="ri")),
-    "gci": _Formatter(words=("write",), valued="s"),
-    "rustfmt": _Formatter(),
-    "prettier": _Formatter(("--write", "-w")),
-    **dict.fromkeys(("eslint", "stylelint", "markdownlint", "standard"), _Formatter(("--fix",))),
-    "biome": _Formatter(("--write", "--fix", "--apply"), words=("check", "format", "lint")),
-    "clang-format": _Formatter(("-i",)),
-    "dart": _Formatter(words=("format",)),
-    "terraform": _Formatter(words=("fmt",)),
-    **dict.fromkeys(("dos2unix", "unix2dos"), _Formatter()),
-    "rubocop": _Formatter(("-a", "-A", "--autocorrect", "--auto-correct")),
-}
-
-
 def formatter(call: Invocation) -> Iterator[Effect]:
     """A formatter of the table; the whole tree (`.`) is no named path."""
-    kind = _FORMATTERS[call.name]
+    kind = FORMATTERS[call.name]
     args = call.args
-    if kind.words:
-        if not args or args[0] not in kind.words:
+    if words := kind.words.split():
+        if not args or args[0] not in words:
             return
         args = args[1:]
     options = split_options(args, kind.valued, _VALUED_LONG)
-    if options.has(*kind.none_of) or (kind.any_of and not options.has(*kind.any_of)):
+    writes = kind.any_of.split()
+    if options.has(*kind.none_of.split()) or (writes and not options.has(*writes)):
         return
     for path in options.known:
         if path.rstrip("/") not in ("", ".", "-", "./...") and not path.endswith("/..."):
@@ -223,7 +193,7 @@ def python(call: Invocation) -> Iterator[Effect]:
     yield from interpreter(call)
 
 
-_MODULES: Mapping[str, Handler] = {**dict.fromkeys(_FORMATTERS, formatter), "ruff": ruff}
+_MODULES: Mapping[str, Handler] = {**dict.fromkeys(FORMATTERS, formatter), "ruff": ruff}
 
 
 _RANGE = re.compile(r"(\d{1,9})(?:,(?:(\d{1,9})|(\$)|\+(\d{1,9})))?p")
