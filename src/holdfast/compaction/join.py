@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
 
 from msgspec.structs import replace
 
 from holdfast.compaction.weights import PROSE_WEIGHTS
-from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.names import Known, likeness
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, Entry, Section, Summary
 
 PROSE_SHARE = 0.2
 """Of the room for a summary, what a model's note may take at most. A note that names nothing costs
@@ -19,9 +17,6 @@ _NEEDED = 100.0
 """From this weight on the ledger's entries stand before everything else."""
 _ENTRY_CHARS = 16
 _ASKS: frozenset[Section] = frozenset({"task", "goal", "pending"})
-_WITHOUT_MODEL = {
-    "Made without a model.", *(phrases_for(one).made_without_model for one in get_args(Language))
-}  # fmt: skip
 
 
 def joined(prose: Summary, ledger: Summary, room_chars: float) -> Summary:
@@ -38,7 +33,7 @@ def joined(prose: Summary, ledger: Summary, room_chars: float) -> Summary:
     for section in SECTIONS:
         rows = [row for name, row in added if name == section]
         rows.extend(
-            row for row in ledger.sections.get(section, ()) if row.text not in _WITHOUT_MODEL
+            row for row in ledger.sections.get(section, ()) if row.text not in NOTES_WITHOUT_MODEL
         )
         if rows:
             sections[section] = tuple(rows)
@@ -54,7 +49,7 @@ def patched_by(prose: Summary, ledger: Summary) -> int:
         told.find(likeness(row.text)) is None
         for rows in ledger.sections.values()
         for row in rows
-        if row.weight >= _NEEDED and row.text not in _WITHOUT_MODEL
+        if row.weight >= _NEEDED and row.text not in NOTES_WITHOUT_MODEL
     )
 
 

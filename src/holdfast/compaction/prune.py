@@ -12,7 +12,13 @@ from msgspec.structs import replace
 from holdfast.compaction.media import media_placeholder
 from holdfast.facts.digests import digest_of
 from holdfast.facts.excerpts import excerpted
-from holdfast.facts.frame import LONGEST, cut_with_note, digest_text, duplicate_text, origin_of
+from holdfast.facts.frame import (
+    MOST_NOTE_CHARS,
+    cut_with_note,
+    digest_text,
+    duplicate_text,
+    origin_of,
+)
 from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.tools import family_of, read_arguments
 from holdfast.policy import Policy
@@ -259,7 +265,7 @@ def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any
     if depth > _DEEPEST:
         return value
     if isinstance(value, str):
-        return value if len(value) <= most + LONGEST else cut_with_note(value, most, where)
+        return value if len(value) <= most + MOST_NOTE_CHARS else cut_with_note(value, most, where)
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
         made = {key: shrink_leaves(leaf, most, where, depth + 1) for key, leaf in fields.items()}

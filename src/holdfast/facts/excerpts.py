@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.values import Field, fields
+from holdfast.facts.dialogue.values import DataField, fields
 from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 
@@ -83,5 +83,5 @@ def _worthiest(text: str, room: int) -> str:
     )
 
 
-def _name(field: Field) -> str:
+def _name(field: DataField) -> str:
     return field.path.rpartition(".")[2].partition("[")[0]

@@ -19,6 +19,26 @@ Section: TypeAlias = Literal[
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
+BRIEF_NOTE = "Made without a model."
+"""The note that no model wrote a summary, in few words; the long one is in the language files."""
+NOTES_WITHOUT_MODEL = frozenset(
+    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
+)
+"""Those notes in all languages. They are about one summary and are not carried into the next."""
+
+MUST = 100.0
+"""From this weight on an entry is there before anything that is ranked. The weights from here to
+`WISH` only put what must be there in an order: their distances mean nothing."""
+FAILURE = MUST + 35
+"""The first line of every open failure."""
+RULE = MUST + 30
+FILE = MUST + 29
+"""A file that was changed; limited by its share of the room, so it stands before the asks."""
+ASK = MUST + 28
+"""An ask between the first and the newest."""
+WISH = MUST + 26
+"""What the user may have stated as a rule."""
+
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
     phrases_for(language).headings[section].lower(): section
@@ -38,11 +58,12 @@ _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
-    "files": 128.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
-    "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
+    "goal": 190.0, "constraints": RULE - 1, "pending": ASK - 1, "blocked": FAILURE - 1,
+    "task": 150.0, "files": FILE - 1, "decisions": 70.0, "state": 60.0, "critical": 55.0,
+    "in_progress": 40.0, "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
-"""What is carried over counts a little less than the same found anew."""
+"""What is carried over counts a little less than the same if it is found again. The first request
+and the task of a live log weigh 200."""
 _GOAL_WEIGHT = 1_000.0
 """Above everything that is found in a log."""
 _LEAST_ENTRY_CHARS = 16
@@ -65,7 +86,7 @@ _FOCUS_WEIGHT = 120.0
 """Lifts an entry on the topic above what is ranked and below the task itself (200)."""
 
 
-class Piece(Struct, frozen=True, gc=False):
+class EntryPiece(Struct, frozen=True, gc=False):
     """A line or a field of an entry, which may go without the others."""
 
     text: str
@@ -80,7 +101,7 @@ class Entry(Struct, frozen=True, gc=False):
     weight: float = 1.0
     """That of its heaviest piece, where it has pieces."""
     head: str = ""
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[EntryPiece, ...] = ()
     """What it is made of under its head, where that may go one by one."""
     is_record: bool = False
     """Whether the pieces are fields, which stand on one line."""
@@ -104,7 +125,7 @@ _Chosen: TypeAlias = dict[Section, dict[int, list[int]]]
 
 
 def of_pieces(
-    head: str, pieces: tuple[Piece, ...], source: str = "", *, is_record: bool = False
+    head: str, pieces: tuple[EntryPiece, ...], source: str = "", *, is_record: bool = False
 ) -> Entry:
     """Return an entry of several lines under a head, or of fields on one line."""
     text = _composed(head, [piece.text for piece in pieces], is_record=is_record)

@@ -6,23 +6,23 @@ from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.identifiers import Mention, identifiers
 from holdfast.facts.dialogue.statements import (
     Constraint,
-    Decision,
+    StatedDecision,
     constraints,
     decisions,
     questions,
     weighed_constraints,
 )
-from holdfast.facts.dialogue.values import Field, fields
+from holdfast.facts.dialogue.values import DataField, fields
 from holdfast.facts.languages import Counted, Language, Phrases, counted, phrases_for
 
 __all__ = [
     "Constraint",
     "Counted",
-    "Decision",
-    "Field",
+    "DataField",
     "Language",
     "Mention",
     "Phrases",
+    "StatedDecision",
     "constraints",
     "counted",
     "decisions",

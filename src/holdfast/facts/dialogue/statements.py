@@ -225,7 +225,7 @@ _READ_CHARS_DECISIONS = 4_000
 """A longer line is not looked at as a whole before its sentences are."""
 
 
-class Decision(Struct, frozen=True, gc=False):
+class StatedDecision(Struct, frozen=True, gc=False):
     """A sentence that tells a choice or a finding; `reasoned` where it also says why."""
 
     text: str
@@ -233,13 +233,13 @@ class Decision(Struct, frozen=True, gc=False):
     reasoned: bool
 
 
-def decisions(text: str) -> tuple[Decision, ...]:
+def decisions(text: str) -> tuple[StatedDecision, ...]:
     """Return the sentences that tell a choice or a finding, verbatim, those with a reason first.
 
     At most 24, each of at most 300 characters. Questions, code and what looks pasted are none.
     Of a huge text only the ends are read.
     """
-    found: dict[str, tuple[int, Decision]] = {}
+    found: dict[str, tuple[int, StatedDecision]] = {}
     for rank, decision in _ranked(both_ends(text)):
         if rank and decision.text not in found and not is_question(decision.text):
             found[decision.text] = rank, decision
@@ -247,7 +247,7 @@ def decisions(text: str) -> tuple[Decision, ...]:
     return tuple(decision for _, decision in ranked[:MOST_DECISIONS])
 
 
-def _ranked(text: str) -> Iterator[tuple[int, Decision]]:
+def _ranked(text: str) -> Iterator[tuple[int, StatedDecision]]:
     """Yield every sentence that was looked at; one that tells nothing has no rank."""
     lines = text.split("\n")
     fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
@@ -264,7 +264,7 @@ def _ranked(text: str) -> Iterator[tuple[int, Decision]]:
             if shown.endswith(":") and len(shown) < _HEADING_CHARS:
                 continue
             is_whole = len(shown) >= _LEAST_DECISION_CHARS
-            yield (rank if is_whole else 0), Decision(shown, kind, reasoned)
+            yield (rank if is_whole else 0), StatedDecision(shown, kind, reasoned)
 
 
 def _told(

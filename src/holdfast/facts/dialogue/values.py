@@ -51,7 +51,7 @@ _READ_CHARS = 1_000
 _MOST_PER_LINE = 4
 
 
-class Slot(Struct, frozen=True, gc=False):
+class StatedValue(Struct, frozen=True, gc=False):
     """A name and the value that a text gives it; `was` where it also says the older one."""
 
     name: str
@@ -61,9 +61,9 @@ class Slot(Struct, frozen=True, gc=False):
     """Where in the line the value stands."""
 
 
-def slots_in(line: str) -> list[Slot]:
+def slots_in(line: str) -> list[StatedValue]:
     """Return the values that a line states for something named, at most four."""
-    found: list[Slot] = []
+    found: list[StatedValue] = []
     taken: set[str] = set()
     for slot in _stated(line[:_READ_CHARS]):
         if slot.value not in taken and len(found) < _MOST_PER_LINE:
@@ -72,7 +72,7 @@ def slots_in(line: str) -> list[Slot]:
     return found
 
 
-def _stated(line: str) -> Iterator[Slot]:
+def _stated(line: str) -> Iterator[StatedValue]:
     for word in _WORD.finditer(line):
         low = word.group().lower()
         if low not in SLOT_WORDS:
@@ -87,7 +87,7 @@ def _stated(line: str) -> Iterator[Slot]:
             yield slot
 
 
-def _after_verb(match: re.Match[str]) -> Slot | None:
+def _after_verb(match: re.Match[str]) -> StatedValue | None:
     words = [_plain(word) for word in match["name"].replace("`", "").split()]
     was, value = match["was"] or "", match["value"]
     quoted = was[:1] in _QUOTES and value[:1] in _QUOTES
@@ -95,10 +95,12 @@ def _after_verb(match: re.Match[str]) -> Slot | None:
     value, was = (_value(one, words[-1], worded=worded) for one in (value, was))
     name = _name_of(words, value)
     at = match.string.find(value, match.start("value"))
-    return Slot(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was, at) if name and value else None
 
 
-def _after_noun(line: str, word: re.Match[str], noun: str, match: re.Match[str]) -> Slot | None:
+def _after_noun(
+    line: str, word: re.Match[str], noun: str, match: re.Match[str]
+) -> StatedValue | None:
     before = line[max(word.start() - 60, 0) : word.start()].lower().split()[-2:]
     was = _value(match["was"] or "", noun)
     changes = bool(match["now"] or was) or not _CHANGES.isdisjoint(before)
@@ -111,7 +113,7 @@ def _after_noun(line: str, word: re.Match[str], noun: str, match: re.Match[str])
     kept = [one.strip(_PLAIN) for one in before[-1:] if one.isalpha() and one not in _FILLERS]
     name = _name_of([*kept, noun], value)
     at = line.find(value, match.start("value"))
-    return Slot(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was, at) if name and value else None
 
 
 def _value(shown: str, noun: str, *, worded: bool = False) -> str:
@@ -199,7 +201,7 @@ _decoder = msgspec.json.Decoder(float_hook=str)
 """Numbers stay as they are written: 1.10 is not 1.1."""
 
 
-class Field(Struct, frozen=True, gc=False):
+class DataField(Struct, frozen=True, gc=False):
     """`path = value`; the path is made of the keys above it, e.g. `flights[0].date`."""
 
     path: str
@@ -208,7 +210,7 @@ class Field(Struct, frozen=True, gc=False):
     """How likely it is needed again, by its name, its length and its depth."""
 
 
-def fields(text: str, most: int) -> tuple[Field, ...]:
+def fields(text: str, most: int) -> tuple[DataField, ...]:
     """Return at most `most` fields of structured data, the worthiest first.
 
     JSON, Python's own form of it, rows of a table, and either of them cut off at the end. Any
@@ -217,7 +219,7 @@ def fields(text: str, most: int) -> tuple[Field, ...]:
     start = text[:64].lstrip()[:1]
     if start not in ("{", "[", "("):
         return ()
-    found: dict[str, Field] = {}
+    found: dict[str, DataField] = {}
     for path, key, value, depth in _leaves(text):
         if not value or len(value) > _MOST_CHARS or len(path) > _MOST_PATH_CHARS or path in found:
             continue
@@ -230,12 +232,12 @@ def fields(text: str, most: int) -> tuple[Field, ...]:
             worth -= _EMPTY_COST
         elif worth < _ID_WORTH and _ID.match(value):
             worth = _ID_WORTH
-        found[path] = Field(path, value, worth)
+        found[path] = DataField(path, value, worth)
     ranked = sorted(found.values(), key=_by_worth)
     return tuple(ranked[:most])
 
 
-def _by_worth(field: Field) -> float:
+def _by_worth(field: DataField) -> float:
     return -field.worth
 
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.statements import weighed_constraints
-from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import terms_of
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
 
-BRIEF_NOTE = "Made without a model."
-_NOTES = frozenset(
-    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
-)
 _RANKED: dict[Section, FactKind] = {
     "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
 }  # fmt: skip
@@ -31,8 +25,8 @@ _MISSED = re.compile(
     r"|\A(?:fatal|error)\b|<tool_use_error>"
 )
 """How a look says that it found nothing, where it says nothing else."""
-_WISH = 125.0
-"""What a carried wish weighs: less than a rule (129) and a pending ask (127)."""
+_CARRIED_WISH = WISH - 1
+"""Like every carried entry it counts a little less than the same if it is found again."""
 
 
 def carried_facts(summary: Summary) -> tuple[Fact, ...]:
@@ -65,7 +59,7 @@ def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
             continue
         for entry in {entry.text: entry for entry in summary.sections.get(section, ())}.values():
             is_wish = section == "constraints" and not _states_rule(entry.text)
-            yield section, replace(entry, weight=_WISH) if is_wish else entry
+            yield section, replace(entry, weight=_CARRIED_WISH) if is_wish else entry
 
 
 def _states_rule(text: str) -> bool:
@@ -81,7 +75,7 @@ def _facts(
     summary: Summary, section: Section, kind: FactKind
 ) -> Iterator[tuple[FactKind, str, str, str]]:
     for entry in summary.sections.get(section, ()):
-        if entry.text in _NOTES:
+        if entry.text in NOTES_WITHOUT_MODEL:
             continue
         head, mark, below = entry.text.partition(":\n")
         record = _RECORD.match(entry.text) if section == "critical" else None

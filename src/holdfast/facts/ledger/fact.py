@@ -161,7 +161,7 @@ class Ask(Struct, frozen=True, gc=False):
     answered_by: str = ""
 
 
-class Question(Struct, frozen=True, gc=False):
+class AgentQuestion(Struct, frozen=True, gc=False):
     """What the agent asked the user, and what the user wrote next."""
 
     fact: Fact
@@ -185,7 +185,7 @@ class Ledger(Struct, frozen=True):
 
     asks: tuple[Ask, ...] = ()
     constraints: dict[str, Fact] = {}
-    questions: tuple[Question, ...] = ()
+    questions: tuple[AgentQuestion, ...] = ()
     decisions: tuple[Fact, ...] = ()
     said: tuple[Fact, ...] = ()
     replies: tuple[Fact, ...] = ()

@@ -102,7 +102,7 @@ _IDLE = (
 _IDLE_STARTS = frozenset(start[0] for start in _IDLE)
 
 
-class Line(Struct, frozen=True, gc=False):
+class TextLine(Struct, frozen=True, gc=False):
     """A line with its terms."""
 
     text: str
@@ -115,9 +115,9 @@ class Line(Struct, frozen=True, gc=False):
         return (len(self.terms) + 2 * self.is_definition) / (24 + len(self.text))
 
 
-def lines_of(text: str, most: int) -> list[Line]:
+def lines_of(text: str, most: int) -> list[TextLine]:
     """Return at most `most` lines that hold most, in the order of the text, each once."""
-    found: dict[str, Line] = {}
+    found: dict[str, TextLine] = {}
     for raw, runs in _pieces(text):
         if raw[:1] in _STARTS and (number := _NUMBERED(raw)):
             end = number.end()
@@ -131,14 +131,14 @@ def lines_of(text: str, most: int) -> list[Line]:
             continue
         if terms := terms_in(runs, _MOST_TERMS):
             defines = first in _DEFINITION_STARTS and _DEFINES(raw) is not None
-            found[shown] = Line(shown, terms, defines)
+            found[shown] = TextLine(shown, terms, defines)
     lines = list(found.values())
     if len(lines) <= min(most, _FEW):
         return lines
     return [lines[place] for place in sorted(_most_telling(lines, most))]
 
 
-def _most_telling(lines: list[Line], most: int) -> list[int]:
+def _most_telling(lines: list[TextLine], most: int) -> list[int]:
     """Return the places of the lines that hold most: beyond a few only those with a new term."""
     kept: list[int] = []
     known: set[str] = set()

@@ -116,7 +116,7 @@ _FRAMES = ("Chunk ID:", "Wall time:")
 _OUTPUT = "\nOutput:\n"
 
 
-class Outcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """What a result tells of its call."""
 
     code: int | None
@@ -137,7 +137,7 @@ class Outcome(Struct, frozen=True):
 
 def outcome_of(
     family: Family, command: str, output: str, *, is_error: bool, by_status: bool = False
-) -> Outcome:
+) -> CallOutcome:
     """Return how a call ended; `command` is "" where there is none.
 
     An exit status tells of the last part of a command line only: what stands before a pipe or a
@@ -152,33 +152,39 @@ def outcome_of(
     refused = is_error or _is_refusal(start)
     if not refused and traits.does == "act":
         refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
+    failed = refused if code is None else code != 0
+    errors: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
-    if by_status:
-        errors: tuple[str, ...] = ()
-        failed = bool(code) if code is not None else refused
-    elif looked:
-        errors = _of_look(output, first, is_known=refused or code not in (None, 0))
-        failed = code != 0 if code is not None else refused or bool(errors)
-        if not failed and signals.has_diagnostics(first):
-            mentioned = (whole_words(first, signals.SHOWN_CHARS),)
-    elif not traits.runs and not (code if code is not None else refused):
-        errors, failed = (), False
-    else:
-        errors = _of_work(command, output, code, refused=refused)
-        if errors and code == 0 and not masks_failures(command):
-            errors, mentioned = (), errors[:_MOST_MENTIONED]
-        failed = bool(code or errors) if code is not None else refused or bool(errors)
-        if not traits.runs:
-            failed = code != 0 if code is not None else refused
-    if refused and not errors and not by_status:
-        errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
+    if not by_status:
+        if looked:
+            errors = _of_look(output, first, is_known=refused or code not in (None, 0))
+            failed = failed or (code is None and bool(errors))
+            if not failed and signals.has_diagnostics(first):
+                mentioned = (whole_words(first, signals.SHOWN_CHARS),)
+        elif traits.runs or failed:
+            errors = _of_work(command, output, code, refused=refused)
+            if errors and code == 0 and not masks_failures(command):
+                errors, mentioned = (), errors[:_MOST_MENTIONED]
+            failed = failed or (traits.runs and bool(errors))
+        if refused and not errors and output.strip():
+            errors = (cut(output, _WHOLE_CHARS),)
     may_run = code is None and (command or family == "process")
-    found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
-    return Outcome(
-        code, failed, first if refused and _is_rejection(start) else "", looked,
-        found[1] if found else "", errors, mentioned,
+    return CallOutcome(
+        code,
+        failed,
+        first if refused and _is_rejection(start) else "",
+        looked,
+        _running_in(output) if may_run else "",
+        errors,
+        mentioned,
         undone=refused and any(words in start for words in _UNDONE),
-    )  # fmt: skip
+    )
+
+
+def _running_in(output: str) -> str:
+    """Return the id under which a call goes on, "" if it does not."""
+    found = _RUNNING.search(output[:_HEAD_CHARS])
+    return found[1] if found else ""
 
 
 def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ _MOST_FAILING = 12
 _LONG_ARGUMENT_CHARS = 120
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
-_DEEDS = frozenset((
+_ACTING_WORDS = frozenset((
     "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
     "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
     "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
@@ -49,7 +49,7 @@ _DONE = 8.0
 _CHANGED = 4.0
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
-_DEED_COMMANDS = (
+_ACTING_COMMANDS = (
     "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
     "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
     "docker push", "kubectl apply", "terraform apply",
@@ -144,39 +144,58 @@ class _Result:
 
     def facts(self) -> Iterator[Fact]:
         """Yield what the call did, how it ended, and the lines that may be needed again."""
-        command, end = self.command, self.end
         effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
-        if end.rejected:
-            what = cut(command or self._target(effects), HEAD_CHARS)
-            words = f": {end.rejected}" if end.rejected.startswith(_ABORTED) else ""
-            yield self._fact("decision", f"The user rejected `{what}`{words}", "")
+        if self.end.rejected:
+            yield self._rejection(effects)
             return
         key = self._key(effects)
-        for effect in effects:
-            yield from self._effect(effect, key, by_command=bool(command))
-        if command and end.running and not any(effect.action == "start" for effect in effects):
-            yield from self._effect(Effect("start", detail=command), key, by_command=True)
-        if command:
-            yield from self._ran(command, key, effects)
-        if not end.failed and not command and not end.running:
-            yield self._fact("command", self._deed(), key)
-        if end.failed and not end.looked:
-            for line in end.errors:
-                yield self._fact("error", line, key)
-        if self.process and end.code is not None:
-            yield Fact("place", self.process, self.source, self.at, "stop",
-                       effect=Effect("stop", detail=self.process))  # fmt: skip
+        yield from self._did(effects, key)
+        yield from self._ended(key)
         if FAMILIES[self.family].tasks:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-        missing = end.errors if end.looked else ()
-        if missing or end.mentioned:
-            # after the other lines: of one that stands in both the last counts
-            head, worth = cut(key, HEAD_CHARS), NOT_FOUND if missing else _MENTIONED
-            for line in missing or end.mentioned:
-                yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
-                           head=head, worth=worth)  # fmt: skip
+        yield from self._missed(key)
+
+    def _rejection(self, effects: tuple[Effect, ...]) -> Fact:
+        said = self.end.rejected
+        what = cut(self.command or self._target(effects), HEAD_CHARS)
+        words = f": {said}" if said.startswith(_ABORTED) else ""
+        return self._fact("decision", f"The user rejected `{what}`{words}", "")
+
+    def _did(self, effects: tuple[Effect, ...], key: str) -> Iterator[Fact]:
+        """Yield the effects on files and processes, and the command or the action itself."""
+        command, end = self.command, self.end
+        for effect in effects:
+            yield from self._effect(effect, key, by_command=bool(command))
+        if command:
+            if end.running and not any(effect.action == "start" for effect in effects):
+                yield from self._effect(Effect("start", detail=command), key, by_command=True)
+            yield from self._ran(command, key, effects)
+        elif not end.failed and not end.running:
+            yield self._fact("command", self._action(), key)
+
+    def _ended(self, key: str) -> Iterator[Fact]:
+        """Yield what went wrong, and that a process has come to its end."""
+        if self.end.failed and not self.end.looked:
+            for line in self.end.errors:
+                yield self._fact("error", line, key)
+        if self.process and self.end.code is not None:
+            stop = Effect("stop", detail=self.process)
+            yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
+
+    def _missed(self, key: str) -> Iterator[Fact]:
+        """Yield what a look did not find, and failures that a command only mentions.
+
+        After the other lines: of one that stands in both the last counts.
+        """
+        missing = self.end.errors if self.end.looked else ()
+        worth = NOT_FOUND if missing else _MENTIONED
+        for line in missing or self.end.mentioned:
+            yield Fact(
+                "line", line, self.source, self.at, terms=terms_of(line, 12),
+                head=cut(key, HEAD_CHARS), worth=worth,
+            )  # fmt: skip
 
     def _todo(self) -> Iterator[Fact]:
         if state := todo_text(self.arguments):
@@ -192,9 +211,9 @@ class _Result:
             return f"{self.name} {self.process}"
         return self.line_key if self.line else self._target(effects)
 
-    def _deed(self) -> str:
+    def _action(self) -> str:
         """Return what a call of an unknown tool did, where its name says that it did something."""
-        if self.family != "other" or _DEEDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
+        if self.family != "other" or _ACTING_WORDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
             return ""
         return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
 
@@ -350,8 +369,8 @@ def _names_file(effect: Effect) -> bool:
 
 def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
     """Return what a command is worth telling: one that changed something more than a look."""
-    for deed in _DEED_COMMANDS:  # a generator costs more
-        if deed in command:
+    for action in _ACTING_COMMANDS:  # a generator costs more
+        if action in command:
             return _DONE
     if any(effect.action != "read" for effect in effects):
         return _CHANGED

@@ -10,7 +10,8 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
+from holdfast.facts.effects.effect import Effect
+from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.tools import ARGUMENTS
 
@@ -183,7 +184,7 @@ class _Book:
             case "constraint":
                 _put(self.constraints, fact.text, fact, KEPT_RULES)
             case "question":
-                self.questions.append(Question(fact))
+                self.questions.append(AgentQuestion(fact))
             case "decision":
                 self.decisions.append(fact)
             case "said":
@@ -255,9 +256,7 @@ class _Book:
 
     def _file(self, fact: Fact) -> None:
         effect = fact.effect
-        if effect is None or fact.failed:
-            return
-        if not (effect.path or self.opened):
+        if effect is None or fact.failed or not (effect.path or self.opened):
             return
         path = posixpath.normpath(effect.path) if effect.path else self.opened
         if effect.action == "mkdir":
@@ -269,32 +268,10 @@ class _Book:
         if len(self.files) > 2 * _KEPT_FILES:
             self.files = _touched_last(self.files)
         was = self.files.pop(path, FileState())
-        seen = FileState(
-            was.read, was.changed, was.created, False, was.renamed_from,
-            effect.lines or was.lines, fact.source, fact.at,
-            "" if was.last and not was.written else fact.head,
-        )  # fmt: skip
-        match effect.action:
-            case "read":
-                state = replace(seen, read=was.read + 1, deleted=was.deleted)
-                if was.changed or was.deleted:
-                    state = replace(state, last=was.last, at=was.at)
-            case "create" | "write":
-                is_new = effect.action == "create" or not (was.read or was.changed)
-                fresh = is_new and not was.changed and not was.read
-                state = replace(seen, changed=was.changed + 1, created=was.created or fresh)
-            case "change" | "append":
-                state = replace(seen, changed=was.changed + 1)
-            case "delete":
-                state = replace(seen, deleted=True)
-            case "rename":
-                self._renamed(path, was, fact)
-                return
-            case _:
-                if was.last:
-                    self.files[path] = was
-                return
-        self.files[path] = state
+        if effect.action == "rename":
+            self._renamed(path, was, fact)
+        elif (state := _after(was, fact, effect)) is not None:
+            self.files[path] = state
 
     def _renamed(self, path: str, was: FileState, fact: Fact) -> None:
         assert fact.effect is not None
@@ -353,6 +330,28 @@ class _Book:
             running=self.running,
             lines=_worthiest(self.lines),
         )
+
+
+def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
+    """Return the state of a file after an effect on it; None if nothing is known of it."""
+    seen = FileState(
+        was.read, was.changed, was.created, False, was.renamed_from,
+        effect.lines or was.lines, fact.source, fact.at,
+        "" if was.last and not was.written else fact.head,
+    )  # fmt: skip
+    match effect.action:
+        case "read":
+            state = replace(seen, read=was.read + 1, deleted=was.deleted)
+            return replace(state, last=was.last, at=was.at) if was.changed or was.deleted else state
+        case "create" | "write":
+            fresh = not (was.read or was.changed)
+            return replace(seen, changed=was.changed + 1, created=was.created or fresh)
+        case "change" | "append":
+            return replace(seen, changed=was.changed + 1)
+        case "delete":
+            return replace(seen, deleted=True)
+        case _:
+            return was if was.last else None
 
 
 def _first_and_newest(asks: list[Ask]) -> list[Ask]:
