@@ -7,6 +7,7 @@ from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 
 _MOST_FIELDS = 400
+"""Of a text that is data."""
 _AROUND_CHARS = 2
 """What stands between two fields."""
 _LINE_CHARS = 200
@@ -14,10 +15,13 @@ _LINE_CHARS = 200
 _BETWEEN = 0.5
 """How much goes to single lines between the ends; more of it loses what stands around them."""
 _MOST_LINES = 200
+"""Between the two ends."""
 _LAST_CHARS = 160
+"""Of the end, at least: how it went is said last."""
 _READ_CHARS = 12_000
 """Of a longer text so much at each end is looked through for lines."""
 _MOST_ERRORS = 8
+"""Lines about failures, which come before the others."""
 
 
 def excerpted(text: str, keep_chars: int) -> str:

@@ -30,6 +30,7 @@ _SHORT_FORMS = frozenset((
 _LEAST_CHARS = 3
 _LONGEST_CHARS = 400
 _MOST_NAMES = 200
+"""Shorter and longer runs name nothing; after so many names reading ends."""
 
 
 class Name(Struct, frozen=True, gc=False):
@@ -98,16 +99,22 @@ def _is_version(text: str) -> bool:
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _COMPARED_WORDS = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
 _MOST_WORDS = 32
+"""Different words of an entry that are compared."""
 _STEM_CHARS = 6
+"""Of a word, without its ending."""
 _ENDINGS = ("ing", "ed", "es", "s")
 """`fixing`, `fixed` and `fixes` are one word, near enough."""
 _LEAST_WORD_CHARS = 3
 _LONGEST_WORD_CHARS = 200
+"""Shorter words tell nothing; a longer run is not a word."""
 _SMALL = frozenset(word for vocabulary in VOCABULARIES for word in vocabulary.stops)
 """Words that stand in every sentence."""
 _LEAST_SHARED = 2
+"""Words that two entries share, at least."""
 _ALIKE = 0.75
+"""Of the words of the shorter entry, if both name the same thing."""
 _READ_CHARS = 400
+"""Of an entry."""
 
 
 class Likeness(Struct, frozen=True, gc=False):

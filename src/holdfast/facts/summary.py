@@ -32,6 +32,7 @@ MUST = 100.0
 FAILURE = MUST + 35
 """The first line of every open failure."""
 RULE = MUST + 30
+"""A rule of the user."""
 FILE = MUST + 29
 """A file that was changed; limited by its share of the room, so it stands before the asks."""
 ASK = MUST + 28
@@ -67,19 +68,23 @@ and the task of a live log weigh 200."""
 _GOAL_WEIGHT = 1_000.0
 """Above everything that is found in a log."""
 _LEAST_ENTRY_CHARS = 16
+"""In less room nothing can be said."""
 _ENTRY_CHARS = 10
 """Mark, brackets and line break around an entry."""
 _PIECE_CHARS = 3
 """Line break and indent before a piece, or what stands between two fields."""
 _HEADING_CHARS = 32
+"""A heading with its blank line."""
 _LEAST_TOKENS_PER_CHAR = 1 / 128
 """The longest entry of a vocabulary."""
 _ROUNDS = 60
+"""Most attempts to fit a budget; two are usual."""
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
 _REFILLS = (1.0, 0.5)
 """So much of what is left over goes to further entries; half of it where that was too much."""
 _LEAST_CHARS = 40
+"""Not even in a budget of a few tokens a summary is cut to less."""
 _HEADINGS_SHARE = 8
 """All thirteen headings stand only where they take at most an eighth of the budget."""
 _FOCUS_WEIGHT = 120.0

@@ -17,6 +17,7 @@ _RANKED: dict[Section, FactKind] = {
 }  # fmt: skip
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
+"""Of one carried line."""
 _RECORD = re.compile(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
 """A line that tells fields of a result, as one is written: its head."""
 _FIELDS = re.compile(r"; (?=[\w.-]{1,60}: )")

@@ -221,6 +221,7 @@ _EMPTY = Ledger()
 
 _MANY_FILES = 12
 _MANY_FAILURES = 3
+"""So many changed files, or so many open failures, make a session complex."""
 
 
 def is_complex(ledger: Ledger) -> bool:

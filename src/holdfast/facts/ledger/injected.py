@@ -8,6 +8,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from holdfast.facts.ledger.lines import MOST_READ_CHARS
+
 _WHOLE = (
     "<environment_context>", "<user_instructions>", "<system-reminder>", "<local-command-",
     "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<turn_aborted>",
@@ -33,7 +35,6 @@ _REPORTS = (
     ("<bash-stderr>", "</bash-stderr>", "user's shell"),
     ("<user_shell_command>", "</user_shell_command>", "user's shell"),
 )
-_MOST_REPORT_CHARS = 24_000
 
 
 class AgentReport(Struct, frozen=True):
@@ -85,7 +86,7 @@ def report_told(text: str) -> AgentReport | None:
         return None
     for start, stop, teller in _REPORTS:
         if text.startswith(start):
-            inner = text[len(start) : len(start) + _MOST_REPORT_CHARS].partition(stop)[0].strip()
+            inner = text[len(start) : len(start) + MOST_READ_CHARS].partition(stop)[0].strip()
             return AgentReport(teller, "\n".join(_strings(inner)))
     return None
 

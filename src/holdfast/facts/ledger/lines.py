@@ -13,6 +13,7 @@ _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search
 _CAPITALS = re.compile(r"[A-Z]{3,}\Z").match
 _LONGEST_CHARS = 120
+"""A longer run of signs is data and not a name."""
 _EDGES = ".:-/#@$+~"
 _FIRST_EDGES = frozenset("-.:#@+")
 _LAST_EDGES = frozenset(_EDGES)
@@ -75,11 +76,16 @@ def _term_in(run: str) -> str:
     return bare if len(bare) > 2 else ""
 
 
-_MOST_READ_CHARS = 24_000
+MOST_READ_CHARS = 24_000
 """Of a longer text only the two ends are read."""
 _SHOWN_CHARS = 240
+"""A longer line is cut into pieces."""
 _LEAST_CHARS = 8
+"""A shorter line says nothing by itself."""
 _MOST_TERMS = 12
+"""Of one line; a line that names more is a listing."""
+LINE_CHARS = 24
+"""What a line costs beside its text, where lines are weighed for their length."""
 _FEW = 24
 """So many lines of a text stand for themselves; others must name something new."""
 _NUMBERED = re.compile(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))").match
@@ -112,7 +118,7 @@ class TextLine(Struct, frozen=True, gc=False):
     @property
     def worth(self) -> float:
         """What it holds by itself, for its length."""
-        return (len(self.terms) + 2 * self.is_definition) / (24 + len(self.text))
+        return (len(self.terms) + 2 * self.is_definition) / (LINE_CHARS + len(self.text))
 
 
 def lines_of(text: str, most: int) -> list[TextLine]:
@@ -144,7 +150,9 @@ def _most_telling(lines: list[TextLine], most: int) -> list[int]:
     known: set[str] = set()
     others: list[int] = []
     # the worth of each, without the call
-    worths = [(len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines]
+    worths = [
+        (len(line.terms) + 2 * line.is_definition) / (LINE_CHARS + len(line.text)) for line in lines
+    ]
     for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
         if len(kept) >= most:
             break
@@ -161,15 +169,15 @@ _STARTS = frozenset(" \t0123456789")
 
 
 def _ends(text: str) -> Iterable[str]:
-    if len(text) <= _MOST_READ_CHARS:
+    if len(text) <= MOST_READ_CHARS:
         return (text,)
-    half = _MOST_READ_CHARS // 2
+    half = MOST_READ_CHARS // 2
     return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
 
 
 def _pieces(text: str) -> Iterable[tuple[str, str]]:
     """Return the lines, and the runs in each; a long one in pieces that end between words."""
-    if len(text) <= _MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
+    if len(text) <= MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
         lines = text.split("\n")
         if len(max(lines, key=len)) <= _SHOWN_CHARS:
             return zip(lines, runs_of(text).split("\n"), strict=True)

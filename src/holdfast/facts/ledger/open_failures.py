@@ -11,6 +11,7 @@ from holdfast.facts.summary import FAILURE, MUST, Entry, EntryPiece, of_pieces
 _NAME_CHARS = (70, 24)
 """How much of the name of what failed is shown: the first that leaves room for every failure."""
 _ENTRY_CHARS = 18
+"""What stands around an entry: mark, marks of code, source."""
 _LINE_CHARS = 3
 """What stands around an entry, and before a further line of it."""
 _OTHER_LINES = MUST + 10

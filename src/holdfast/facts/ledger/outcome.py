@@ -69,14 +69,21 @@ def _unquoted(command: str) -> str:
 
 
 _MOST_ERRORS = 12
+"""Lines that are kept of one failure."""
 _READ_ERRORS = 5 * _MOST_ERRORS
 """So many are read, because a warning that comes a hundred times may stand before the rest."""
 _KIND_CHARS = 12
+"""Error lines that begin with the same characters are of one kind."""
 _MOST_OF_A_LOOK = 3
+"""Of a look that found nothing."""
 _MOST_MENTIONED = 6
+"""Of a command that did its work and tells of failures."""
 _HEAD_CHARS = 400
+"""Of the first line, where a refusal stands."""
 _FRAME_CHARS = 1_000
+"""Within so much the lines that a runner puts before the output end."""
 _WHOLE_CHARS = 300
+"""A refusal without an error line is told by its start."""
 _FAILURES = Signs((
     "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
     "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",

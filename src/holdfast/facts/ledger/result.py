@@ -1,4 +1,7 @@
-"""The facts of one tool result and the call that it answers."""
+"""The facts of one tool result and the call that it answers.
+
+What a fact is worth here is on the scale of `rank.py`, where a plain term is worth 1.0.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,21 @@ from holdfast.reduction import signals
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
 _COMMAND_CHARS = 240
+"""Of a command, in a fact."""
 _TARGET_CHARS = 160
+"""Of the arguments of a call that has no command and no file."""
 _FIRST_LINE_CHARS = 120
+"""Of the command in a line about its tests."""
 _MOST_LINES = 64
+"""Of one result, each naming something new: with 24 names were lost that stood elsewhere in it."""
 _MOST_ARGUMENT_LINES = 12
+"""Of one long argument."""
 _MOST_FIELDS = 40
+"""Of a result that is data."""
 _MOST_FAILING = 12
+"""Failing tests that are named."""
 _LONG_ARGUMENT_CHARS = 120
+"""A shorter argument is told with the call."""
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
 _ACTING_WORDS = frozenset((
@@ -45,8 +56,11 @@ _OUTCOMES = frozenset((
 ))  # fmt: skip
 _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
 _OUTCOME = 2.0
+"""A field that tells how it went (`_OUTCOMES`)."""
 _DONE = 8.0
+"""A command that did something outside of the files (`_ACTING_COMMANDS`)."""
 _CHANGED = 4.0
+"""A command that changed a file."""
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
 _ACTING_COMMANDS = (
@@ -55,10 +69,13 @@ _ACTING_COMMANDS = (
     "docker push", "kubectl apply", "terraform apply",
 )  # fmt: skip
 _RAN = 4.0
+"""A command of which neither is known."""
 _LOOKED = 0.1
+"""A command that only looked: less than any term."""
 _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
 _STARTED_CHARS = 400
+"""Of a result, where the id of a started process is told."""
 _REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
 _TRAILER = re.compile(
@@ -66,7 +83,9 @@ _TRAILER = re.compile(
 )
 """What says how much of a command's output is wanted: the command is the same without it."""
 _MOST_TRAILERS = 4
+"""So many are taken off one command."""
 _TRAILER_CHARS = 200
+"""Of the end of a command, where they are looked for."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _ABORTED = "aborted by user"
 """A rejection whose words are no order to the agent."""

@@ -21,14 +21,21 @@ from holdfast.facts.tools import FAMILIES, family_of
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
+"""Of an ask, verbatim; of what follows only lines."""
 _SHORT_ASK_CHARS = 1_500
 """In a longer one, wishes are mostly words of something pasted."""
 _SAID_CHARS = 600
+"""Of what the agent said beside its calls."""
 _REPLY_CHARS = 900
+"""Of what the agent said at the end of its turn."""
 _MOST_LINES = 24
+"""Of the end of a long ask, or of a report."""
 _MOST_SAID_LINES = 12
+"""Of one message of the agent."""
 _MOST_SLOTS = 8
+"""Values that one message states."""
 _MOST_SKILL_RULES = 24
+"""Of one skill; its file stays where it is."""
 _PASTED = 0.6
 """By so much a rule in a very long message is weaker: it may be part of something pasted."""
 _TOLD = 4.0

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
-from holdfast.facts.ledger.lines import cut
+from holdfast.facts.ledger.lines import LINE_CHARS, cut
 from holdfast.facts.tools import ARGUMENTS
 
 _LISTS = ARGUMENTS["todo_lists"]
@@ -20,9 +20,12 @@ _WORDS = ARGUMENTS["todo_words"]
 _STATES = ARGUMENTS["task_states"]
 _DONE = ("completed", "done", "complete", "finished", "cancelled")
 _MOST_ITEMS = 60
+"""Of one list of tasks."""
 _ITEM_CHARS = 200
+"""Of one task."""
 _NUMBER = re.compile(r"#(\d{1,9})\b")
 _NUMBER_CHARS = 200
+"""Of a result, where the number of a new task is told."""
 _GONE = "deleted"
 
 
@@ -109,13 +112,17 @@ _KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "question
 _LINES = frozenset({"line", "field"})
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _ANSWER_CHARS = 200
+"""Of the user's answer to a question."""
 KEPT_ASKS = 400
 """Beside the first, the newest: a summary has room for fewer."""
 _KEPT_LINES = 1_500
+"""A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
 """From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
+"""What was only read goes before what was changed."""
 _KEPT_FOLDERS = 200
+"""Folders that were made, the newest."""
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
@@ -382,7 +389,9 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [(len(fact.terms) + fact.worth) / (24 + len(text)) for text, fact in lines.items()]
+    worths = [
+        (len(fact.terms) + fact.worth) / (LINE_CHARS + len(text)) for text, fact in lines.items()
+    ]
     order = sorted(worths)
     least = order[-_KEPT_LINES]
     spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
@@ -394,4 +403,4 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
-    return (len(fact.terms) + fact.worth) / (24 + len(fact.text)), fact.at, fact.text
+    return (len(fact.terms) + fact.worth) / (LINE_CHARS + len(fact.text)), fact.at, fact.text

@@ -11,6 +11,7 @@ from holdfast.facts.effects.effect import Effect, effects_of_patch, is_device, p
 from holdfast.facts.effects.invocation import FORMATTERS, Args, Handler, Invocation, split_options
 from holdfast.facts.effects.scripts import effects_of_script
 
+_SED_LONG = {"--quiet": "n", "--silent": "n", "--in-place": "i", "--expression": "e", "--file": "f"}
 _BSD_SUFFIX = re.compile(r"\.[\w~-]{1,12}")
 
 
@@ -28,43 +29,48 @@ def sed_parts(args: Args) -> SedParts:
     scripts: list[str] = []
     operands: list[str | None] = []
     quiet = in_place = scripted = False
+    for letter, value in _sed_options(args):
+        match letter:
+            case "":
+                operands.append(value)
+            case "n":
+                quiet = True
+            case "i":
+                in_place = True
+            case "e" | "f" | "l":
+                scripts.append((value or "") if letter == "e" else "")
+                scripted = scripted or letter != "l"
+            case _:
+                pass
+    if not scripted and operands:
+        scripts.append(operands.pop(0) or "")
+    files = [path for path in operands if path]
+    return SedParts(";".join(scripts), files, quiet, in_place)
+
+
+def _sed_options(args: Args) -> Iterator[tuple[str, str | None]]:
+    """Yield the letter of each option with its value, and "" with each operand."""
     at, count = 0, len(args)
     while at < count:
         arg = args[at]
         at += 1
         if arg is None or arg[:1] != "-" or arg == "-":
-            operands.append(arg)
-        elif arg == "--":
-            operands += args[at:]
-            break
-        elif arg[1] == "-":
-            name, _, value = arg.partition("=")
-            quiet = quiet or name in ("--quiet", "--silent")
-            if name == "--in-place":
-                in_place = True
-            elif name in ("--expression", "--file"):
-                scripted = True
-                if not value and at < count:
-                    value, at = args[at] or "", at + 1
-                scripts.append(value if name == "--expression" else "")
-        else:
-            for place_, letter in enumerate(arg[1:], 2):
-                rest = arg[place_:]
-                quiet = quiet or letter == "n"
-                if letter == "i":
-                    in_place = True
-                    at += not rest and at < count and _is_bsd_suffix(args, at)
-                    break
-                if letter in "efl":
-                    if not rest and at < count:
-                        rest, at = args[at] or "", at + 1
-                    scripted = scripted or letter != "l"
-                    scripts.append(rest if letter == "e" else "")
-                    break
-    if not scripted and operands:
-        scripts.append(operands.pop(0) or "")
-    files = [path for path in operands if path]
-    return SedParts(";".join(scripts), files, quiet, in_place)
+            yield "", arg
+            continue
+        if arg == "--":
+            yield from (("", operand) for operand in args[at:])
+            return
+        name, _, value = arg.partition("=")
+        is_long = arg[1] == "-"
+        letters = [(letter, arg[end:]) for end, letter in enumerate(arg[1:], 2)]
+        for letter, rest in [(_SED_LONG.get(name, "?"), value)] if is_long else letters:
+            if letter in "efl" and not rest and at < count:
+                rest, at = args[at] or "", at + 1
+            elif letter == "i" and not (is_long or rest) and at < count:
+                at += _is_bsd_suffix(args, at)
+            yield letter, rest
+            if letter in "iefl":
+                break
 
 
 def perl(call: Invocation) -> Iterator[Effect]:
