@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import pkgutil
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 Table = TypeVar("Table")
-_HERE = Path(__file__).parent
 
 
 def read_table(name: str, kind: type[Table]) -> Table:
     """Return the TOML file of this name (`tools`, `languages/en`) as a value of this type."""
-    return msgspec.convert(tomllib.loads((_HERE / f"{name}.toml").read_text("utf-8")), kind)
+    data = pkgutil.get_data("holdfast.facts", f"{name}.toml")
+    assert data is not None  # only a loader that cannot read files says None
+    return msgspec.convert(tomllib.loads(data.decode()), kind)
 
 
 def phrases_in(text: str) -> tuple[str, ...]:

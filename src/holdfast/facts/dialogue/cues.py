@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.text import folded, padded, words_of
+from holdfast.facts.dialogue.text import fold, pad, words_of
 from holdfast.facts.languages import VOCABULARIES, Language, Vocabulary
 
 _READ_CHARS = 4_000
@@ -170,7 +170,7 @@ def cue_table(*fields: str) -> CueTable:
         shared = frozenset(vocabulary.shared)
         for phrase, field in found.items():
             words = words_of(phrase)
-            cue = Cue(padded(words), field, vocabulary.language if phrase in shared else "")
+            cue = Cue(pad(words), field, vocabulary.language if phrase in shared else "")
             if field in _COVERING:
                 covers.setdefault(_key(words), []).append(cue)
             elif len(words) == 1 and not cue.only_in:
@@ -209,7 +209,7 @@ def lines_with_cues(
     """Yield the index and the words of each line that may hold a cue."""
     missing = table.words.isdisjoint
     wordless = None if text.isascii() or not _WORDLESS.search(text) else _WORDLESS.search
-    for index, line in enumerate(folded(text).split(b"\n")):
+    for index, line in enumerate(fold(text).split(b"\n")):
         words = line.split()
         if not missing(words) or (wordless is not None and wordless(lines[index])):
             yield index, words
@@ -236,7 +236,7 @@ def _by_words(
 ) -> set[str]:
     single, longer = table.single, table.longer
     found = {single[key] for key in keys if key in single}
-    text = padded(words)
+    text = pad(words)
     hits = [cue for key in keys if key in longer for cue in longer[key] if cue.phrase in text]
     for cue in hits:
         if cue.field not in found and (

@@ -13,7 +13,7 @@ _BLANKED = b'\r\t\x0b\x0c,:;!?"()[]{}*#|~'
 _TO_BLANK = bytes.maketrans(_BLANKED, b" " * len(_BLANKED))
 
 
-def folded(text: str) -> bytes:
+def fold(text: str) -> bytes:
     """Return `text` with its words between blanks, in as many lines as before.
 
     What holds code together stays: `read-only`, `do_not_use`, `a/b`, `x=1` and `foo.bar` are one
@@ -31,14 +31,14 @@ def folded(text: str) -> bytes:
     return plain[:-1] if plain.endswith(b".") else plain
 
 
-def padded(words: list[bytes]) -> bytes:
+def pad(words: list[bytes]) -> bytes:
     """Return words with one blank before and after each, in which a phrase is a substring."""
     return b" %b " % b" ".join(words)
 
 
 def words_of(text: str) -> list[bytes]:
     """Return the words of a text."""
-    return folded(text).split()
+    return fold(text).split()
 
 
 MOST_CHARS = 300
@@ -65,7 +65,7 @@ def sentences(line: str) -> Iterator[str]:
 def sentences_with_words(line: str) -> Iterator[tuple[str, list[bytes]]]:
     """Yield each sentence of a line with its words, all folded at once."""
     pieces = list(sentences(line))
-    for piece, words in zip(pieces, folded("\n".join(pieces)).split(b"\n"), strict=True):
+    for piece, words in zip(pieces, fold("\n".join(pieces)).split(b"\n"), strict=True):
         yield piece, words.split()
 
 

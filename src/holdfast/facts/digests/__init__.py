@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from holdfast.facts.digests.agent import (
+    digest_memory,
+    digest_question,
+    digest_subagent,
+    digest_todo,
+)
 from holdfast.facts.digests.fields import digest_other
 from holdfast.facts.digests.files import (
     digest_edit,
@@ -15,12 +21,6 @@ from holdfast.facts.digests.files import (
     digest_write,
 )
 from holdfast.facts.digests.line import one_line
-from holdfast.facts.digests.people import (
-    digest_memory,
-    digest_question,
-    digest_subagent,
-    digest_todo,
-)
 from holdfast.facts.digests.runs import digest_notebook, digest_process, digest_shell
 from holdfast.facts.digests.web import digest_browser, digest_fetch, digest_web_search
 from holdfast.facts.tools import Family, arguments_given, family_of, read_arguments

@@ -169,7 +169,7 @@ def failure_in(output: str, most: int = 140) -> str:
     head = output[:_HEAD_CHARS].lstrip()
     start = head.lower()
     if start.startswith(_FAILED) or (": " in head and _RAISED.match(head)):
-        return first_line(untagged(output), most).rstrip(":")
+        return first_line(strip_tags(output), most).rstrip(":")
     if not start.startswith(_REJECTED):
         return ""
     at = output.find(_SAID, 0, _LOOKED_AT_CHARS)
@@ -177,6 +177,6 @@ def failure_in(output: str, most: int = 140) -> str:
     return f"rejected by the user: {said}" if said else "rejected by the user"
 
 
-def untagged(output: str) -> str:
+def strip_tags(output: str) -> str:
     """Return the start of an output without the tags that some agents put around it."""
     return _TAGS.sub(" ", output[:_LOOKED_AT_CHARS]).strip()

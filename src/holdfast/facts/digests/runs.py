@@ -39,7 +39,7 @@ class Printed(Struct, frozen=True):
     """The name under which it still runs, "" where it has none; None where it has ended."""
 
 
-def printed(output: str) -> Printed:
+def read_printed(output: str) -> Printed:
     """Return the body and the state of a command's result.
 
     Forms that are known: a head of lines before `Output:`, a JSON object with `output` or
@@ -133,7 +133,7 @@ def ending_of(output: str, command: str = "") -> str:
     Only the ends of a long output are looked at, and not for errors where the command only shows
     a file, a diff or a search, whose content may well be about errors.
     """
-    result = printed(output)
+    result = read_printed(output)
     body, status = result.body, result.status
     told = size_of(body)
     if status is not None:

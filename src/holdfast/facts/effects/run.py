@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from holdfast.facts.effects.commands import files, programs, text
-from holdfast.facts.effects.commands.text import narrowed, shown_lines
+from holdfast.facts.effects.commands.text import narrow_lines, shown_lines
 from holdfast.facts.effects.effect import Action, Effect, is_absolute, is_device, normalise, place
 from holdfast.facts.effects.invocation import (
     SHELLS,
@@ -176,7 +176,9 @@ class _Run:
             self.narrowable = lines is not None
             if lines is not None:
                 last = self.effects.pop()
-                self.effects.append(Effect("read", last.path, lines=narrowed(last.lines, lines)))
+                self.effects.append(
+                    Effect("read", last.path, lines=narrow_lines(last.lines, lines))
+                )
                 return
         self.simple(args, command.redirects)
 

@@ -80,7 +80,7 @@ def is_piece(fact: Fact) -> bool:
     return any("…" in text for text in _all_texts(fact))
 
 
-def redacted(fact: Fact, redact: Redact) -> Fact:
+def redact_fact(fact: Fact, redact: Redact) -> Fact:
     """Return a fact without the secrets in it; its terms are those that are left."""
     hidden = _with_texts(fact, lambda text: redact(text) if text else "")
     if hidden.text == fact.text:
@@ -129,7 +129,7 @@ def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
         some = facts[start : start + _TOGETHER]
         # the key of a command is the command, the text of a file its path: each once
         text = "\n".join(dict.fromkeys(chain.from_iterable(map(_all_texts, some))))
-        found.extend(some if redact(text) == text else (redacted(one, redact) for one in some))
+        found.extend(some if redact(text) == text else (redact_fact(one, redact) for one in some))
     return found
 
 

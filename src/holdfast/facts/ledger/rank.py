@@ -126,7 +126,7 @@ class TermWeights(dict[str, float]):
             self[term] = weight * _SHOWN if term in shown else weight
 
 
-def chosen(
+def choose(
     candidates: Iterable[Candidate], weights: TermWeights, room_chars: float,
     told: Iterable[str] = (),
 ) -> list[Candidate]:  # fmt: skip

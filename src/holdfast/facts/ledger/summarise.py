@@ -26,8 +26,8 @@ from holdfast.facts.ledger.carried import (
 from holdfast.facts.ledger.fact import HEAD_CHARS, Ask, Fact, FileState, Ledger
 from holdfast.facts.ledger.lines import cut, terms_of, whole_words
 from holdfast.facts.ledger.open_failures import open_failures
-from holdfast.facts.ledger.rank import Candidate, TermWeights, chosen, on_topic
-from holdfast.facts.ledger.update import parted
+from holdfast.facts.ledger.rank import Candidate, TermWeights, choose, on_topic
+from holdfast.facts.ledger.update import split_tasks
 from holdfast.facts.summary import (
     ASK,
     BRIEF_NOTE,
@@ -367,7 +367,7 @@ def _place(ledger: Ledger, phrases: Phrases, live_asks: frozenset[str]) -> list[
 
 
 def _todo(made: _Made, fact: Fact, room: float) -> None:
-    done, under_way, to_do = parted(fact.text)
+    done, under_way, to_do = split_tasks(fact.text)
     made.fill("in_progress", [Entry(one, fact.source, MUST + 6) for one in under_way], room)
     first = _first_that_fit(to_do, room)
     made.fill("remaining", [Entry(one, fact.source, MUST + 5) for one in first], room)
@@ -393,7 +393,7 @@ def _ranked(made: _Made, ledger: Ledger, around: Around, room: float) -> None:
     told = terms_of("\n".join(made.words), 4_000)
     candidates = [*(Candidate(fact, _CARRIED + fact.worth) for fact in older),
                   *_candidates(ledger, around.live_asks)]  # fmt: skip
-    order = chosen(candidates, weights, room, told)
+    order = choose(candidates, weights, room, told)
     total = len(order) + 1
     ranked = [(MUST * (total - number) / total, row.fact) for number, row in enumerate(order, 1)]
     ranked.sort(key=lambda row: row[1].at)

@@ -56,7 +56,7 @@ def task_told(arguments: Mapping[str, Any], output: str) -> tuple[str, str]:
     return _flat(str(number)), f"{_flat(state)}: {_flat(words)}"
 
 
-def merged(held: Fact | None, fact: Fact) -> Fact:
+def merge_tasks(held: Fact | None, fact: Fact) -> Fact:
     """Return the list with what a fact says of one task (`key`), or the new list as it is.
 
     The numbers of the tasks stand in `was`, a line each.
@@ -76,7 +76,7 @@ def merged(held: Fact | None, fact: Fact) -> Fact:
     return replace(fact, text="\n".join(rows.values()), key="", was="\n".join(rows))
 
 
-def parted(text: str) -> tuple[list[str], list[str], list[str]]:
+def split_tasks(text: str) -> tuple[list[str], list[str], list[str]]:
     """Return the items of `todo_text` that are done, under way, and still to do."""
     done: list[str] = []
     under_way: list[str] = []
@@ -150,7 +150,7 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
             lines = book.lines
         else:  # most are new lines
             lines[text] = fact
-    return book.closed()
+    return book.close()
 
 
 class _Book:
@@ -215,7 +215,7 @@ class _Book:
             case "test":
                 _put(self.tests, fact.key, fact)
             case "todo":
-                self.todo = merged(self.todo, fact)
+                self.todo = merge_tasks(self.todo, fact)
             case "slot":
                 self._slot(fact)
 
@@ -312,7 +312,7 @@ class _Book:
             known = next((text for text, one in self.running.items() if one.was == name), "")
             self.running.pop(known, None)
 
-    def closed(self) -> Ledger:
+    def close(self) -> Ledger:
         """Return the ledger, cut to its bounds."""
         return Ledger(
             asks=tuple(_first_and_newest(self.asks)),

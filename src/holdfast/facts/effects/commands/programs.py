@@ -68,7 +68,7 @@ def compress(call: Invocation) -> Iterator[Effect]:
 _MADE_DIRECTORY = frozenset((("cargo", "new"), ("django-admin", "startproject"), ("rails", "new")))
 
 
-def made(call: Invocation) -> Iterator[Effect]:
+def make(call: Invocation) -> Iterator[Effect]:
     """`cargo new dir`, and compilers' `-o file`.
 
     What a program makes without being told the name is left out: only names that were written
@@ -245,8 +245,8 @@ HANDLERS: Mapping[str, Handler] = {
     "unzip": unzip,
     "zip": zip_,
     **dict.fromkeys(_SUFFIXES, compress),
-    **dict.fromkeys((words[0] for words in _MADE_DIRECTORY), made),
-    **dict.fromkeys(OUTPUTS, made),
+    **dict.fromkeys((words[0] for words in _MADE_DIRECTORY), make),
+    **dict.fromkeys(OUTPUTS, make),
     "virtualenv": virtualenv,
     "create": swe_agent_create,
     "open": swe_agent_open,

@@ -267,7 +267,7 @@ def shown_lines(args: Args) -> tuple[int, int] | None:
     return None
 
 
-def narrowed(lines: tuple[int, int] | None, shown: tuple[int, int]) -> tuple[int, int]:
+def narrow_lines(lines: tuple[int, int] | None, shown: tuple[int, int]) -> tuple[int, int]:
     """Return the lines of the file that are left, when a filter shows these of what it got."""
     if lines is None:
         return shown

@@ -1,4 +1,4 @@
-"""Tasks, questions, memories and subagents: what was noted, asked and answered."""
+"""The agent's own work: tasks, questions to the user, memories, subagents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.facts.digests.line import (
     last_line,
     plural,
     size_of,
-    untagged,
+    strip_tags,
     words_of,
 )
 from holdfast.facts.tools import ARGUMENTS
@@ -119,7 +119,7 @@ def digest_question(name: str, arguments: Mapping[str, Any], output: str) -> str
                 for question, answer in pairs]  # fmt: skip
         return f"{name} {'; '.join(told)}"
     question = clip(asked[0], 100) if asked else "a question"
-    said = failure_in(output) or fields_of(output, arguments) or clip(untagged(output), 150)
+    said = failure_in(output) or fields_of(output, arguments) or clip(strip_tags(output), 150)
     return f"{name} {question!r}: {said}"
 
 
