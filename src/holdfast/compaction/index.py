@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import Arrived
-from holdfast.compaction.breakdown import by_category
+from holdfast.compaction.measure import by_category
 from holdfast.compaction.measure import Costs, message_tokens, text_length
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.prune import (
