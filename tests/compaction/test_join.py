@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.compaction.join import PROSE_SHARE, joined, patched_by
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import phrases_for
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary, render_summary
 
 NOTE = phrases_for("en").made_without_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.cut_note import LONGEST, before_note, cut_with_note
+from holdfast.facts.frame import MOST_NOTE_CHARS, before_note, cut_with_note
 
 
 @given(st.text(), st.integers(0, 50), st.sampled_from(["", ": hf-0123456789"]))
@@ -13,7 +13,7 @@ def test_a_note_is_taken_off_with_the_word_that_it_may_have_cut(
     text: str, most: int, where: str
 ) -> None:
     """What is left are whole words from the start of the text; no text gets longer by a cut."""
-    long = text + "x" * (most + LONGEST + 1)
+    long = text + "x" * (most + MOST_NOTE_CHARS + 1)
     made = cut_with_note(long, most, where)
     assert len(made) <= len(long)
     left = before_note(made)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from holdfast.facts.frame import (
     SUMMARY_CLOSE,
     SUMMARY_OPEN,
+    before_note,
     carried_summary,
     digest_text,
     duplicate_text,
@@ -39,6 +40,32 @@ def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: b
     assert (reference in text) if reference else ("recall" not in text)
     [message] = recognise([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
+
+
+WRITTEN = (
+    "[holdfast summary: reference only]\nBackground.\n\n## Goal\n- Fix it. [m0]\n\nThe live "
+    "conversation follows; answer that, not this record.\n[end of holdfast summary]",
+    "[holdfast summary: reference only]\nIn brief. Originals: recall hf-0123456789.\n\n## Goal\n"
+    "- Fix it. [m0]\n[end of holdfast summary]",
+)
+"""Summaries as 0.1 writes them, letter for letter but for the preamble. Add, never change."""
+MARKS = {
+    "[holdfast digest] Bash ran `ls`": "digest",
+    "[holdfast digest: original at hf-0123456789] Bash ran `ls`": "digest",
+    "[holdfast duplicate: original at hf-0123456789] the same": "duplicate",
+    "[holdfast placeholder] an image": "placeholder",
+    "[no result was recorded for this call]": "stub",
+    "[the start of this conversation is missing]": "placeholder",
+    "[no reply was recorded here]": "placeholder",
+}
+
+
+def test_texts_of_earlier_versions_are_recognised() -> None:
+    """A transcript that was compacted by an earlier version comes back for the next compaction."""
+    assert [summary_body(text) for text in WRITTEN] == ["## Goal\n- Fix it. [m0]"] * len(WRITTEN)
+    assert {text: origin_of(text) for text in MARKS} == MARKS
+    for note in ("half a word… [1,234 more characters]", "half a wo… [9 more characters: hf-01]"):
+        assert before_note(note) == "half a"
 
 
 @given(rows=st.lists(words(), min_size=1, max_size=4), brief=st.booleans())

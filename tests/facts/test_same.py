@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.same import is_same, likeness
+from holdfast.facts.names import is_same, likeness
 from holdfast.writing.gate.check import is_claim
 
 

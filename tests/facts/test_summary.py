@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import (
     SECTIONS,
     Entry,
-    Piece,
+    EntryPiece,
     Section,
     Summary,
     aimed,
@@ -134,7 +133,7 @@ def test_the_heaviest_entry_is_there_however_small_the_budget() -> None:
 
 
 def _long_entry(*, is_record: bool) -> Entry:
-    pieces = tuple(Piece(f"name_{n}: value {n} of many", float(n)) for n in range(10, 50))
+    pieces = tuple(EntryPiece(f"name_{n}: value {n} of many", float(n)) for n in range(10, 50))
     return of_pieces("`make`", pieces, "m3", is_record=is_record)
 
 

@@ -32,7 +32,7 @@ from holdfast.facts.ledger import (
     update,
     without_secrets,
 )
-from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.lines import terms_of
 from holdfast.policy import Policy
 from holdfast.ports import Redact, TokenCounter
 from holdfast.transcript import Groups, Message, Part, Text, ToolCall, ToolResult, View

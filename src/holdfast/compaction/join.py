@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.same import Known, likeness
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.facts.names import Known, likeness
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, Entry, Section, Summary
 
 PROSE_WEIGHTS: dict[Section, float] = {
     "task": 95.0, "goal": 90.0, "constraints": 85.0, "pending": 80.0, "decisions": 75.0,
@@ -28,9 +25,6 @@ _NEEDED = 100.0
 """From this weight on the ledger's entries stand before everything else."""
 _ENTRY_CHARS = 16
 _ASKS: frozenset[Section] = frozenset({"task", "goal", "pending"})
-_WITHOUT_MODEL = {
-    "Made without a model.", *(phrases_for(one).made_without_model for one in get_args(Language))
-}  # fmt: skip
 
 
 def joined(prose: Summary, ledger: Summary, room_chars: float) -> Summary:
@@ -47,7 +41,7 @@ def joined(prose: Summary, ledger: Summary, room_chars: float) -> Summary:
     for section in SECTIONS:
         rows = [row for name, row in added if name == section]
         rows.extend(
-            row for row in ledger.sections.get(section, ()) if row.text not in _WITHOUT_MODEL
+            row for row in ledger.sections.get(section, ()) if row.text not in NOTES_WITHOUT_MODEL
         )
         if rows:
             sections[section] = tuple(rows)
@@ -63,7 +57,7 @@ def patched_by(prose: Summary, ledger: Summary) -> int:
         told.find(likeness(row.text)) is None
         for rows in ledger.sections.values()
         for row in rows
-        if row.weight >= _NEEDED and row.text not in _WITHOUT_MODEL
+        if row.weight >= _NEEDED and row.text not in NOTES_WITHOUT_MODEL
     )
 
 

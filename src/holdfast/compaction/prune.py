@@ -10,12 +10,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.media import media_placeholder
-from holdfast.facts.cut_note import LONGEST, cut_with_note
-from holdfast.facts.digests import arguments_of, digest_of
+from holdfast.facts.digests import digest_of
 from holdfast.facts.excerpts import excerpted
-from holdfast.facts.frame import digest_text, duplicate_text, origin_of
+from holdfast.facts.frame import (
+    MOST_NOTE_CHARS,
+    cut_with_note,
+    digest_text,
+    duplicate_text,
+    origin_of,
+)
 from holdfast.facts.ledger.injected import without_blocks
-from holdfast.facts.tools import family_of
+from holdfast.facts.tools import family_of, read_arguments
 from holdfast.policy import Policy
 from holdfast.transcript import (
     Media,
@@ -224,7 +229,7 @@ def _what_was_read(call: ToolCall) -> str:
     """Return the file and range that a call read, "" where it read none."""
     if family_of(call.name) != "read":
         return ""
-    arguments = arguments_of(call)
+    arguments = read_arguments(call.arguments)
     for key in _PATH_KEYS:
         if isinstance(arguments.get(key), str):
             return msgspec.json.encode(
@@ -260,7 +265,7 @@ def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any
     if depth > _DEEPEST:
         return value
     if isinstance(value, str):
-        return value if len(value) <= most + LONGEST else cut_with_note(value, most, where)
+        return value if len(value) <= most + MOST_NOTE_CHARS else cut_with_note(value, most, where)
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
         made = {key: shrink_leaves(leaf, most, where, depth + 1) for key, leaf in fields.items()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.fields import Field, fields
+from holdfast.facts.dialogue.values import DataField, fields
 from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 
 _MOST_FIELDS = 400
+"""Of a text that is data."""
 _AROUND_CHARS = 2
 """What stands between two fields."""
 _LINE_CHARS = 200
@@ -14,10 +15,13 @@ _LINE_CHARS = 200
 _BETWEEN = 0.5
 """How much goes to single lines between the ends; more of it loses what stands around them."""
 _MOST_LINES = 200
+"""Between the two ends."""
 _LAST_CHARS = 160
+"""Of the end, at least: how it went is said last."""
 _READ_CHARS = 12_000
 """Of a longer text so much at each end is looked through for lines."""
 _MOST_ERRORS = 8
+"""Lines about failures, which come before the others."""
 
 
 def excerpted(text: str, keep_chars: int) -> str:
@@ -83,5 +87,5 @@ def _worthiest(text: str, room: int) -> str:
     )
 
 
-def _name(field: Field) -> str:
+def _name(field: DataField) -> str:
     return field.path.rpartition(".")[2].partition("[")[0]

@@ -1,4 +1,11 @@
-"""The words that Holdfast itself puts into a transcript, and how they are recognised again."""
+"""The words that Holdfast itself puts into a transcript, and how they are recognised again.
+
+Transcripts that were written earlier hold these words and come back for the next compaction. So
+the texts that are recognised (`SUMMARY_OPEN`, `SUMMARY_CLOSE`, `SUMMARY_AFTERWORD`, the marks of
+digests, duplicates and placeholders, the notes of a repair, the note of a cut) may get further
+forms but must never lose one. `test_texts_of_earlier_versions_are_recognised` holds the forms of
+each version. The preamble is free to change: it is dropped, whatever it says.
+"""
 
 from __future__ import annotations
 
@@ -294,3 +301,25 @@ def _first_text(message: Message) -> Text | None:
         if not isinstance(part, Thinking):
             return None
     return None
+
+
+MOST_NOTE_CHARS = 60
+"""Of a note, in characters: what is over its limit by less is not cut, so that a text that is cut
+never gets longer, and is not cut again."""
+_NOTE = re.compile(r"\S*… \[[\d,]{1,20} more characters(?:: [\w-]{1,20})?\]\Z")
+_NOTE_WITHIN = 200
+"""At the end of a text: where a note, and the word before it, are looked for."""
+
+
+def cut_with_note(text: str, most: int, where: str) -> str:
+    """Return the first characters, how many more there were, and where they are."""
+    return f"{text[:most]}… [{len(text) - most:,} more characters{where}]"
+
+
+def before_note(text: str) -> str:
+    """Return the whole words before the note of an earlier cut; the text where there is none.
+
+    The note is not what anybody said, and the word before it may be half a word.
+    """
+    found = _NOTE.search(text, max(len(text) - _NOTE_WITHIN, 0)) if text.endswith("]") else None
+    return text[: found.start()].rstrip() if found else text

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.ports import TokenCounter
 
 Section: TypeAlias = Literal[
@@ -19,6 +18,27 @@ Section: TypeAlias = Literal[
 ]  # fmt: skip
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
+
+BRIEF_NOTE = "Made without a model."
+"""The note that no model wrote a summary, in few words; the long one is in the language files."""
+NOTES_WITHOUT_MODEL = frozenset(
+    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
+)
+"""Those notes in all languages. They are about one summary and are not carried into the next."""
+
+MUST = 100.0
+"""From this weight on an entry is there before anything that is ranked. The weights from here to
+`WISH` only put what must be there in an order: their distances mean nothing."""
+FAILURE = MUST + 35
+"""The first line of every open failure."""
+RULE = MUST + 30
+"""A rule of the user."""
+FILE = MUST + 29
+"""A file that was changed; limited by its share of the room, so it stands before the asks."""
+ASK = MUST + 28
+"""An ask between the first and the newest."""
+WISH = MUST + 26
+"""What the user may have stated as a rule."""
 
 _NUMBERED: frozenset[Section] = frozenset({"completed"})
 _BY_HEADING: dict[str, Section] = {
@@ -39,34 +59,39 @@ _ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
 _SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
-    "goal": 190.0, "constraints": 129.0, "pending": 127.0, "blocked": 134.0, "task": 150.0,
-    "files": 128.0, "decisions": 70.0, "state": 60.0, "critical": 55.0, "in_progress": 40.0,
-    "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
+    "goal": 190.0, "constraints": RULE - 1, "pending": ASK - 1, "blocked": FAILURE - 1,
+    "task": 150.0, "files": FILE - 1, "decisions": 70.0, "state": 60.0, "critical": 55.0,
+    "in_progress": 40.0, "completed": 30.0, "remaining": 60.0, "resolved": 20.0,
 }  # fmt: skip
-"""What is carried over counts a little less than the same found anew."""
+"""What is carried over counts a little less than the same if it is found again. The first request
+and the task of a live log weigh 200."""
 _GOAL_WEIGHT = 1_000.0
 """Above everything that is found in a log."""
 _LEAST_ENTRY_CHARS = 16
+"""In less room nothing can be said."""
 _ENTRY_CHARS = 10
 """Mark, brackets and line break around an entry."""
 _PIECE_CHARS = 3
 """Line break and indent before a piece, or what stands between two fields."""
 _HEADING_CHARS = 32
+"""A heading with its blank line."""
 _LEAST_TOKENS_PER_CHAR = 1 / 128
 """The longest entry of a vocabulary."""
 _ROUNDS = 60
+"""Most attempts to fit a budget; two are usual."""
 _OVERSHOOT = 1.3
 """Entries are cut whole; a little more than what is too much goes."""
 _REFILLS = (1.0, 0.5)
 """So much of what is left over goes to further entries; half of it where that was too much."""
 _LEAST_CHARS = 40
+"""Not even in a budget of a few tokens a summary is cut to less."""
 _HEADINGS_SHARE = 8
 """All thirteen headings stand only where they take at most an eighth of the budget."""
 _FOCUS_WEIGHT = 120.0
 """Lifts an entry on the topic above what is ranked and below the task itself (200)."""
 
 
-class Piece(Struct, frozen=True, gc=False):
+class EntryPiece(Struct, frozen=True, gc=False):
     """A line or a field of an entry, which may go without the others."""
 
     text: str
@@ -81,7 +106,7 @@ class Entry(Struct, frozen=True, gc=False):
     weight: float = 1.0
     """That of its heaviest piece, where it has pieces."""
     head: str = ""
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[EntryPiece, ...] = ()
     """What it is made of under its head, where that may go one by one."""
     is_record: bool = False
     """Whether the pieces are fields, which stand on one line."""
@@ -105,7 +130,7 @@ _Chosen: TypeAlias = dict[Section, dict[int, list[int]]]
 
 
 def of_pieces(
-    head: str, pieces: tuple[Piece, ...], source: str = "", *, is_record: bool = False
+    head: str, pieces: tuple[EntryPiece, ...], source: str = "", *, is_record: bool = False
 ) -> Entry:
     """Return an entry of several lines under a head, or of fields on one line."""
     text = _composed(head, [piece.text for piece in pieces], is_record=is_record)

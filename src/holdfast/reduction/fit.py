@@ -14,11 +14,11 @@ from holdfast.reduction.kinds import body_start, detect_kind, is_json
 from holdfast.reduction.marks import closing, is_only_marks, plural
 from holdfast.reduction.reduced import (
     KINDS,
-    Ask,
     Draft,
     Kind,
     Reduced,
     Reducer,
+    ReductionRequest,
     Render,
     TextReducer,
 )
@@ -137,7 +137,7 @@ def _own(
     body = text[start:] if start else text
     sample = text[:_SAMPLE_CHARS]
     density = max(counter.count(sample), 1) / max(len(sample), 1)
-    ask = Ask(max(int(budget_tokens / density) - len(opening), 8), reference)
+    ask = ReductionRequest(max(int(budget_tokens / density) - len(opening), 8), reference)
     render = REDUCERS[kind](body, ask)
     if render is None:
         kind = detect_kind(text)

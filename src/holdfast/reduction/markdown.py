@@ -13,7 +13,7 @@ from holdfast.reduction.excerpt import Lines
 from holdfast.reduction.fit import REDUCERS
 from holdfast.reduction.kinds import body_start, detect_kind
 from holdfast.reduction.marks import gap, plural, shortened
-from holdfast.reduction.reduced import Ask
+from holdfast.reduction.reduced import ReductionRequest
 from holdfast.reduction.reducers.json_value import PRIORITY_KEYS
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.reducers.search import read_matches
@@ -180,7 +180,7 @@ def _page(lines: list[str], most_chars: int) -> str:
 def _bounded(text: str, most_chars: int) -> str:
     if len(text) <= most_chars:
         return text
-    ask = Ask(most_chars, None)
+    ask = ReductionRequest(most_chars, None)
     render = REDUCERS[detect_kind(text)](text, ask) or reduce_log(text, ask)
     return render(most_chars).text
 

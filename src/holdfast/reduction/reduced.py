@@ -7,7 +7,16 @@ from typing import Literal, Protocol, TypeAlias, get_args
 
 from msgspec import Struct
 
-__all__ = ["KINDS", "Ask", "Draft", "Kind", "Reduced", "Reducer", "Render", "TextReducer"]
+__all__ = [
+    "KINDS",
+    "Draft",
+    "Kind",
+    "Reduced",
+    "Reducer",
+    "ReductionRequest",
+    "Render",
+    "TextReducer",
+]
 
 Kind: TypeAlias = Literal[
     "json", "jsonl", "log", "test", "build", "trace", "diff", "code", "search", "listing", "csv",
@@ -41,7 +50,7 @@ class Reduced(Struct, frozen=True, kw_only=True):
         return not self.left_out
 
 
-class Ask(Struct, frozen=True):
+class ReductionRequest(Struct, frozen=True):
     """What a reducer is asked for."""
 
     room_chars: int
@@ -63,7 +72,7 @@ class Draft(Struct, frozen=True):
 Render: TypeAlias = Callable[[int], Draft]
 """Gives the reduction of a text that was read once, to about so many characters."""
 
-Reducer: TypeAlias = Callable[[str, Ask], Render | None]
+Reducer: TypeAlias = Callable[[str, ReductionRequest], Render | None]
 """Reads a text; None where the text is not what the reducer is for."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from holdfast.facts.digests import arguments_of
+from holdfast.facts.tools import read_arguments
 from holdfast.reduction import fenced, render_result
 from holdfast.stores.values import SessionInfo
 from holdfast.transcript import (
@@ -83,4 +83,4 @@ def _parts(parts: Sequence[Part], calls: dict[str, ToolCall]) -> Iterator[str]:
 def _result(call: ToolCall | None, result: ToolResult) -> str:
     text = "\n".join(part.text for part in result.parts if isinstance(part, Text))
     name = call.name if call is not None else result.name
-    return render_result(name, {} if call is None else arguments_of(call), text)
+    return render_result(name, {} if call is None else read_arguments(call.arguments), text)

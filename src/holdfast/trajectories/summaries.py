@@ -14,8 +14,8 @@ from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState, carried_in, rehydrated
 from holdfast.errors import SummarizerFailed
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import merged_summaries, summary_text
+from holdfast.facts.languages import phrases_for
 from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
 from holdfast.facts.summary import Summary, merged, render_summary
 from holdfast.policy import Policy

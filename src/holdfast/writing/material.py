@@ -10,7 +10,8 @@ from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.work import Wish
-from holdfast.facts.dialogue.language import Language, language_of
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import Language
 from holdfast.facts.ledger import Ledger
 from holdfast.facts.ledger.injected import own_words
 from holdfast.ports import Redact, TokenCounter

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from holdfast.facts import languages
 from holdfast.facts.dialogue import Language, counted, language_of, phrases_for
-from holdfast.facts.dialogue.phrases import Counted, Phrases
+from holdfast.facts.languages import CODES, VOCABULARIES, Counted, Phrases
 from holdfast.facts.summary import SECTIONS
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
+def test_every_language_file_is_read() -> None:
+    """A file without its code in `CODES` would have no effect; every vocabulary holds cues."""
+    files = Path(languages.__file__).parent.glob("*.toml")
+    assert sorted(path.stem for path in files) == sorted(CODES)
+    assert set(LANGUAGES) <= set(CODES)
+    assert all(vocabulary.forbids and vocabulary.asks for vocabulary in VOCABULARIES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

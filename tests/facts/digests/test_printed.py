@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.digests.printed import Printed, printed
+from holdfast.facts.digests.runs import Printed, read_printed
 
 
 @pytest.mark.parametrize(("output", "wanted"), [
@@ -24,4 +24,4 @@ from holdfast.facts.digests.printed import Printed, printed
 ])  # fmt: skip
 def test_a_result_is_taken_out_of_its_form(output: str, wanted: Printed) -> None:
     """The status counts at the ends or where the form has a place for it, the body is the rest."""
-    assert printed(output) == wanted
+    assert read_printed(output) == wanted

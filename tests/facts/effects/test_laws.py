@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.facts.effects import Effect, effects_of_call, effects_of_command, effects_of_patch
-from holdfast.facts.effects.one_line import parse_one_line
-from holdfast.facts.effects.parse import parse
 
 SHELLISH = st.text(st.sampled_from("ab 1/.-=~*'\"\\$`|&;<>(){}[]#!,\n\t\rrmEOF\x00é\ud800"))
 PIECES = st.lists(
@@ -98,13 +96,6 @@ def test_a_nested_shell_does_the_same(command: str) -> None:
     """A text given to another shell has the effects that it has on its own."""
     nested = effects_of_command(f"bash -lc {shlex.quote(command)}")
     assert nested == effects_of_command(command)
-
-
-@given(st.text(st.sampled_from(" |&;>'\"2a0-=/,b"), max_size=14))
-def test_the_fast_way_agrees_with_the_parser(text: str) -> None:
-    """What is split in one go is what the parser gives, which a newline at the end asks for."""
-    easy = parse_one_line(text)
-    assert easy is None or easy == parse(text + "\n")
 
 
 @pytest.mark.parametrize("part", [4, pytest.param(1, marks=pytest.mark.soak)])

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from holdfast.facts.effects import effects_of_call
-from holdfast.facts.effects.one_line import parse_one_line
-from holdfast.facts.effects.parse import parse
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
@@ -54,16 +52,3 @@ def test_no_file_is_invented(all_calls: list[tuple[str, dict[str, Any]]]) -> Non
                 known = last in source or last in source.replace("\\", "")
                 loop = "for " in source and effect.action in ("write", "create")
                 assert known or loop, (path, source)
-
-
-def test_the_fast_way_agrees_with_the_parser_on_real_commands(
-    all_calls: list[tuple[str, dict[str, Any]]],
-) -> None:
-    """Every command that is split in one go is split as the parser splits it."""
-    agreed = 0
-    for _, arguments in all_calls:
-        command = arguments.get("command", arguments.get("cmd"))
-        if isinstance(command, str) and (easy := parse_one_line(command)) is not None:
-            assert easy == parse(command + "\n"), command
-            agreed += 1
-    assert agreed > 1_000

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.todo import parted, todo_text
+from holdfast.facts.ledger.update import split_tasks, todo_text
 from holdfast.testing import assistant, call, media, result, user
 
 LedgerOf = Callable[..., Ledger]
@@ -94,7 +94,7 @@ def test_the_agents_own_list_is_read(made: Any, ledger_of: LedgerOf) -> None:
     """Of Claude Code, OpenCode, Gemini and Codex: done, under way and still to do."""
     ledger = ledger_of(user("Go."), assistant(made), result("ok"))
     assert ledger.todo is not None
-    assert parted(ledger.todo.text) == (["Write the parser"], ["Test the parser"], ["Ship it"])
+    assert split_tasks(ledger.todo.text) == (["Write the parser"], ["Test the parser"], ["Ship it"])
     assert ledger.todo.source == "m2"
 
 
@@ -106,7 +106,7 @@ def test_the_newest_list_is_the_state(ledger_of: LedgerOf) -> None:
         assistant(call("TodoWrite", todos=done)), result("ok"),
     )  # fmt: skip
     assert ledger.todo is not None
-    assert parted(ledger.todo.text) == ([row["content"] for row in TODOS], [], [])
+    assert split_tasks(ledger.todo.text) == ([row["content"] for row in TODOS], [], [])
 
 
 ROWS = st.recursive(
@@ -122,5 +122,5 @@ ROWS = st.recursive(
 def test_a_list_of_any_shape_is_read_without_harm(rows: Any, name: str) -> None:
     """One line for each item that has words; each is in one of the three states."""
     text = todo_text({name: rows})
-    done, under_way, to_do = parted(text)
+    done, under_way, to_do = split_tasks(text)
     assert len(done) + len(under_way) + len(to_do) == (len(text.split("\n")) if text else 0)

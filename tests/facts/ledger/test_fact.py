@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.facts.effects import Effect
-from holdfast.facts.ledger import Fact, FactKind, redacted, without_secrets
+from holdfast.facts.ledger import Fact, FactKind, redact_fact, without_secrets
 from holdfast.facts.ledger.fact import encodable
 
 SECRET = "hush-4f9a2c"
@@ -40,9 +40,9 @@ def in_order(fact: Fact) -> Fact:
 @given(fact=FACTS.map(in_order))
 def test_no_part_of_a_redacted_fact_holds_a_secret(fact: Fact) -> None:
     """Text, key, head, terms and what its effect names; twice is once."""
-    made = redacted(fact, masked)
+    made = redact_fact(fact, masked)
     assert SECRET not in repr(made)
-    assert redacted(made, masked) == made
+    assert redact_fact(made, masked) == made
     assert (made.kind, made.source, made.at, made.failed) == (
         fact.kind, fact.source, fact.at, fact.failed,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def test_no_part_of_a_redacted_fact_holds_a_secret(fact: Fact) -> None:
 def test_facts_are_redacted_together_as_one_by_one(rows: list[Fact], times: int) -> None:
     """Looking at many at once overlooks none."""
     rows = rows * times
-    assert list(without_secrets(rows, masked)) == [redacted(row, masked) for row in rows]
+    assert list(without_secrets(rows, masked)) == [redact_fact(row, masked) for row in rows]
     assert without_secrets(rows, str) is rows
 
 

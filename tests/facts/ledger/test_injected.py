@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import load
 from holdfast.facts.ledger import Ledger, facts_of
-from holdfast.facts.ledger.injected import (
-    directory_told,
-    own_words,
-    report_told,
-    without_blocks,
-)
+from holdfast.facts.ledger.injected import directory_told, own_words, report_told, without_blocks
 from holdfast.testing import assistant, call, result, user
 from holdfast.testing.formats.words import words
 

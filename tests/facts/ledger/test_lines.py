@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.ledger.lines import cut, lines_of, whole_words
-from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
 from holdfast.reduction.terminal import plain
 
 PIECES = st.sampled_from((

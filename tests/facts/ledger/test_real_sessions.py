@@ -18,12 +18,12 @@ import pytest
 from holdfast import load
 from holdfast.compaction.index import Readings, ScannedIndex
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.dialogue.phrases import counted, phrases_for
-from holdfast.facts.digests import given_to
 from holdfast.facts.effects import effects_of_call
+from holdfast.facts.languages import counted, phrases_for
 from holdfast.facts.ledger import Around, Fact, Ledger, summarise, update
-from holdfast.facts.ledger.terms import terms_of
+from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
+from holdfast.facts.tools import arguments_given
 from holdfast.policy import Policy
 from holdfast.reduction.terminal import plain
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
@@ -80,8 +80,8 @@ def source_of(log: Sequence[Message]) -> str:
             if isinstance(part, Text):
                 said.append(part.text)
             elif isinstance(part, ToolCall):
-                said += [part.name, part.arguments, *strings_in(given_to(part))]
-                for effect in effects_of_call(part.name, given_to(part)):
+                said += [part.name, part.arguments, *strings_in(arguments_given(part))]
+                for effect in effects_of_call(part.name, arguments_given(part)):
                     said += [os.path.normpath(effect.path), os.path.normpath(effect.to)]
             elif isinstance(part, ToolResult):
                 said += [inner.text for inner in part.parts if isinstance(inner, Text)]

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import load
-from holdfast.facts.digests import given_to
 from holdfast.facts.ledger import Fact, Ledger, facts_of, update
-from holdfast.facts.tools import FAMILIES
+from holdfast.facts.tools import FAMILIES, arguments_given
 from holdfast.reduction.terminal import plain
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -38,7 +37,7 @@ TEXTS = st.one_of(
     st.lists(PIECES, max_size=12).map("\n".join),
     st.text(st.characters(), max_size=80),
 )
-REAL_NAMES = tuple(name for names in FAMILIES.values() for name in names.split())
+REAL_NAMES = tuple(name for row in FAMILIES.values() for name in row.names.split())
 NAMES = st.one_of(
     st.sampled_from(REAL_NAMES),
     st.sampled_from(("Bash", "TodoWrite", "MultiEdit", "mcp__files__read_file", "functions.shell")),
@@ -126,7 +125,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 def source_of(message: Message, made: ToolCall) -> str:
     """All that a message and the call behind it say, as written and as read."""
-    said: list[str] = [made.name, made.arguments, *strings_in(given_to(made))]
+    said: list[str] = [made.name, made.arguments, *strings_in(arguments_given(made))]
     for part in message.parts:
         if isinstance(part, Text):
             said.append(part.text)
@@ -138,7 +137,7 @@ def source_of(message: Message, made: ToolCall) -> str:
         said += [plain(text), text.replace("\\n", "\n")]
         with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             said.extend(strings_in(msgspec.json.decode(text)))
-    words = (value for value in given_to(made).values() if isinstance(value, list))
+    words = (value for value in arguments_given(made).values() if isinstance(value, list))
     said += [" ".join(word for word in row if isinstance(word, str)) for row in words]
     return flat("\n".join(said))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.facts.ledger import Ledger
-from holdfast.facts.ledger.todo import parted
+from holdfast.facts.ledger.update import split_tasks
 from holdfast.testing import assistant, call, result, user
 
 LedgerOf = Callable[..., Ledger]
@@ -21,7 +21,7 @@ def test_tasks_come_one_at_a_time(ledger_of: LedgerOf) -> None:
         steps += [assistant(call("TaskUpdate", taskId=number, status=state)), result("Updated")]
     ledger = ledger_of(*steps)
     assert ledger.todo is not None
-    assert parted(ledger.todo.text) == (["Fix a_b"], ["Test it"], [])
+    assert split_tasks(ledger.todo.text) == (["Fix a_b"], ["Test it"], [])
 
 
 def test_the_end_of_a_process_is_that_of_its_command(ledger_of: LedgerOf) -> None:

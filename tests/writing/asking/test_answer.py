@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.lenient_json import read_json
 from holdfast.writing.asking import read_answer

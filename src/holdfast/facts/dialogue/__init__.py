@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.constraints import Constraint, constraints, weighed_constraints
-from holdfast.facts.dialogue.decisions import Decision, decisions
-from holdfast.facts.dialogue.fields import Field, fields
+from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.identifiers import Mention, identifiers
-from holdfast.facts.dialogue.language import Language, language_of
-from holdfast.facts.dialogue.phrases import Counted, Phrases, counted, phrases_for
-from holdfast.facts.dialogue.questions import questions
+from holdfast.facts.dialogue.statements import (
+    Constraint,
+    StatedDecision,
+    constraints,
+    decisions,
+    questions,
+    weighed_constraints,
+)
+from holdfast.facts.dialogue.values import DataField, fields
+from holdfast.facts.languages import Counted, Language, Phrases, counted, phrases_for
 
 __all__ = [
     "Constraint",
     "Counted",
-    "Decision",
-    "Field",
+    "DataField",
     "Language",
     "Mention",
     "Phrases",
+    "StatedDecision",
     "constraints",
     "counted",
     "decisions",

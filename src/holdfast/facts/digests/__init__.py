@@ -3,53 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-import msgspec
-
-from holdfast.facts.digests import (
-    browser,
-    edit,
-    listing,
-    memory,
-    notebook,
-    other,
-    process,
-    question,
-    read,
-    search,
-    shell,
-    subagent,
-    todo,
-    web,
-    write,
+from holdfast.facts.digests.agent import (
+    digest_memory,
+    digest_question,
+    digest_subagent,
+    digest_todo,
+)
+from holdfast.facts.digests.fields import digest_other
+from holdfast.facts.digests.files import (
+    digest_edit,
+    digest_glob,
+    digest_list,
+    digest_read,
+    digest_search,
+    digest_write,
 )
 from holdfast.facts.digests.line import one_line
-from holdfast.facts.tools import Family, family_of
+from holdfast.facts.digests.runs import digest_notebook, digest_process, digest_shell
+from holdfast.facts.digests.web import digest_browser, digest_fetch, digest_web_search
+from holdfast.facts.tools import Family, arguments_given, family_of, read_arguments
 from holdfast.transcript import ToolCall
 
 Digest: TypeAlias = Callable[[str, Mapping[str, Any], str], str]
 """From the tool's name, its arguments and its output, the words that keep what matters."""
 
 DIGESTS: Mapping[Family, Digest] = {
-    "shell": shell.digest,
-    "read": read.digest,
-    "write": write.digest,
-    "edit": edit.digest,
-    "search": search.digest,
-    "glob": listing.digest_glob,
-    "list": listing.digest_list,
-    "web_search": web.digest_search,
-    "fetch": web.digest_fetch,
-    "browser": browser.digest,
-    "subagent": subagent.digest,
-    "todo": todo.digest,
-    "plan": todo.digest,
-    "memory": memory.digest,
-    "process": process.digest,
-    "notebook": notebook.digest,
-    "question": question.digest,
-    "other": other.digest,
+    "shell": digest_shell,
+    "read": digest_read,
+    "write": digest_write,
+    "edit": digest_edit,
+    "search": digest_search,
+    "glob": digest_glob,
+    "list": digest_list,
+    "web_search": digest_web_search,
+    "fetch": digest_fetch,
+    "browser": digest_browser,
+    "subagent": digest_subagent,
+    "todo": digest_todo,
+    "plan": digest_todo,
+    "memory": digest_memory,
+    "process": digest_process,
+    "notebook": digest_notebook,
+    "question": digest_question,
+    "other": digest_other,
 }
 
 _NAME_CHARS = 64
@@ -63,31 +61,12 @@ def digest_of(call: ToolCall | None, output: str) -> str:
     the same input. Never raises, whatever the arguments and the output are.
     """
     if call is None:
-        return one_line(other.digest("tool", {}, output))
-    return digest(call.name, given_to(call), output)
+        return one_line(digest_other("tool", {}, output))
+    return digest(call.name, arguments_given(call), output)
 
 
 def digest(name: str, arguments: Mapping[str, Any], output: str) -> str:
     """Return the line for a tool by its name, its arguments and its output."""
     if name in _HANDS_ON and isinstance(arguments.get("tool_name"), str):
-        name, arguments = arguments["tool_name"], _inner(arguments.get("arguments"))
+        name, arguments = arguments["tool_name"], read_arguments(arguments.get("arguments"))
     return one_line(DIGESTS[family_of(name)](name[:_NAME_CHARS], arguments, output))
-
-
-def given_to(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call; of a tool that takes free text, that text as `input`."""
-    return {"input": call.arguments} if call.kind == "custom" else arguments_of(call)
-
-
-def arguments_of(call: ToolCall) -> Mapping[str, Any]:
-    """Return the arguments of a call as an object, empty where they are none."""
-    return _inner(call.arguments)
-
-
-def _inner(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = msgspec.json.decode(value)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

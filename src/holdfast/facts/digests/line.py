@@ -1,10 +1,12 @@
-"""Pieces of a digest line."""
+"""The line that a digest is: how texts, paths and counts are shown in it, and failures."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from typing import Any, cast
+
+from holdfast.facts.tools import ARGUMENTS
 
 LIMIT_CHARS = 300
 """No digest is longer. It is what stays of a result, so it has to be worth its place."""
@@ -15,9 +17,7 @@ _UNSAFE = re.compile(
 _ANSI = re.compile(r"\x1b\[[0-9;:?]{0,64}[ -/]{0,4}[@-~]?")
 _LOOK_AHEAD = 4
 """Blanks are folded before a text is cut; so many times the room is looked at, not the whole."""
-_PATHS = ("file_path", "path", "filePath", "filename", "file", "target_file", "notebook_path",
-          "file_name", "relative_path", "absolute_path", "TargetFile", "AbsolutePath", "dir_path",
-          "source", "paths", "files", "file_paths", "file_names", "uri")  # fmt: skip
+_PATHS = ARGUMENTS["shown_paths"]
 _MOST_PATHS = 50
 _WORD_CHARS = 10_000
 
@@ -142,3 +142,41 @@ def last_line(text: str, most: int = 100) -> str:
         if any(char.isalnum() for char in line[:200]):
             return clip(line.strip(), most)
     return ""
+
+
+_FAILED = (
+    "<tool_use_error", "<error>", "[error]", "error:", "error ", "failed ", "failed:", "failure",
+    "tool failed", "request failed", "operation failed", "fatal:", "fatal error", "exception",
+    "traceback (", "apply_patch verification failed", "ran into ", "invalid ", "could not ",
+    "couldn't ", "cannot ", "can't ", "unable to ", "no such ", "permission denied",
+    "access denied", "not found", "timed out", "timeout", "string to replace not found",
+    "no changes", "command not found",
+)  # fmt: skip
+_REJECTED = ("the user doesn't want", "the user doesn’t want", "the user rejected",
+             "the user denied", "the tool use was rejected")  # fmt: skip
+_RAISED = re.compile(r"[\w.]{1,60}(?:Error|Exception): \S")
+_HEAD_CHARS = 80
+_LOOKED_AT_CHARS = 2_000
+_TAGS = re.compile(r"</?[a-z_]{1,30}>")
+_SAID = "the user said:"
+
+
+def failure_in(output: str, most: int = 140) -> str:
+    """Return how a tool worded its failure at the start of its output, "" where it did not fail.
+
+    Content that only mentions failures further down, such as a file, is none.
+    """
+    head = output[:_HEAD_CHARS].lstrip()
+    start = head.lower()
+    if start.startswith(_FAILED) or (": " in head and _RAISED.match(head)):
+        return first_line(strip_tags(output), most).rstrip(":")
+    if not start.startswith(_REJECTED):
+        return ""
+    at = output.find(_SAID, 0, _LOOKED_AT_CHARS)
+    said = clip(output[at + len(_SAID) :].strip(), most) if at >= 0 else ""
+    return f"rejected by the user: {said}" if said else "rejected by the user"
+
+
+def strip_tags(output: str) -> str:
+    """Return the start of an output without the tags that some agents put around it."""
+    return _TAGS.sub(" ", output[:_LOOKED_AT_CHARS]).strip()

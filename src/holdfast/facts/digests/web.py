@@ -1,4 +1,4 @@
-"""The web: what was searched for and found; which address was fetched, its status and title."""
+"""The web: what was searched for, fetched, or done in a browser."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.facts.digests.failure import failure_in
 from holdfast.facts.digests.fields import fields_of
-from holdfast.facts.digests.line import clip, first_line, first_of, plural, size_of
+from holdfast.facts.digests.line import (
+    clip,
+    failure_in,
+    first_line,
+    first_of,
+    plural,
+    size_of,
+    words_of,
+)
+from holdfast.facts.tools import ARGUMENTS
 
-_QUERIES = ("query", "q", "search_query", "queries", "prompt", "search_term")
-_URLS = ("url", "urls", "uri", "URL", "Url", "link", "href", "website_url", "prompt")
+_QUERIES = ARGUMENTS["queries"]
+_URLS = ARGUMENTS["urls"]
 _HEAD_CHARS = 8_000
 _URL = re.compile(r"https?://[^\s)\]}\"'<>\\]{3,300}")
 _TITLE = re.compile(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
@@ -21,7 +29,7 @@ _HEADING = re.compile(r"(?:^|\n)(?:# |Title: )([^\n]{1,300})")
 _STATUS = re.compile(r"(?:status(?:[ _]code)?\"?|HTTP/[\d.]{1,3})\W{1,4}([1-5]\d\d)\b", re.I)
 
 
-def digest_search(name: str, arguments: Mapping[str, Any], output: str) -> str:
+def digest_web_search(name: str, arguments: Mapping[str, Any], output: str) -> str:
     """Return e.g. "WebSearch looked for 'x': 10 results; first 'Title' https://…"."""
     wanted = clip(first_of(arguments, *_QUERIES), 100)
     failed = failure_in(output)
@@ -59,3 +67,34 @@ def _results(output: str) -> str:
 def _title(head: str) -> str:
     found = _PAGE_TITLE.search(head) if "<" in head[:200] else _HEADING.search(head)
     return f"{clip(found[1].strip(), 80)!r}, " if found else ""
+
+
+_TARGETS = ARGUMENTS["page_targets"]
+_PAGE_URL = re.compile(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
+_BROWSER_TITLE = re.compile(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
+_BROWSER_HEAD_CHARS = 8_000
+
+
+def digest_browser(name: str, arguments: Mapping[str, Any], output: str) -> str:
+    """Return e.g. "browser_click 'Sign in': at https://… 'Home', 80 lines"."""
+    action = first_of(arguments, "action")
+    done = f"{name} {clip(action, 40)}" if action else name
+    target = first_of(arguments, *_TARGETS) or _place(arguments)
+    said = failure_in(output) or fields_of(output, arguments) or _page(output)
+    return f"{done}{f' {clip(target, 100)!r}' if target else ''}: {said}"
+
+
+def _place(arguments: Mapping[str, Any]) -> str:
+    place = arguments.get("coordinate")
+    if isinstance(place, (list, str)):
+        return first_of(arguments, "coordinate")
+    across, down = words_of(arguments.get("x"), 10), words_of(arguments.get("y"), 10)
+    return f"{across}, {down}" if across and down else ""
+
+
+def _page(output: str) -> str:
+    head = output[:_BROWSER_HEAD_CHARS]
+    address, title = _PAGE_URL.search(head), _BROWSER_TITLE.search(head)
+    pieces = [f"at {clip(address[1], 100)}"] if address else []
+    pieces += [f"{clip(title[1], 60)!r}"] if title else []
+    return ", ".join([*pieces, size_of(output)])

@@ -8,30 +8,125 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import structs
 
-from holdfast.facts.effects import tool_names as names
-from holdfast.facts.effects.arguments import (
-    line_count,
-    lines_of,
-    list_of,
-    path_of,
-    paths_of,
-    text_of,
-)
-from holdfast.facts.effects.effect import Action, Effect
-from holdfast.facts.effects.patches import effects_of_patch
-from holdfast.facts.effects.paths import place
+from holdfast.facts.effects.effect import Action, Effect, effects_of_patch, place
 from holdfast.facts.effects.run import effects_of_argv, effects_of_command
 from holdfast.facts.effects.scripts import effects_of_script
-from holdfast.facts.tools import Family, family_of, own_name
+from holdfast.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, own_name
+
+_BACKGROUND = frozenset(ARGUMENTS["background"])
+SOURCES = ARGUMENTS["sources"]
+_TARGETS = ARGUMENTS["targets"]
+_PATHS = ARGUMENTS["paths"]
+_PATCHES = ARGUMENTS["patches"]
+_MAX_PATHS = 1_000
+
+
+def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
+    """Return the first text among these arguments, empty where there is none."""
+    for key in keys:
+        value = arguments.get(key)
+        if value is None:  # most are
+            continue
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def path_of(arguments: Mapping[str, Any]) -> str:
+    """Return the path that a call is about."""
+    for key in _PATHS:
+        value = arguments.get(key)
+        if value is not None and isinstance(value, str) and value.strip():
+            return value.strip().removeprefix("file://")
+    return ""
+
+
+def paths_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Return all paths that a call names, in a list of texts or of objects too."""
+    if path := path_of(arguments):
+        return [path]
+    found: list[str] = []
+    for key in ARGUMENTS["path_lists"]:
+        value = arguments.get(key)
+        for entry in cast("list[object]", value)[:_MAX_PATHS] if isinstance(value, list) else ():
+            if isinstance(entry, str) and entry:
+                found.append(entry)
+            elif isinstance(entry, dict) and (path := path_of(cast("dict[str, Any]", entry))):
+                found.append(path)
+    return found
+
+
+def list_of(arguments: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the first list among these arguments."""
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            entries = cast("list[object]", value)[:_MAX_PATHS]
+            return [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
+    return []
+
+
+def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the lines that a call is about: a range, a start and an end, an offset and a limit.
+
+    A last line of 0 is the end of the file. An offset counts from 1; tools that count from 0
+    cannot be told from those, and give lines that are one too low.
+    """
+    for key in ARGUMENTS["ranges"]:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            numbers = [_number(entry) for entry in cast("list[object]", value)]
+            if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
+                return _span(numbers[0], numbers[1])
+    start, end = _first(arguments, ARGUMENTS["starts"]), _first(arguments, ARGUMENTS["ends"])
+    if end is not None:
+        return _span(start or 1, end)
+    if start is not None:
+        return None if "line_number" in arguments else _span(start, 0)
+    offset, limit = _first(arguments, ("offset",)), _first(arguments, ("limit",))
+    if offset is None and limit is None:
+        return None
+    first = max(offset or 1, 1)
+    return (first, first + limit - 1) if limit and limit > 0 else _span(first, 0)
+
+
+def line_count(text: str) -> int:
+    """Return how many lines a text has, at least one."""
+    return text.count("\n") + (not text.endswith("\n")) or 1
+
+
+def _span(first: int, last: int) -> tuple[int, int] | None:
+    first = max(first, 1)
+    if last <= 0:
+        return (first, 0) if first > 1 else None
+    return first, max(first, last)
+
+
+def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    for key in keys:
+        if (number := _number(arguments.get(key))) is not None:
+            return number
+    return None
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if abs(value) < 10**9 else None
+    if isinstance(value, float):
+        return int(value) if abs(value) < 10**9 else None
+    if isinstance(value, str) and len(value) < 10 and value.isascii() and value.isdigit():
+        return int(value)
+    return None
+
 
 Arguments: TypeAlias = Mapping[str, Any]
 _Reader: TypeAlias = Callable[[Arguments], Iterable[Effect]]
 _MAX_DETAIL_CHARS = 500
 _SEPARATORS = str.maketrans("", "", "_- ")
-_WITHOUT_FILES: frozenset[Family] = frozenset(
-    ("search", "glob", "list", "web_search", "fetch", "browser", "subagent", "todo", "plan",
-     "question")
-)  # fmt: skip
 
 
 def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> tuple[Effect, ...]:
@@ -41,13 +136,13 @@ def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> t
     ones are joined with it, or with the directory that the call itself asks to run in. A tool
     that is not known has no effects. Never raises, whatever the arguments hold.
     """
-    family = family_of(name)
-    if family in _WITHOUT_FILES:
+    effects = FAMILIES[family_of(name)].effects
+    if effects == "none":
         return ()
     key = _listed_as(name)
-    if family == "shell":
-        return () if key in names.REMOTE_SHELLS else _of_shell(arguments, cwd)
-    reader = _BY_NAME.get(key) or _BY_FAMILY.get(family)
+    if effects == "command":
+        return () if key in ACTIONS["remote_shell"] else _of_shell(arguments, cwd)
+    reader = _BY_NAME.get(key) or _BY_FAMILY.get(effects)
     if reader is None:
         return ()
     found = tuple(reader(arguments))
@@ -76,7 +171,7 @@ def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
     if not words:
         return ()
     found = effects_of_command(words[0], cwd) if len(words) == 1 else effects_of_argv(words, cwd)
-    flags = names.BACKGROUND.intersection(arguments)
+    flags = _BACKGROUND.intersection(arguments)
     if flags and any(arguments[flag] is True for flag in flags):
         detail = " ".join(words).strip()[:_MAX_DETAIL_CHARS]
         found = (*found, Effect("start", detail=detail))
@@ -126,14 +221,14 @@ def _any_edit(arguments: Arguments) -> Iterator[Effect]:
     """An edit, or SWE-agent's, which names no file: it is the one that is open."""
     if paths_of(arguments) or list_of(arguments, "edits", "changes", "files"):
         yield from _edit(arguments)
-    elif patch := effects_of_patch(text_of(arguments, *names.PATCHES)):
+    elif patch := effects_of_patch(text_of(arguments, *_PATCHES)):
         yield from patch
     elif "replacement_text" in arguments or ("search" in arguments and "replace" in arguments):
         yield Effect("change", lines=lines_of(arguments))
 
 
 def _patch(arguments: Arguments) -> Iterator[Effect]:
-    found = effects_of_patch(text_of(arguments, *names.PATCHES))
+    found = effects_of_patch(text_of(arguments, *_PATCHES))
     if found:
         yield from found
     elif path := path_of(arguments):
@@ -159,13 +254,13 @@ def _editor(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _move(arguments: Arguments) -> Iterator[Effect]:
-    source = text_of(arguments, *names.SOURCES)
+    source = text_of(arguments, *SOURCES)
     if source:
-        yield Effect("rename", source, to=text_of(arguments, *names.TARGETS))
+        yield Effect("rename", source, to=text_of(arguments, *_TARGETS))
 
 
 def _copy(arguments: Arguments) -> Iterator[Effect]:
-    if target := text_of(arguments, *names.TARGETS):
+    if target := text_of(arguments, *_TARGETS):
         yield Effect("write", target)
 
 
@@ -179,7 +274,7 @@ def _chdir(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _stop(arguments: Arguments) -> Iterator[Effect]:
-    yield Effect("stop", detail=text_of(arguments, *names.PROCESSES))
+    yield Effect("stop", detail=text_of(arguments, *ARGUMENTS["processes"]))
 
 
 _EDITOR_COMMANDS: Mapping[str, _Reader] = {
@@ -194,27 +289,29 @@ _EDITOR_COMMANDS: Mapping[str, _Reader] = {
     "delete": _whole("delete"),
     "rename": _move,
 }
-_BY_NAME: Mapping[str, _Reader] = {
-    **dict.fromkeys(names.READ, _read),
-    **dict.fromkeys(names.WRITE, _whole("write")),
-    **dict.fromkeys(names.CREATE, _whole("create")),
-    **dict.fromkeys(names.APPEND, _whole("append")),
-    **dict.fromkeys(names.DELETE, _whole("delete")),
-    **dict.fromkeys(names.MAKE_DIRECTORY, _whole("mkdir")),
-    **dict.fromkeys(names.EDIT, _edit),
-    **dict.fromkeys(names.INSERT, _insert),
-    **dict.fromkeys(names.PATCH, _patch),
-    **dict.fromkeys(names.EDITOR, _editor),
-    **dict.fromkeys(names.MOVE, _move),
-    **dict.fromkeys(names.COPY, _copy),
-    **dict.fromkeys(names.STOP, _stop),
-    **dict.fromkeys(names.CHANGE_DIRECTORY, _chdir),
+_BY_ACTION: Mapping[str, _Reader] = {
+    "read": _read,
+    "write": _whole("write"),
+    "create": _whole("create"),
+    "append": _whole("append"),
+    "delete": _whole("delete"),
+    "mkdir": _whole("mkdir"),
+    "edit": _edit,
+    "insert": _insert,
+    "patch": _patch,
+    "editor": _editor,
+    "move": _move,
+    "copy": _copy,
+    "stop": _stop,
+    "chdir": _chdir,
 }
-"""Tools that do something else than most of their family."""
-
-_BY_FAMILY: Mapping[Family, _Reader] = {
+_BY_NAME: Mapping[str, _Reader] = {
+    name: reader for action, reader in _BY_ACTION.items() for name in ACTIONS[action]
+}
+_BY_FAMILY: Mapping[str, _Reader] = {
     "read": _read,
     "write": _whole("write"),
     "edit": _any_edit,
-    "notebook": _code,
+    "code": _code,
 }
+"""By what a family does to files, for tools that are not in `_BY_NAME`."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
-from holdfast.facts.effects.commands import HANDLERS
-from holdfast.facts.effects.commands.readers import narrowed, shown_lines
-from holdfast.facts.effects.effect import Action, Effect
-from holdfast.facts.effects.invocation import Invocation
-from holdfast.facts.effects.parse import parse
-from holdfast.facts.effects.paths import is_absolute, is_device, normalise, place
-from holdfast.facts.effects.powershell import is_powershell, powershell_effects
-from holdfast.facts.effects.syntax import Command, Compound, Output, Redirect, Scope, Word
-from holdfast.facts.effects.wrappers import SHELLS, WRAPPERS, inner_script, unwrap
+from holdfast.facts.effects.commands import files, programs, text
+from holdfast.facts.effects.commands.text import narrow_lines, shown_lines
+from holdfast.facts.effects.effect import Action, Effect, is_absolute, is_device, normalise, place
+from holdfast.facts.effects.invocation import (
+    SHELLS,
+    WRAPPERS,
+    Handler,
+    Invocation,
+    inner_script,
+    unwrap,
+)
+from holdfast.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
+from holdfast.facts.effects.scripts import is_powershell, powershell_effects
 
 _SHORT_CHARS = 200
 _MAX_COMMANDS = 20_000
@@ -28,8 +33,9 @@ _PREFIXES = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "u
 _DECLARING = frozenset(("export", "local", "readonly", "declare", "typeset"))
 _MOVING = frozenset(("cd", "pushd", "chdir", "popd"))
 _CLOSING = frozenset(("done", "}", "fi", "esac"))
+_HANDLERS: Mapping[str, Handler] = {**files.HANDLERS, **text.HANDLERS, **programs.HANDLERS}
 _KNOWN = (
-    frozenset(HANDLERS) | frozenset(WRAPPERS) | SHELLS | _PREFIXES | _DECLARING | _MOVING
+    frozenset(_HANDLERS) | frozenset(WRAPPERS) | SHELLS | _PREFIXES | _DECLARING | _MOVING
     | {"for", "done", "read"}
 )  # fmt: skip
 """Words that a command can begin with that has an effect, unless it has redirections."""
@@ -123,7 +129,7 @@ class _Run:
                 self.narrowable = False
                 return at
         first = words[0] if words else ""
-        if not isinstance(first, str) or first not in HANDLERS:
+        if not isinstance(first, str) or first not in _HANDLERS:
             words = self._own_words(words, at)
             first = words[0] if words and isinstance(words[0], str) else ""
             if first == "for" and len(words) > 2:
@@ -170,7 +176,9 @@ class _Run:
             self.narrowable = lines is not None
             if lines is not None:
                 last = self.effects.pop()
-                self.effects.append(Effect("read", last.path, lines=narrowed(last.lines, lines)))
+                self.effects.append(
+                    Effect("read", last.path, lines=narrow_lines(last.lines, lines))
+                )
                 return
         self.simple(args, command.redirects)
 
@@ -182,7 +190,7 @@ class _Run:
                 body = redirect.body
             elif redirect.operator == "<" and isinstance(redirect.target, str):
                 source = redirect.target
-        if args[0] in HANDLERS and args[0] not in WRAPPERS:
+        if args[0] in _HANDLERS and args[0] not in WRAPPERS:
             self._program(args, body, source)
         else:
             for inner in unwrap(args):
@@ -191,7 +199,7 @@ class _Run:
     def _program(self, args: list[str | None], body: str, source: str) -> None:
         name = (args[0] or "").rpartition("/")[2]
         rest = args[1:]
-        if handler := HANDLERS.get(name):
+        if handler := _HANDLERS.get(name):
             for effect in handler(Invocation(name, rest, body, source, self.made)):
                 self._add(effect)
         elif name in _MOVING:

@@ -9,7 +9,7 @@ from holdfast.facts.ledger.fact import (
     Ledger,
     is_complex,
     is_piece,
-    redacted,
+    redact_fact,
     without_secrets,
 )
 from holdfast.facts.ledger.summarise import Around, summarise, tokens_per_char
@@ -17,5 +17,5 @@ from holdfast.facts.ledger.take import facts_of
 from holdfast.facts.ledger.update import KEPT_ASKS, KEPT_RULES, update
 
 __all__ = ["KEPT_ASKS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger",
-           "facts_of", "is_complex", "is_piece", "redacted", "summarise", "tokens_per_char",
+           "facts_of", "is_complex", "is_piece", "redact_fact", "summarise", "tokens_per_char",
            "update", "without_secrets"]  # fmt: skip

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.constraints import weighed_constraints
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.ledger.fact import Fact, FactKind
-from holdfast.facts.ledger.result import NOT_FOUND
-from holdfast.facts.ledger.terms import terms_of
-from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
+from holdfast.facts.ledger.lines import terms_of
+from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
 
-BRIEF_NOTE = "Made without a model."
-_NOTES = frozenset(
-    {BRIEF_NOTE, *(phrases_for(one).made_without_model for one in get_args(Language))}
-)
 _RANKED: dict[Section, FactKind] = {
     "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
 }  # fmt: skip
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
+"""Of one carried line."""
 _RECORD = re.compile(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
 """A line that tells fields of a result, as one is written: its head."""
 _FIELDS = re.compile(r"; (?=[\w.-]{1,60}: )")
@@ -33,8 +26,8 @@ _MISSED = re.compile(
     r"|\A(?:fatal|error)\b|<tool_use_error>"
 )
 """How a look says that it found nothing, where it says nothing else."""
-_WISH = 125.0
-"""What a carried wish weighs: less than a rule (129) and a pending ask (127)."""
+_CARRIED_WISH = WISH - 1
+"""Like every carried entry it counts a little less than the same if it is found again."""
 
 
 def carried_facts(summary: Summary) -> tuple[Fact, ...]:
@@ -67,7 +60,7 @@ def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
             continue
         for entry in {entry.text: entry for entry in summary.sections.get(section, ())}.values():
             is_wish = section == "constraints" and not _states_rule(entry.text)
-            yield section, replace(entry, weight=_WISH) if is_wish else entry
+            yield section, replace(entry, weight=_CARRIED_WISH) if is_wish else entry
 
 
 def _states_rule(text: str) -> bool:
@@ -83,7 +76,7 @@ def _facts(
     summary: Summary, section: Section, kind: FactKind
 ) -> Iterator[tuple[FactKind, str, str, str]]:
     for entry in summary.sections.get(section, ()):
-        if entry.text in _NOTES:
+        if entry.text in NOTES_WITHOUT_MODEL:
             continue
         head, mark, below = entry.text.partition(":\n")
         record = _RECORD.match(entry.text) if section == "critical" else None

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.facts.effects import Effect
+from holdfast.facts.effects.effect import Effect
 from holdfast.ports import Redact
 
 FactKind: TypeAlias = Literal[
@@ -37,7 +37,12 @@ field       the same of a result that is data: one field with its name
 """
 
 
+HEAD_CHARS = 90
+"""Of the call or speaker that a line stands under, in characters."""
+NOT_FOUND = 40.0
+"""What a look that found nothing is worth: not in the way of the work, but good to know."""
 _TOGETHER = 200
+"""So many facts are looked through for secrets as one text."""
 
 
 class Fact(Struct, frozen=True, gc=False):
@@ -75,7 +80,7 @@ def is_piece(fact: Fact) -> bool:
     return any("…" in text for text in _all_texts(fact))
 
 
-def redacted(fact: Fact, redact: Redact) -> Fact:
+def redact_fact(fact: Fact, redact: Redact) -> Fact:
     """Return a fact without the secrets in it; its terms are those that are left."""
     hidden = _with_texts(fact, lambda text: redact(text) if text else "")
     if hidden.text == fact.text:
@@ -124,7 +129,7 @@ def without_secrets(facts: Sequence[Fact], redact: Redact) -> Sequence[Fact]:
         some = facts[start : start + _TOGETHER]
         # the key of a command is the command, the text of a file its path: each once
         text = "\n".join(dict.fromkeys(chain.from_iterable(map(_all_texts, some))))
-        found.extend(some if redact(text) == text else (redacted(one, redact) for one in some))
+        found.extend(some if redact(text) == text else (redact_fact(one, redact) for one in some))
     return found
 
 
@@ -156,7 +161,7 @@ class Ask(Struct, frozen=True, gc=False):
     answered_by: str = ""
 
 
-class Question(Struct, frozen=True, gc=False):
+class AgentQuestion(Struct, frozen=True, gc=False):
     """What the agent asked the user, and what the user wrote next."""
 
     fact: Fact
@@ -180,7 +185,7 @@ class Ledger(Struct, frozen=True):
 
     asks: tuple[Ask, ...] = ()
     constraints: dict[str, Fact] = {}
-    questions: tuple[Question, ...] = ()
+    questions: tuple[AgentQuestion, ...] = ()
     decisions: tuple[Fact, ...] = ()
     said: tuple[Fact, ...] = ()
     replies: tuple[Fact, ...] = ()
@@ -216,6 +221,7 @@ _EMPTY = Ledger()
 
 _MANY_FILES = 12
 _MANY_FAILURES = 3
+"""So many changed files, or so many open failures, make a session complex."""
 
 
 def is_complex(ledger: Ledger) -> bool:

@@ -8,6 +8,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from holdfast.facts.ledger.lines import MOST_READ_CHARS
+
 _WHOLE = (
     "<environment_context>", "<user_instructions>", "<system-reminder>", "<local-command-",
     "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<turn_aborted>",
@@ -33,10 +35,9 @@ _REPORTS = (
     ("<bash-stderr>", "</bash-stderr>", "user's shell"),
     ("<user_shell_command>", "</user_shell_command>", "user's shell"),
 )
-_MOST_REPORT_CHARS = 24_000
 
 
-class Report(Struct, frozen=True):
+class AgentReport(Struct, frozen=True):
     """What somebody else than the user reported in a message of the user's, and who."""
 
     teller: str
@@ -79,14 +80,14 @@ def skill_told(text: str) -> str:
     return text.partition("\n")[0].strip() if text.startswith(_SKILL) else ""
 
 
-def report_told(text: str) -> Report | None:
+def report_told(text: str) -> AgentReport | None:
     """Return what a background agent, task or shell reported; None where none did."""
     if text[:1] != "<":
         return None
     for start, stop, teller in _REPORTS:
         if text.startswith(start):
-            inner = text[len(start) : len(start) + _MOST_REPORT_CHARS].partition(stop)[0].strip()
-            return Report(teller, "\n".join(_strings(inner)))
+            inner = text[len(start) : len(start) + MOST_READ_CHARS].partition(stop)[0].strip()
+            return AgentReport(teller, "\n".join(_strings(inner)))
     return None
 
 

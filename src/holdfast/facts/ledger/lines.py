@@ -1,20 +1,91 @@
-"""The lines of a text that may be needed again."""
+"""Terms (names, paths, numbers) and the lines of a text that may be needed again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from holdfast.facts.ledger.terms import runs_of, terms_in
 from holdfast.reduction.terminal import plain
 
-_MOST_READ_CHARS = 24_000
+_SIGNS = frozenset("_$.@/~+:#-")
+_TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search
+_CAPITALS = re.compile(r"[A-Z]{3,}\Z").match
+_LONGEST_CHARS = 120
+"""A longer run of signs is data and not a name."""
+_EDGES = ".:-/#@$+~"
+_FIRST_EDGES = frozenset("-.:#@+")
+_LAST_EDGES = frozenset(_EDGES)
+
+
+class _Runs(dict[int, int]):
+    """For `str.translate`: what stands between two runs becomes a space; lines stay lines."""
+
+    def __missing__(self, code: int) -> int:
+        sign = chr(code)
+        is_part = sign in _SIGNS or sign == "\n" or sign.isalnum()
+        found = self[code] = code if is_part else 32
+        return found
+
+
+class _Terms(dict[str, str]):
+    """The term in a run, "" where it is a word of a language; runs come again and again."""
+
+    _MOST = 1 << 16
+
+    def __missing__(self, run: str) -> str:
+        found = _term_in(run)
+        if len(self) >= self._MOST:
+            self.clear()
+        if len(run) <= _LONGEST_CHARS:
+            self[run] = found
+        return found
+
+
+_RUNS = _Runs()
+_term_of: Callable[[str], str] = _Terms().__getitem__
+
+
+def runs_of(text: str) -> str:
+    """Return the text with a space for whatever stands between runs; as long, line by line."""
+    return text.translate(_RUNS)
+
+
+def terms_in(runs: str, most: int) -> tuple[str, ...]:
+    """Return the different terms of a text that `runs_of` gave, in order, at most `most`."""
+    found: tuple[str, ...] = tuple(filter(None, map(_term_of, runs.split())))
+    count = len(found)
+    if count > 1 and len(set(found)) < count:
+        found = tuple(dict.fromkeys(found))
+    return found if count <= most else found[:most]
+
+
+def terms_of(text: str, most: int = 64) -> tuple[str, ...]:
+    """Return the different terms of a text, in order, at most `most`; linear in the text."""
+    return terms_in(text.translate(_RUNS), most)
+
+
+def _term_in(run: str) -> str:
+    """Return a run without the signs at its ends where it is a path, a name in code, a number."""
+    if not 2 < len(run) <= _LONGEST_CHARS:
+        return ""
+    if "_" not in run and "/" not in run and not (_TELLING(run) or _CAPITALS(run)):
+        return ""
+    bare = run.strip(_EDGES) if run[-1] in _LAST_EDGES or run[0] in _FIRST_EDGES else run
+    return bare if len(bare) > 2 else ""
+
+
+MOST_READ_CHARS = 24_000
 """Of a longer text only the two ends are read."""
 _SHOWN_CHARS = 240
+"""A longer line is cut into pieces."""
 _LEAST_CHARS = 8
+"""A shorter line says nothing by itself."""
 _MOST_TERMS = 12
+"""Of one line; a line that names more is a listing."""
+LINE_CHARS = 24
+"""What a line costs beside its text, where lines are weighed for their length."""
 _FEW = 24
 """So many lines of a text stand for themselves; others must name something new."""
 _NUMBERED = re.compile(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))").match
@@ -37,7 +108,7 @@ _IDLE = (
 _IDLE_STARTS = frozenset(start[0] for start in _IDLE)
 
 
-class Line(Struct, frozen=True, gc=False):
+class TextLine(Struct, frozen=True, gc=False):
     """A line with its terms."""
 
     text: str
@@ -47,12 +118,12 @@ class Line(Struct, frozen=True, gc=False):
     @property
     def worth(self) -> float:
         """What it holds by itself, for its length."""
-        return (len(self.terms) + 2 * self.is_definition) / (24 + len(self.text))
+        return (len(self.terms) + 2 * self.is_definition) / (LINE_CHARS + len(self.text))
 
 
-def lines_of(text: str, most: int) -> list[Line]:
+def lines_of(text: str, most: int) -> list[TextLine]:
     """Return at most `most` lines that hold most, in the order of the text, each once."""
-    found: dict[str, Line] = {}
+    found: dict[str, TextLine] = {}
     for raw, runs in _pieces(text):
         if raw[:1] in _STARTS and (number := _NUMBERED(raw)):
             end = number.end()
@@ -66,20 +137,22 @@ def lines_of(text: str, most: int) -> list[Line]:
             continue
         if terms := terms_in(runs, _MOST_TERMS):
             defines = first in _DEFINITION_STARTS and _DEFINES(raw) is not None
-            found[shown] = Line(shown, terms, defines)
+            found[shown] = TextLine(shown, terms, defines)
     lines = list(found.values())
     if len(lines) <= min(most, _FEW):
         return lines
     return [lines[place] for place in sorted(_most_telling(lines, most))]
 
 
-def _most_telling(lines: list[Line], most: int) -> list[int]:
+def _most_telling(lines: list[TextLine], most: int) -> list[int]:
     """Return the places of the lines that hold most: beyond a few only those with a new term."""
     kept: list[int] = []
     known: set[str] = set()
     others: list[int] = []
     # the worth of each, without the call
-    worths = [(len(line.terms) + 2 * line.is_definition) / (24 + len(line.text)) for line in lines]
+    worths = [
+        (len(line.terms) + 2 * line.is_definition) / (LINE_CHARS + len(line.text)) for line in lines
+    ]
     for place in sorted(range(len(lines)), key=worths.__getitem__, reverse=True):
         if len(kept) >= most:
             break
@@ -96,15 +169,15 @@ _STARTS = frozenset(" \t0123456789")
 
 
 def _ends(text: str) -> Iterable[str]:
-    if len(text) <= _MOST_READ_CHARS:
+    if len(text) <= MOST_READ_CHARS:
         return (text,)
-    half = _MOST_READ_CHARS // 2
+    half = MOST_READ_CHARS // 2
     return whole_words(text[:half], half), whole_words(f"…{text[-half:]}", 2 * half)
 
 
 def _pieces(text: str) -> Iterable[tuple[str, str]]:
     """Return the lines, and the runs in each; a long one in pieces that end between words."""
-    if len(text) <= _MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
+    if len(text) <= MOST_READ_CHARS and "\x1b" not in text and "\r" not in text:
         lines = text.split("\n")
         if len(max(lines, key=len)) <= _SHOWN_CHARS:
             return zip(lines, runs_of(text).split("\n"), strict=True)

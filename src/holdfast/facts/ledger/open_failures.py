@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from holdfast.facts.ledger.fact import Fact, Ledger
 from holdfast.facts.ledger.lines import cut
-from holdfast.facts.summary import Entry, Piece, of_pieces
+from holdfast.facts.summary import FAILURE, MUST, Entry, EntryPiece, of_pieces
 
 _NAME_CHARS = (70, 24)
 """How much of the name of what failed is shown: the first that leaves room for every failure."""
 _ENTRY_CHARS = 18
+"""What stands around an entry: mark, marks of code, source."""
 _LINE_CHARS = 3
 """What stands around an entry, and before a further line of it."""
-_FIRST_LINE = 135.0
-"""Before rules (130) and the asks between the first and the newest (128)."""
-_OTHER_LINES = 110.0
+_OTHER_LINES = MUST + 10
+"""A further line of a failure: behind the rules, the files and the asks."""
 
 
 def open_failures(ledger: Ledger, room: float) -> list[Entry]:
@@ -83,7 +83,7 @@ def _in_turn(sizes: Sequence[Sequence[int]], room: float) -> list[int]:
 
 def _failure(name: str, lines: Sequence[str], source: str, *, first_alone: bool = True) -> Entry:
     pieces = [
-        Piece(line, _FIRST_LINE if not number or not first_alone else _OTHER_LINES - number / 100)
+        EntryPiece(line, FAILURE if not number or not first_alone else _OTHER_LINES - number / 100)
         for number, line in enumerate(lines)
     ]
     return of_pieces(name, tuple(pieces), source)

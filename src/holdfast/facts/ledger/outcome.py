@@ -7,20 +7,83 @@ import re
 from msgspec import Struct
 
 from holdfast.facts.ledger.lines import cut, whole_words
-from holdfast.facts.ledger.looks import is_look, masks_failures
-from holdfast.facts.tools import Family
+from holdfast.facts.tools import FAMILIES, Family
 from holdfast.reduction import signals
 from holdfast.reduction.signs import Signs
 
+_LOOKS = re.compile(
+    r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"
+    r"|printf|sort|uniq|cut|tr|jq|awk|tree|stat|file|du|df|less|bat|column|true|test|date|\["
+    r"|git (?:-C \S{1,200} |--no-pager )?(?:status|log|diff|show|rev-parse|blame|ls-files"
+    r"|ls-tree|remote(?! \w)|remote show|branch(?! -[dDmMcCfu])|grep|cat-file|merge-base"
+    r"|describe|for-each-ref|reflog|shortlog)"
+    r"|go (?:doc|list|env|version))(?![\w-])"
+)
+_ACTS = re.compile(r"-delete|-exec|(?<![0-9&=-])>(?!\s*(?:/dev/null|&))|\btee\b")
+"""What makes something else of a look."""
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_JOINTS = re.compile(r"&&|\|\||[;|\n]")
+_MASKS = re.compile(r"\|\||[;|\n]")
+_FILTERS = re.compile(
+    r"\|\s*(?:head|tail|grep|egrep|rg|tee|sort|uniq|cut|tr|sed|awk|wc|cat|less)\b[^|&;\n]*"
+    r"|(?:^|[;\n&|])\s*(?:echo|printf|cd|true|date|pwd|ls|which|type|command -v|test|\[)"
+    r"(?![\w-])[^|&;\n]*"
+)
+"""Parts that show nothing of their own."""
+_SIGNS = "|;&\n"
+_READ_CHARS = 2_000
+"""Of a longer command line no more is read."""
+
+
+def is_look(command: str) -> bool:
+    """Return whether a command line looks at things and does nothing else."""
+    start = command.lstrip()
+    if not _LOOKS.match(start):
+        return False
+    bare = _unquoted(start)
+    if _ACTS.search(bare):
+        return False
+    if not any(sign in bare for sign in _SIGNS):
+        return True
+    return all(_LOOKS.match(part) for part in _parts(bare))
+
+
+def masks_failures(command: str) -> bool:
+    """Return whether a part of a command line may have failed although the whole did not.
+
+    A line that also looks at something is none: what it shows may be about failures.
+    """
+    bare = _unquoted(command)
+    if not _MASKS.search(bare):
+        return False
+    return not any(_LOOKS.match(part) for part in _parts(_FILTERS.sub("", bare)))
+
+
+def _parts(bare: str) -> list[str]:
+    return [part for piece in _JOINTS.split(bare) if (part := piece.strip(" \t\r&(){}!"))]
+
+
+def _unquoted(command: str) -> str:
+    text = command[:_READ_CHARS]
+    return _QUOTED.sub("''", text) if "'" in text or '"' in text else text
+
+
 _MOST_ERRORS = 12
+"""Lines that are kept of one failure."""
 _READ_ERRORS = 5 * _MOST_ERRORS
 """So many are read, because a warning that comes a hundred times may stand before the rest."""
 _KIND_CHARS = 12
+"""Error lines that begin with the same characters are of one kind."""
 _MOST_OF_A_LOOK = 3
+"""Of a look that found nothing."""
 _MOST_MENTIONED = 6
+"""Of a command that did its work and tells of failures."""
 _HEAD_CHARS = 400
+"""Of the first line, where a refusal stands."""
 _FRAME_CHARS = 1_000
+"""Within so much the lines that a runner puts before the output end."""
 _WHOLE_CHARS = 300
+"""A refusal without an error line is told by its start."""
 _FAILURES = Signs((
     "rror", "FAIL", "ailed", "xception", "atal", "anic", "not found", "enied", "o such",
     "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
@@ -58,12 +121,9 @@ _RUNNING = re.compile(
 )
 _FRAMES = ("Chunk ID:", "Wall time:")
 _OUTPUT = "\nOutput:\n"
-_RUNNERS = frozenset({"shell", "process", "notebook"})
-_DOING = frozenset({"write", "edit", "other"})
-_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
-class Outcome(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """What a result tells of its call."""
 
     code: int | None
@@ -84,47 +144,54 @@ class Outcome(Struct, frozen=True):
 
 def outcome_of(
     family: Family, command: str, output: str, *, is_error: bool, by_status: bool = False
-) -> Outcome:
+) -> CallOutcome:
     """Return how a call ended; `command` is "" where there is none.
 
     An exit status tells of the last part of a command line only: what stands before a pipe or a
     semicolon may have failed all the same, and then says so itself. With `by_status` that is not
     looked for, and no lines are found.
     """
+    traits = FAMILIES[family]
     code = signals.exit_status(output)
     first = _first_line(output)
     start = first.lower()
-    looked = is_look(command) if command else family in _LOOKING
+    looked = is_look(command) if command else traits.looks
     refused = is_error or _is_refusal(start)
-    if not refused and family in _DOING:
+    if not refused and traits.does == "act":
         refused = start.startswith(_COMPLAINTS) or any(words in start for words in _MISSES)
+    failed = refused if code is None else code != 0
+    errors: tuple[str, ...] = ()
     mentioned: tuple[str, ...] = ()
-    if by_status:
-        errors: tuple[str, ...] = ()
-        failed = bool(code) if code is not None else refused
-    elif looked:
-        errors = _of_look(output, first, is_known=refused or code not in (None, 0))
-        failed = code != 0 if code is not None else refused or bool(errors)
-        if not failed and signals.has_diagnostics(first):
-            mentioned = (whole_words(first, signals.SHOWN_CHARS),)
-    elif family not in _RUNNERS and not (code if code is not None else refused):
-        errors, failed = (), False
-    else:
-        errors = _of_work(command, output, code, refused=refused)
-        if errors and code == 0 and not masks_failures(command):
-            errors, mentioned = (), errors[:_MOST_MENTIONED]
-        failed = bool(code or errors) if code is not None else refused or bool(errors)
-        if family not in _RUNNERS:
-            failed = code != 0 if code is not None else refused
-    if refused and not errors and not by_status:
-        errors = (cut(output, _WHOLE_CHARS),) if output.strip() else ()
+    if not by_status:
+        if looked:
+            errors = _of_look(output, first, is_known=refused or code not in (None, 0))
+            failed = failed or (code is None and bool(errors))
+            if not failed and signals.has_diagnostics(first):
+                mentioned = (whole_words(first, signals.SHOWN_CHARS),)
+        elif traits.runs or failed:
+            errors = _of_work(command, output, code, refused=refused)
+            if errors and code == 0 and not masks_failures(command):
+                errors, mentioned = (), errors[:_MOST_MENTIONED]
+            failed = failed or (traits.runs and bool(errors))
+        if refused and not errors and output.strip():
+            errors = (cut(output, _WHOLE_CHARS),)
     may_run = code is None and (command or family == "process")
-    found = _RUNNING.search(output[:_HEAD_CHARS]) if may_run else None
-    return Outcome(
-        code, failed, first if refused and _is_rejection(start) else "", looked,
-        found[1] if found else "", errors, mentioned,
+    return CallOutcome(
+        code,
+        failed,
+        first if refused and _is_rejection(start) else "",
+        looked,
+        _running_in(output) if may_run else "",
+        errors,
+        mentioned,
         undone=refused and any(words in start for words in _UNDONE),
-    )  # fmt: skip
+    )
+
+
+def _running_in(output: str) -> str:
+    """Return the id under which a call goes on, "" if it does not."""
+    found = _RUNNING.search(output[:_HEAD_CHARS])
+    return found[1] if found else ""
 
 
 def _of_look(output: str, first: str, *, is_known: bool) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""The facts of one tool result and the call that it answers."""
+"""The facts of one tool result and the call that it answers.
+
+What a fact is worth here is on the scale of `rank.py`, where a plain term is worth 1.0.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +12,39 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from holdfast.facts.cut_note import before_note
-from holdfast.facts.dialogue.fields import fields
-from holdfast.facts.digests import given_to
+from holdfast.facts.dialogue.values import fields
 from holdfast.facts.digests.line import first_of, words_of
-from holdfast.facts.effects import Effect, effects_of_call
-from holdfast.facts.effects.arguments import text_of
-from holdfast.facts.effects.paths import base_name
-from holdfast.facts.effects.tool_names import SOURCES
-from holdfast.facts.ledger.fact import Fact, FactKind
+from holdfast.facts.effects.calls import SOURCES, effects_of_call, text_of
+from holdfast.facts.effects.effect import Effect, base_name
+from holdfast.facts.frame import before_note
+from holdfast.facts.ledger.fact import HEAD_CHARS, NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.injected import without_blocks
-from holdfast.facts.ledger.lines import cut, lines_of
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import outcome_of
-from holdfast.facts.ledger.terms import terms_of
-from holdfast.facts.ledger.todo import task_told, todo_text
-from holdfast.facts.tools import family_of
+from holdfast.facts.ledger.update import task_told, todo_text
+from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
 from holdfast.reduction import signals
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
-HEAD_CHARS = 90
 _COMMAND_CHARS = 240
+"""Of a command, in a fact."""
 _TARGET_CHARS = 160
+"""Of the arguments of a call that has no command and no file."""
 _FIRST_LINE_CHARS = 120
+"""Of the command in a line about its tests."""
 _MOST_LINES = 64
+"""Of one result, each naming something new: with 24 names were lost that stood elsewhere in it."""
 _MOST_ARGUMENT_LINES = 12
+"""Of one long argument."""
 _MOST_FIELDS = 40
+"""Of a result that is data."""
 _MOST_FAILING = 12
+"""Failing tests that are named."""
 _LONG_ARGUMENT_CHARS = 120
-_COMMAND_KEYS = ("command", "cmd", "script", "code", "input", "chars")
-_PROCESS_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "terminal_id")
-_DEEDS = frozenset((
+"""A shorter argument is told with the call."""
+_COMMAND_KEYS = ARGUMENTS["ran"]
+_PROCESS_KEYS = ARGUMENTS["running"]
+_ACTING_WORDS = frozenset((
     "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
     "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
     "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
@@ -50,30 +56,36 @@ _OUTCOMES = frozenset((
 ))  # fmt: skip
 _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
 _OUTCOME = 2.0
+"""A field that tells how it went (`_OUTCOMES`)."""
 _DONE = 8.0
+"""A command that did something outside of the files (`_ACTING_COMMANDS`)."""
 _CHANGED = 4.0
-NOT_FOUND = 40.0
-"""What a look that found nothing is worth: not in the way of the work, but good to know."""
+"""A command that changed a file."""
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
-_DEED_COMMANDS = (
+_ACTING_COMMANDS = (
     "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
     "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
     "docker push", "kubectl apply", "terraform apply",
 )  # fmt: skip
 _RAN = 4.0
+"""A command of which neither is known."""
 _LOOKED = 0.1
+"""A command that only looked: less than any term."""
 _STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
 _STARTED_CHARS = 400
-_REPLACED = frozenset({"old_string", "old_str", "old_text", "old", "search"})
+"""Of a result, where the id of a started process is told."""
+_REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
 _TRAILER = re.compile(
     r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z"
 )
 """What says how much of a command's output is wanted: the command is the same without it."""
 _MOST_TRAILERS = 4
+"""So many are taken off one command."""
 _TRAILER_CHARS = 200
+"""Of the end of a command, where they are looked for."""
 _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _ABORTED = "aborted by user"
 """A rejection whose words are no order to the agent."""
@@ -119,8 +131,8 @@ class _Result:
         self.output = without_blocks(given[0] if len(given) == 1 else "\n".join(given))
         self.call = call
         self.name = call.name if call is not None else result.name
-        self.arguments: Mapping[str, Any] = given_to(call) if call is not None else {}
-        self.family = family_of(self.name) if self.name else "other"
+        self.arguments: Mapping[str, Any] = arguments_given(call) if call is not None else {}
+        self.family: Family = family_of(self.name) if self.name else "other"
         self.process = self._process()
         self.line = "" if self.process else self._line()
         self.command = cut(self.line, _COMMAND_CHARS) if self.line else ""
@@ -145,45 +157,64 @@ class _Result:
         return self.arguments.get(key)
 
     def _line(self) -> str:
-        if self.family not in ("shell", "process", "notebook"):
+        if not FAMILIES[self.family].runs:
             return ""
         return first_of(self.arguments, *_COMMAND_KEYS)
 
     def facts(self) -> Iterator[Fact]:
         """Yield what the call did, how it ended, and the lines that may be needed again."""
-        command, end = self.command, self.end
         effects = effects_of_call(self.name, self.arguments) if self.call is not None else ()
-        if end.rejected:
-            what = cut(command or self._target(effects), HEAD_CHARS)
-            words = f": {end.rejected}" if end.rejected.startswith(_ABORTED) else ""
-            yield self._fact("decision", f"The user rejected `{what}`{words}", "")
+        if self.end.rejected:
+            yield self._rejection(effects)
             return
         key = self._key(effects)
-        for effect in effects:
-            yield from self._effect(effect, key, by_command=bool(command))
-        if command and end.running and not any(effect.action == "start" for effect in effects):
-            yield from self._effect(Effect("start", detail=command), key, by_command=True)
-        if command:
-            yield from self._ran(command, key, effects)
-        if not end.failed and not command and not end.running:
-            yield self._fact("command", self._deed(), key)
-        if end.failed and not end.looked:
-            for line in end.errors:
-                yield self._fact("error", line, key)
-        if self.process and end.code is not None:
-            yield Fact("place", self.process, self.source, self.at, "stop",
-                       effect=Effect("stop", detail=self.process))  # fmt: skip
-        if self.family in ("todo", "plan"):
+        yield from self._did(effects, key)
+        yield from self._ended(key)
+        if FAMILIES[self.family].tasks:
             yield from self._todo()
         if self.reads_lines:
             yield from self._lines(key)
-        missing = end.errors if end.looked else ()
-        if missing or end.mentioned:
-            # after the other lines: of one that stands in both the last counts
-            head, worth = cut(key, HEAD_CHARS), NOT_FOUND if missing else _MENTIONED
-            for line in missing or end.mentioned:
-                yield Fact("line", line, self.source, self.at, terms=terms_of(line, 12),
-                           head=head, worth=worth)  # fmt: skip
+        yield from self._missed(key)
+
+    def _rejection(self, effects: tuple[Effect, ...]) -> Fact:
+        said = self.end.rejected
+        what = cut(self.command or self._target(effects), HEAD_CHARS)
+        words = f": {said}" if said.startswith(_ABORTED) else ""
+        return self._fact("decision", f"The user rejected `{what}`{words}", "")
+
+    def _did(self, effects: tuple[Effect, ...], key: str) -> Iterator[Fact]:
+        """Yield the effects on files and processes, and the command or the action itself."""
+        command, end = self.command, self.end
+        for effect in effects:
+            yield from self._effect(effect, key, by_command=bool(command))
+        if command:
+            if end.running and not any(effect.action == "start" for effect in effects):
+                yield from self._effect(Effect("start", detail=command), key, by_command=True)
+            yield from self._ran(command, key, effects)
+        elif not end.failed and not end.running:
+            yield self._fact("command", self._action(), key)
+
+    def _ended(self, key: str) -> Iterator[Fact]:
+        """Yield what went wrong, and that a process has come to its end."""
+        if self.end.failed and not self.end.looked:
+            for line in self.end.errors:
+                yield self._fact("error", line, key)
+        if self.process and self.end.code is not None:
+            stop = Effect("stop", detail=self.process)
+            yield Fact("place", self.process, self.source, self.at, "stop", effect=stop)
+
+    def _missed(self, key: str) -> Iterator[Fact]:
+        """Yield what a look did not find, and failures that a command only mentions.
+
+        After the other lines: of one that stands in both the last counts.
+        """
+        missing = self.end.errors if self.end.looked else ()
+        worth = NOT_FOUND if missing else _MENTIONED
+        for line in missing or self.end.mentioned:
+            yield Fact(
+                "line", line, self.source, self.at, terms=terms_of(line, 12),
+                head=cut(key, HEAD_CHARS), worth=worth,
+            )  # fmt: skip
 
     def _todo(self) -> Iterator[Fact]:
         if state := todo_text(self.arguments):
@@ -199,9 +230,9 @@ class _Result:
             return f"{self.name} {self.process}"
         return self.line_key if self.line else self._target(effects)
 
-    def _deed(self) -> str:
+    def _action(self) -> str:
         """Return what a call of an unknown tool did, where its name says that it did something."""
-        if self.family != "other" or _DEEDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
+        if self.family != "other" or _ACTING_WORDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
             return ""
         return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
 
@@ -357,8 +388,8 @@ def _names_file(effect: Effect) -> bool:
 
 def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
     """Return what a command is worth telling: one that changed something more than a look."""
-    for deed in _DEED_COMMANDS:  # a generator costs more
-        if deed in command:
+    for action in _ACTING_COMMANDS:  # a generator costs more
+        if action in command:
             return _DONE
     if any(effect.action != "read" for effect in effects):
         return _CHANGED

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from holdfast.facts.dialogue.constraints import Constraint, weighed_constraints
-from holdfast.facts.dialogue.decisions import decisions
 from holdfast.facts.dialogue.identifiers import identifiers
-from holdfast.facts.dialogue.questions import questions
-from holdfast.facts.effects import Effect
+from holdfast.facts.dialogue.statements import Constraint, decisions, questions, weighed_constraints
+from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
 from holdfast.facts.ledger.fact import Fact, FactKind, encodable
 from holdfast.facts.ledger.injected import (
@@ -17,21 +15,27 @@ from holdfast.facts.ledger.injected import (
     report_told,
     skill_told,
 )
-from holdfast.facts.ledger.lines import cut, lines_of, whole_words
+from holdfast.facts.ledger.lines import cut, lines_of, terms_of, whole_words
 from holdfast.facts.ledger.result import facts_of_result
-from holdfast.facts.ledger.terms import terms_of
-from holdfast.facts.tools import family_of
+from holdfast.facts.tools import FAMILIES, family_of
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, is_ask, texts
 
 _ASK_CHARS = 6_000
+"""Of an ask, verbatim; of what follows only lines."""
 _SHORT_ASK_CHARS = 1_500
 """In a longer one, wishes are mostly words of something pasted."""
 _SAID_CHARS = 600
+"""Of what the agent said beside its calls."""
 _REPLY_CHARS = 900
+"""Of what the agent said at the end of its turn."""
 _MOST_LINES = 24
+"""Of the end of a long ask, or of a report."""
 _MOST_SAID_LINES = 12
+"""Of one message of the agent."""
 _MOST_SLOTS = 8
+"""Values that one message states."""
 _MOST_SKILL_RULES = 24
+"""Of one skill; its file stays where it is."""
 _PASTED = 0.6
 """By so much a rule in a very long message is weaker: it may be part of something pasted."""
 _TOLD = 4.0
@@ -42,7 +46,6 @@ _REFUSALS = ("<tool_use_error>", "<error", "Error", "error:")
 """How the result of a look begins that found nothing, where no flag says so."""
 _MANY = 8
 """From so many facts on it pays to look at the texts that they were taken from."""
-_LOOKING = frozenset({"read", "search", "glob", "list", "web_search", "fetch"})
 
 
 def facts_of(
@@ -112,7 +115,7 @@ def _is_surely_whole(text: str) -> bool:
 
 def _only_looks(result: ToolResult, call: ToolCall | None) -> bool:
     """Return whether a call only looked at something, and nothing went wrong."""
-    if call is None or result.is_error or family_of(call.name) not in _LOOKING:
+    if call is None or result.is_error or not FAMILIES[family_of(call.name)].looks:
         return False
     first = result.parts[0] if result.parts else None
     return not (isinstance(first, Text) and first.text.startswith(_REFUSALS))

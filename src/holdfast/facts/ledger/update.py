@@ -3,28 +3,126 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from bisect import bisect_right
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from holdfast.facts.ledger.fact import Ask, Fact, FileState, Ledger, Question, Slot
-from holdfast.facts.ledger.lines import cut
-from holdfast.facts.ledger.todo import merged
+from holdfast.facts.effects.effect import Effect
+from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
+from holdfast.facts.ledger.lines import LINE_CHARS, cut
+from holdfast.facts.tools import ARGUMENTS
+
+_LISTS = ARGUMENTS["todo_lists"]
+_WORDS = ARGUMENTS["todo_words"]
+_STATES = ARGUMENTS["task_states"]
+_DONE = ("completed", "done", "complete", "finished", "cancelled")
+_MOST_ITEMS = 60
+"""Of one list of tasks."""
+_ITEM_CHARS = 200
+"""Of one task."""
+_NUMBER = re.compile(r"#(\d{1,9})\b")
+_NUMBER_CHARS = 200
+"""Of a result, where the number of a new task is told."""
+_GONE = "deleted"
+
+
+def todo_text(arguments: Mapping[str, Any]) -> str:
+    """Return the list as lines "state: words"; "" where the arguments hold none."""
+    for name in _LISTS:
+        rows = arguments.get(name)
+        if isinstance(rows, list):
+            lines = [line for row in cast("list[Any]", rows)[:_MOST_ITEMS] if (line := _line(row))]
+            return "\n".join(lines)
+    return ""
+
+
+def task_told(arguments: Mapping[str, Any], output: str) -> tuple[str, str]:
+    """Return the number of one task and its line; ("", "") where a call is about none.
+
+    Some agents keep their list a task at a time: the call that makes one tells its words and the
+    result its number, a later call the number and what is new.
+    """
+    number = arguments.get("taskId", arguments.get("task_id", ""))
+    words = next((arguments[key] for key in _WORDS if isinstance(arguments.get(key), str)), "")
+    if not number and words:
+        found = _NUMBER.search(output[:_NUMBER_CHARS])
+        return (found[1], f"pending: {_flat(words)}") if found else ("", "")
+    state = next((arguments[key] for key in _STATES if isinstance(arguments.get(key), str)), "")
+    if not isinstance(number, (str, int)) or not (state or words):
+        return "", ""
+    return _flat(str(number)), f"{_flat(state)}: {_flat(words)}"
+
+
+def merge_tasks(held: Fact | None, fact: Fact) -> Fact:
+    """Return the list with what a fact says of one task (`key`), or the new list as it is.
+
+    The numbers of the tasks stand in `was`, a line each.
+    """
+    if not fact.key:
+        return fact
+    rows: dict[str, str] = {}
+    if held is not None and held.was:
+        rows = dict(zip(held.was.split("\n"), held.text.split("\n"), strict=True))
+    state, _, words = fact.text.partition(": ")
+    was_state, _, was_words = rows.get(fact.key, "pending: ").partition(": ")
+    rows[fact.key] = f"{state or was_state}: {words or was_words}"
+    if state == _GONE or not (words or was_words):
+        del rows[fact.key]
+    while len(rows) > _MOST_ITEMS:
+        del rows[next(iter(rows))]
+    return replace(fact, text="\n".join(rows.values()), key="", was="\n".join(rows))
+
+
+def split_tasks(text: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the items of `todo_text` that are done, under way, and still to do."""
+    done: list[str] = []
+    under_way: list[str] = []
+    to_do: list[str] = []
+    for line in text.split("\n"):
+        state, _, words = line.partition(": ")
+        if state.lower().startswith(_DONE):
+            done.append(words)
+        elif "progress" in state.lower() or state.lower() in ("active", "doing", "current"):
+            under_way.append(words)
+        elif words:
+            to_do.append(words)
+    return done, under_way, to_do
+
+
+def _line(row: Any) -> str:
+    if isinstance(row, str):
+        return f"pending: {_flat(row)}" if row.strip() else ""
+    if not isinstance(row, dict):
+        return ""
+    item = cast("dict[str, Any]", row)
+    words = next((item[name] for name in _WORDS if isinstance(item.get(name), str)), "")
+    state = next((item[name] for name in _STATES if isinstance(item.get(name), str)), "pending")
+    return f"{_flat(state)}: {_flat(words)}" if words else ""
+
+
+def _flat(text: str) -> str:
+    return cut(text, _ITEM_CHARS)
+
 
 _KEPT = {"said": 24, "replies": 80, "commands": 200, "decisions": 200, "questions": 60,
          "resolved": 40, "commits": 40}  # fmt: skip
 _LINES = frozenset({"line", "field"})
 _OF_PROCESSES = frozenset({"command", "error", "test"})
 _ANSWER_CHARS = 200
+"""Of the user's answer to a question."""
 KEPT_ASKS = 400
 """Beside the first, the newest: a summary has room for fewer."""
 _KEPT_LINES = 1_500
+"""A summary of ten thousand tokens has room for a few hundred."""
 _MOST_LINES = 10_000
 """From so many on those that hold least are let go, before the end of a round."""
 _KEPT_FILES = 2_000
+"""What was only read goes before what was changed."""
 _KEPT_FOLDERS = 200
+"""Folders that were made, the newest."""
 _KEPT_ERROR_LINES = 24
 """Of one failure, the first."""
 _KEPT_BY_KEY = 400
@@ -52,7 +150,7 @@ def update(ledger: Ledger, facts: Iterable[Fact]) -> Ledger:
             lines = book.lines
         else:  # most are new lines
             lines[text] = fact
-    return book.closed()
+    return book.close()
 
 
 class _Book:
@@ -93,7 +191,7 @@ class _Book:
             case "constraint":
                 _put(self.constraints, fact.text, fact, KEPT_RULES)
             case "question":
-                self.questions.append(Question(fact))
+                self.questions.append(AgentQuestion(fact))
             case "decision":
                 self.decisions.append(fact)
             case "said":
@@ -117,7 +215,7 @@ class _Book:
             case "test":
                 _put(self.tests, fact.key, fact)
             case "todo":
-                self.todo = merged(self.todo, fact)
+                self.todo = merge_tasks(self.todo, fact)
             case "slot":
                 self._slot(fact)
 
@@ -165,9 +263,7 @@ class _Book:
 
     def _file(self, fact: Fact) -> None:
         effect = fact.effect
-        if effect is None or fact.failed:
-            return
-        if not (effect.path or self.opened):
+        if effect is None or fact.failed or not (effect.path or self.opened):
             return
         path = posixpath.normpath(effect.path) if effect.path else self.opened
         if effect.action == "mkdir":
@@ -179,32 +275,10 @@ class _Book:
         if len(self.files) > 2 * _KEPT_FILES:
             self.files = _touched_last(self.files)
         was = self.files.pop(path, FileState())
-        seen = FileState(
-            was.read, was.changed, was.created, False, was.renamed_from,
-            effect.lines or was.lines, fact.source, fact.at,
-            "" if was.last and not was.written else fact.head,
-        )  # fmt: skip
-        match effect.action:
-            case "read":
-                state = replace(seen, read=was.read + 1, deleted=was.deleted)
-                if was.changed or was.deleted:
-                    state = replace(state, last=was.last, at=was.at)
-            case "create" | "write":
-                is_new = effect.action == "create" or not (was.read or was.changed)
-                fresh = is_new and not was.changed and not was.read
-                state = replace(seen, changed=was.changed + 1, created=was.created or fresh)
-            case "change" | "append":
-                state = replace(seen, changed=was.changed + 1)
-            case "delete":
-                state = replace(seen, deleted=True)
-            case "rename":
-                self._renamed(path, was, fact)
-                return
-            case _:
-                if was.last:
-                    self.files[path] = was
-                return
-        self.files[path] = state
+        if effect.action == "rename":
+            self._renamed(path, was, fact)
+        elif (state := _after(was, fact, effect)) is not None:
+            self.files[path] = state
 
     def _renamed(self, path: str, was: FileState, fact: Fact) -> None:
         assert fact.effect is not None
@@ -238,7 +312,7 @@ class _Book:
             known = next((text for text, one in self.running.items() if one.was == name), "")
             self.running.pop(known, None)
 
-    def closed(self) -> Ledger:
+    def close(self) -> Ledger:
         """Return the ledger, cut to its bounds."""
         return Ledger(
             asks=tuple(_first_and_newest(self.asks)),
@@ -263,6 +337,28 @@ class _Book:
             running=self.running,
             lines=_worthiest(self.lines),
         )
+
+
+def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
+    """Return the state of a file after an effect on it; None if nothing is known of it."""
+    seen = FileState(
+        was.read, was.changed, was.created, False, was.renamed_from,
+        effect.lines or was.lines, fact.source, fact.at,
+        "" if was.last and not was.written else fact.head,
+    )  # fmt: skip
+    match effect.action:
+        case "read":
+            state = replace(seen, read=was.read + 1, deleted=was.deleted)
+            return replace(state, last=was.last, at=was.at) if was.changed or was.deleted else state
+        case "create" | "write":
+            fresh = not (was.read or was.changed)
+            return replace(seen, changed=was.changed + 1, created=was.created or fresh)
+        case "change" | "append":
+            return replace(seen, changed=was.changed + 1)
+        case "delete":
+            return replace(seen, deleted=True)
+        case _:
+            return was if was.last else None
 
 
 def _first_and_newest(asks: list[Ask]) -> list[Ask]:
@@ -293,7 +389,9 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
     """Return the lines that hold most for their length, in their own order."""
     if len(lines) <= _KEPT_LINES:
         return lines
-    worths = [(len(fact.terms) + fact.worth) / (24 + len(text)) for text, fact in lines.items()]
+    worths = [
+        (len(fact.terms) + fact.worth) / (LINE_CHARS + len(text)) for text, fact in lines.items()
+    ]
     order = sorted(worths)
     least = order[-_KEPT_LINES]
     spare = _KEPT_LINES - (len(order) - bisect_right(order, least))
@@ -305,4 +403,4 @@ def _worthiest(lines: dict[str, Fact]) -> dict[str, Fact]:
 
 
 def _worth(fact: Fact) -> tuple[float, int, str]:
-    return (len(fact.terms) + fact.worth) / (24 + len(fact.text)), fact.at, fact.text
+    return (len(fact.terms) + fact.worth) / (LINE_CHARS + len(fact.text)), fact.at, fact.text

@@ -9,7 +9,7 @@ from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.marks import plural, shortened
 from holdfast.reduction.pack import Ranking, line_render, without
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 from holdfast.reduction.reducers.search import reduce_search
 
 TASTE = Taste(
@@ -34,7 +34,7 @@ _DETAIL_LINES = 2
 _DENSE = 0.6
 
 
-def reduce_build(text: str, ask: Ask) -> Render:
+def reduce_build(text: str, ask: ReductionRequest) -> Render:
     """Read the output of a compiler, a linter or a package manager.
 
     Where it is little else than diagnostics, they are shown by file.

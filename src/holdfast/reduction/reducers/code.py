@@ -11,7 +11,7 @@ from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.marks import gap
 from holdfast.reduction.pack import line_render, ranking_of
 from holdfast.reduction.rank import Taste, rank_lines, status_lines
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 from holdfast.reduction.signals import error_spans
 from holdfast.reduction.structure import MOST_CHARS, definition_lines, guess_language
 
@@ -39,7 +39,7 @@ _IMPORTS = frozenset({"import", "from", "use", "#include", "using", "package", "
 _NOTABLE = frozenset({"return", "raise", "throw", "panic", "yield", "TODO", "FIXME"})
 
 
-def reduce_code(text: str, ask: Ask) -> Render:
+def reduce_code(text: str, ask: ReductionRequest) -> Render:
     """Read a source file, with or without line numbers before its lines."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from holdfast.reduction.marks import closing, gap, plural, shortened
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.share import fair_cap
 from holdfast.reduction.terminal import plain
@@ -41,7 +41,7 @@ class _File(Struct, frozen=True):
         return f"{self.head} (+{self.added} −{self.removed})"
 
 
-def reduce_diff(text: str, ask: Ask) -> Render | None:
+def reduce_diff(text: str, ask: ReductionRequest) -> Render | None:
     """Read a diff, as git writes it or plain. None where no file is named."""
     if "\x1b" in text or "\r" in text:
         text = plain(text)
@@ -49,7 +49,7 @@ def reduce_diff(text: str, ask: Ask) -> Render | None:
     if not starts:
         return None
     preamble = text[: starts[0]].strip("\n")
-    introduce = reduce_log(preamble, Ask(ask.room_chars, None)) if preamble else None
+    introduce = reduce_log(preamble, ReductionRequest(ask.room_chars, None)) if preamble else None
     files = [
         _read_file(text[start:stop])
         for start, stop in zip(starts, [*starts[1:], len(text)], strict=True)

@@ -6,7 +6,7 @@ import re
 from html import unescape
 from typing import Final
 
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 from holdfast.reduction.reducers.prose import reduce_prose
 
 __all__ = ["html_text", "reduce_html"]
@@ -29,7 +29,7 @@ _BLOCKS = frozenset({
 })  # fmt: skip
 
 
-def reduce_html(text: str, ask: Ask) -> Render:
+def reduce_html(text: str, ask: ReductionRequest) -> Render:
     """Read a page; the result is plain text."""
     return reduce_prose(html_text(text), ask)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.marks import closing, gap, plural
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.json_value import show_value, tally_sentences
 from holdfast.reduction.rows import notable
 from holdfast.reduction.share import fair_cap
@@ -16,7 +16,7 @@ from holdfast.reduction.share import fair_cap
 _ROW_CHARS = 300
 
 
-def reduce_json_lines(text: str, ask: Ask) -> Render | None:
+def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
     """Read lines of JSON; every line of the result is valid JSON. None where there are none."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from holdfast.reduction.marks import closing, plural, shortened
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.rows import notable
 from holdfast.reduction.share import fair_cap
@@ -41,7 +41,7 @@ _ROW_CHARS = 240
 _NAMED_KEYS_CHARS = 120
 
 
-def reduce_json(text: str, ask: Ask) -> Render | None:
+def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
     """Read a JSON object or list; the result is valid JSON. None where the text is not."""
     try:
         root = bytes(msgspec.json.decode(text, type=Raw)).strip()
@@ -188,7 +188,7 @@ def _kept_keys(fields: dict[str, bytes], room: int) -> set[str]:
 def _show_string(raw: bytes, room: int, tally: Counter[str]) -> bytes:
     value = msgspec.json.decode(raw, type=str)
     if value.count("\n") > 3 and room > 2 * _ROW_CHARS:
-        shown = reduce_log(value, Ask(room, None))(room * 9 // 10).text
+        shown = reduce_log(value, ReductionRequest(room, None))(room * 9 // 10).text
     else:
         shown = shortened(value, max(room - 2, _FLOOR_CHARS))
     if len(shown) >= len(value):

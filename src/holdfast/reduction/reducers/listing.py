@@ -10,7 +10,7 @@ from holdfast.reduction.lines import indices, line_starts
 from holdfast.reduction.marks import closing, plural
 from holdfast.reduction.pack import line_render
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.share import fair_cap
 from holdfast.reduction.signals import error_spans
@@ -25,7 +25,7 @@ _LEAST_ROOT_CHARS = 12
 _MOST_ERRORS = 100
 
 
-def reduce_listing(text: str, ask: Ask) -> Render:
+def reduce_listing(text: str, ask: ReductionRequest) -> Render:
     """Read a list of paths, as find, ls, glob and git write it."""
     lines = read_lines(text, ask.room_chars)
     entries, others = _read(lines)
@@ -37,7 +37,7 @@ def reduce_listing(text: str, ask: Ask) -> Render:
     skipped = lines.total - len(lines.texts)
     root = _root(list(folders))
     rest = "\n".join(others)
-    show_rest = reduce_log(rest, Ask(ask.room_chars, None))
+    show_rest = reduce_log(rest, ReductionRequest(ask.room_chars, None))
 
     def render(budget_chars: int) -> Draft:
         share = max(budget_chars // 4, min(len(rest), _OTHERS_CHARS))

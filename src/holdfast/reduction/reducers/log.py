@@ -7,12 +7,12 @@ import re
 from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.pack import line_render
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 
 TASTE = Taste()
 
 
-def reduce_log(text: str, ask: Ask) -> Render:
+def reduce_log(text: str, ask: ReductionRequest) -> Render:
     """Read a log, or any text of which no more is known than that it has lines."""
     return line_render(
         rank_lines(read_lines(text, ask.room_chars), TASTE), ask.reference, dress=without_days

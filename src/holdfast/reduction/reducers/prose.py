@@ -11,7 +11,7 @@ from math import log
 from holdfast.reduction.excerpt import Lines, read_lines
 from holdfast.reduction.pack import line_render, ranking_of
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9À-ÞА-Я`*])|(?<=[。！？])"
@@ -31,7 +31,7 @@ _COMMON = 0.4
 _MOST_WEIGHED = 20_000
 
 
-def reduce_prose(text: str, ask: Ask) -> Render:
+def reduce_prose(text: str, ask: ReductionRequest) -> Render:
     """Read text for people: Markdown, reports, pages."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:

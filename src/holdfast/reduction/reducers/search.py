@@ -11,7 +11,7 @@ from holdfast.reduction.excerpt import Lines, read_lines
 from holdfast.reduction.marks import closing, gap, plural, shortened
 from holdfast.reduction.pack import line_render
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 
 __all__ = ["read_matches", "reduce_search"]
@@ -37,7 +37,7 @@ class _File(Struct):
         return sum(map(len, self.found.values()))
 
 
-def reduce_search(text: str, ask: Ask, noun: str = "match") -> Render:
+def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Render:
     """Read the matches of grep, ripgrep and their like, or what a linter has to say by file."""
     lines = read_lines(text, ask.room_chars)
     files, others, context = _read(lines)
@@ -47,7 +47,7 @@ def reduce_search(text: str, ask: Ask, noun: str = "match") -> Render:
     matches = [_matches(file) for file in files]
     titled = [(file.path, found) for file, found in zip(files, matches, strict=True)]
     rest = "\n".join(others)
-    show_rest = reduce_log(rest, Ask(ask.room_chars, None))
+    show_rest = reduce_log(rest, ReductionRequest(ask.room_chars, None))
     unread = (
         "" if len(lines.texts) == lines.total else f" in the parts read of {lines.total:,} lines"
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.pack import line_render, ranking_of, scattered
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 from holdfast.reduction.rows import mean_and_deviation
 
 _FAILED = re.compile(r"\b(?:error|failed|failure|fatal|critical|exception|timeout)\b", re.I)
@@ -17,7 +17,7 @@ _FAR = 3.0
 _HEAD_ROWS, _TAIL_ROWS = 5, 3
 
 
-def reduce_table(text: str, ask: Ask) -> Render:
+def reduce_table(text: str, ask: ReductionRequest) -> Render:
     """Read rows of values with a mark between them."""
     lines = read_lines(text, ask.room_chars)
     rows = lines.texts

@@ -9,7 +9,7 @@ from holdfast.reduction.lines import indices, line_starts
 from holdfast.reduction.marks import plural, shortened
 from holdfast.reduction.pack import line_render, without
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Draft, Render
+from holdfast.reduction.reduced import Draft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import without_days
 from holdfast.reduction.testreport import failing_packages, failing_spans, failing_tests
 
@@ -27,7 +27,7 @@ TASTE = Taste(
 _MOST_NAMES = 400
 
 
-def reduce_test(text: str, ask: Ask) -> Render:
+def reduce_test(text: str, ask: ReductionRequest) -> Render:
     """Read the output of a test runner.
 
     Where not all lines that name a failing test fit, the names come first, as one list.

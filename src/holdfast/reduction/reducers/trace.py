@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from holdfast.reduction.excerpt import Lines, read_lines
 from holdfast.reduction.pack import Ranking, line_render, ranking_of
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Ask, Render
+from holdfast.reduction.reduced import ReductionRequest, Render
 
 _FRAME = re.compile(
     r"\s+at |\s+File \"|\t\S+:\d+ \+0x|\s+\d+: +(?:0x)?\S|\s+from \S+:\d+:in|#\d+ +\S"
@@ -26,7 +26,7 @@ _LIBRARY = re.compile(
 _ENDS = 4
 
 
-def reduce_trace(text: str, ask: Ask) -> Render:
+def reduce_trace(text: str, ask: ReductionRequest) -> Render:
     """Read one stack trace or many."""
     lines = read_lines(text, ask.room_chars)
     ranking = _ranked(lines) if not lines.in_pieces else rank_lines(lines, Taste())

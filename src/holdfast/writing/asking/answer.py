@@ -14,8 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.join import PROSE_WEIGHTS
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
 from holdfast.facts.frame import (
     SUMMARY_AFTERWORD,
     SUMMARY_BRIEF,
@@ -23,9 +21,9 @@ from holdfast.facts.frame import (
     SUMMARY_OPEN,
     SUMMARY_PREAMBLE,
 )
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.lines import whole_words
-from holdfast.facts.names import names_in
-from holdfast.facts.same import Known, Likeness, likeness
+from holdfast.facts.names import Known, Likeness, likeness, names_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.lenient_json import Value, read_json
 

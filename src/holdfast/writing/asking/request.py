@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.join import PROSE_SHARE
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
+from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.ledger.lines import cut
 from holdfast.facts.summary import SECTIONS, Summary, render_summary
 from holdfast.ports import CachedPrefix, Redact, SummaryAnswer, SummaryRequest, TokenCounter

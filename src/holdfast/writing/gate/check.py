@@ -28,8 +28,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.errors import SummarizerFailed
-from holdfast.facts.dialogue.phrases import Phrases, phrases_for
-from holdfast.facts.dialogue.sentences import sentences
+from holdfast.facts.dialogue.text import sentences
+from holdfast.facts.languages import Phrases, phrases_for
 from holdfast.facts.names import Name, NameKind, names_in, words_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.writing.gate.evidence import (

@@ -12,10 +12,8 @@ from typing import get_args
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.language import Language
-from holdfast.facts.dialogue.phrases import phrases_for
-from holdfast.facts.names import RUNS, Name, bare, words_in
-from holdfast.facts.same import terms_of
+from holdfast.facts.languages import Language, phrases_for
+from holdfast.facts.names import RUNS, Name, bare, terms_of, words_in
 from holdfast.facts.summary import Summary
 from holdfast.ports import Redact
 from holdfast.transcript import Message, Text, ToolCall, ToolResult

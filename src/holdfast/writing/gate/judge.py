@@ -7,10 +7,9 @@ from __future__ import annotations
 import re
 
 from holdfast.errors import FailureKind, SummarizerFailed
-from holdfast.facts.dialogue.folding import words_of
-from holdfast.facts.dialogue.language import Language, language_of
-from holdfast.facts.dialogue.vocabulary import phrases_in
-from holdfast.facts.dialogue.words import VOCABULARIES
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.dialogue.text import words_of
+from holdfast.facts.languages import VOCABULARIES, Language
 from holdfast.facts.names import without_names
 from holdfast.facts.summary import Section, Summary
 from holdfast.ports import SummaryAnswer, SummaryRequest, TokenCounter
@@ -64,7 +63,7 @@ _SMALL_ENGLISH = frozenset(
     word.encode()
     for vocabulary in VOCABULARIES
     if vocabulary.language == "en"
-    for word in phrases_in(vocabulary.stops)
+    for word in vocabulary.stops
 )
 _LEAST_ENGLISH = 0.12
 """Of the words; English prose has a quarter and more of small words."""

@@ -10,8 +10,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.sentences import sentences
-from holdfast.facts.same import likeness
+from holdfast.facts.dialogue.text import sentences
+from holdfast.facts.names import likeness
 from holdfast.writing.gate.evidence import Evidence, SaidByUser
 
 _QUOTED = re.compile(

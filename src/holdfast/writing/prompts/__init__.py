@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.facts.dialogue.language import Language
+from holdfast.facts.languages import Language
 from holdfast.writing.prompts import v1
 
 VERSION = 1

@@ -1,13 +1,20 @@
-"""Programs that make, move and remove files."""
+"""Programs that make, move, copy and remove files, and git."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
-from holdfast.facts.effects.effect import Effect
-from holdfast.facts.effects.invocation import Handler, Invocation
-from holdfast.facts.effects.options import Options, split_options
-from holdfast.facts.effects.paths import base_name, inside, is_device, names_directory
+from holdfast.facts.effects.effect import (
+    Effect,
+    base_name,
+    effects_of_patch,
+    inside,
+    is_device,
+    names_directory,
+    place,
+)
+from holdfast.facts.effects.invocation import Args, Handler, Invocation, Options, split_options
 
 _INTO = ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--size", "--reference")
 
@@ -114,6 +121,199 @@ def _pairs(call: Invocation, options: Options) -> Iterator[tuple[str, str]]:
             yield source or "", inside(directory, source) if into and source else directory
 
 
+_GLOBAL_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
+_FILE_NAME = re.compile(r"(?:^|/)\.?[\w@+-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_COMMIT_LONG = (
+    "--message", "--file", "--author", "--date", "--template", "--reuse-message", "--fixup",
+    "--squash", "--cleanup", "--trailer", "--pathspec-from-file",
+)  # fmt: skip
+
+
+def git(call: Invocation) -> Iterator[Effect]:
+    """Any git command; paths behind `-C dir` are under that directory."""
+    directory = ""
+    at, args = 0, call.args
+    while at < len(args) and (arg := args[at]) and arg[0] == "-":
+        if arg in _GLOBAL_VALUED:
+            value = args[at + 1] if at + 1 < len(args) else None
+            if arg == "-C":
+                if value is None:
+                    return
+                directory = place(directory, value)
+            at += 1
+        at += 1
+    word = args[at] if at < len(args) else None
+    handler = _COMMANDS.get(word or "")
+    if handler is None:
+        return
+    inner = Invocation(word or "", args[at + 1 :], call.body, call.source, call.made)
+    for effect in handler(inner):
+        if directory and effect.path:
+            to = place(directory, effect.to) if effect.to else ""
+            path = place(directory, effect.path)
+            yield Effect(effect.action, path, to, effect.lines, effect.detail)
+        else:
+            yield effect
+
+
+def _commit(call: Invocation) -> Iterator[Effect]:
+    options = split_options(call.args, "mFCcSt", _COMMIT_LONG)
+    if options.has("--dry-run"):
+        return
+    messages = [*options.given.get("-m", ()), *options.given.get("--message", ())]
+    detail = "\n\n".join(message for message in messages if message)
+    if not messages and options.value("-F", "--file") in ("-", "/dev/stdin"):
+        detail = call.body
+    yield Effect("commit", detail=detail.strip())
+
+
+def _remove(call: Invocation) -> Iterator[Effect]:
+    if not any(arg in ("--cached", "-n", "--dry-run") for arg in call.args):
+        yield from remove(call)
+
+
+def _move(call: Invocation) -> Iterator[Effect]:
+    if not any(arg in ("-n", "--dry-run") for arg in call.args):
+        yield from move(call)
+
+
+def _checkout(call: Invocation) -> Iterator[Effect]:
+    """A new or another branch, or files as they were."""
+    before, files = _at_dashes(call.args)
+    options = split_options(before, "bB", ("--orphan", "--conflict", "--pathspec-from-file"))
+    if options.has("-b", "-B", "--orphan"):
+        if name := options.value("-b", "-B", "--orphan"):
+            yield Effect("branch", detail=name)
+        return
+    named = options.operands
+    if files is None:
+        if len(named) == 1 and named[0] and not _is_file(named[0]):
+            if named[0] != "-":
+                yield Effect("branch", detail=named[0])
+            return
+        files = named if len(named) == 1 or options.has("--ours", "--theirs") else named[1:]
+    for path in files:
+        if path:
+            yield Effect("change", path)
+
+
+def _switch(call: Invocation) -> Iterator[Effect]:
+    options = split_options(call.args, "cC", ("--create", "--force-create", "--orphan"))
+    name = options.value("-c", "-C", "--create", "--force-create", "--orphan")
+    if not options.has("-c", "-C", "--create", "--force-create", "--orphan"):
+        name = options.operands[0] if options.operands else None
+    if name and name != "-":
+        yield Effect("branch", detail=name)
+
+
+def _branch(call: Invocation) -> Iterator[Effect]:
+    """Only `git branch -m new` changes the branch that one is on."""
+    options = split_options(call.args, "u")
+    if options.has("-m", "-M", "--move") and len(options.operands) == 1 and options.operands[0]:
+        yield Effect("branch", detail=options.operands[0])
+
+
+def _restore(call: Invocation) -> Iterator[Effect]:
+    options = split_options(call.args, "s", ("--source", "--conflict"))
+    if options.has("-S", "--staged") and not options.has("-W", "--worktree"):
+        return
+    for path in options.known:
+        yield Effect("change", path)
+
+
+def _reset(call: Invocation) -> Iterator[Effect]:
+    if "--hard" in call.args:
+        known = [arg for arg in call.args if arg]
+        yield Effect("change", detail=" ".join(["git reset", *known]))
+
+
+def _apply(call: Invocation) -> Iterator[Effect]:
+    if call.body and not any(arg in ("--check", "--stat", "--cached") for arg in call.args):
+        yield from effects_of_patch(call.body)
+
+
+def _clone(call: Invocation) -> Iterator[Effect]:
+    options = split_options(
+        call.args, "bocju",
+        ("--branch", "--depth", "--origin", "--config", "--reference", "--filter", "--template",
+         "--jobs", "--separate-git-dir", "--shallow-since", "--server-option"),
+    )  # fmt: skip
+    operands = options.operands
+    if len(operands) > 1:
+        if operands[1]:
+            yield Effect("mkdir", operands[1])
+    elif operands and operands[0]:
+        name = base_name(operands[0].rpartition(":")[2])
+        if not options.has("--bare", "--mirror"):
+            name = name.removesuffix(".git")
+        if name and name not in (".", ".."):
+            yield Effect("mkdir", name)
+
+
+def _init(call: Invocation) -> Iterator[Effect]:
+    options = split_options(call.args, "b", ("--initial-branch", "--template", "--object-format"))
+    for path in options.known[:1]:
+        if path != ".":
+            yield Effect("mkdir", path)
+
+
+def _worktree(call: Invocation) -> Iterator[Effect]:
+    word = call.args[0] if call.args else None
+    options = split_options(call.args[1:], "bB", ("--reason",))
+    if options.known and word == "add":
+        yield Effect("mkdir", options.known[0])
+    elif options.known and word == "remove":
+        yield Effect("delete", options.known[0])
+    elif len(options.known) > 1 and word == "move":
+        yield Effect("rename", options.known[0], to=options.known[1])
+
+
+def _output(call: Invocation) -> Iterator[Effect]:
+    options = split_options(call.args, "o", ("--output", "--format", "--prefix"))
+    if path := options.value("-o", "--output"):
+        yield Effect("write", path)
+
+
+def _diff(call: Invocation) -> Iterator[Effect]:
+    for arg in call.args:
+        if arg and arg.startswith("--output="):
+            yield Effect("write", arg[len("--output=") :])
+
+
+def _at_dashes(args: Args) -> tuple[Args, Args | None]:
+    """Return what stands before and behind `--`; None behind where there is none."""
+    for at, arg in enumerate(args):
+        if arg == "--":
+            return args[:at], args[at + 1 :]
+    return args, None
+
+
+def _is_file(name: str) -> bool:
+    """Whether `git checkout name` is more likely about a file than about a branch."""
+    if name in (".", "..") or name.startswith(("./", "../", "/", ":/")) or name.endswith("/"):
+        return True
+    return "*" in name or _FILE_NAME.search(name) is not None
+
+
+_COMMANDS: Mapping[str, Handler] = {
+    "commit": _commit,
+    "rm": _remove,
+    "mv": _move,
+    "checkout": _checkout,
+    "switch": _switch,
+    "branch": _branch,
+    "restore": _restore,
+    "reset": _reset,
+    "apply": _apply,
+    "am": _apply,
+    "clone": _clone,
+    "init": _init,
+    "worktree": _worktree,
+    "archive": _output,
+    **dict.fromkeys(("diff", "log", "show"), _diff),
+}
+
+
 HANDLERS: Mapping[str, Handler] = {
     **dict.fromkeys(("rm", "unlink", "shred", "trash", "grm"), remove),
     "mkdir": make_directory,
@@ -124,4 +324,5 @@ HANDLERS: Mapping[str, Handler] = {
     **dict.fromkeys(("tee", "sponge"), tee),
     "dd": disk_dump,
     "truncate": truncate,
+    "git": git,
 }
