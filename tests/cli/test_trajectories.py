@@ -15,14 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from holdfast.cli.trajectories import COMMANDS, trajectories
 from holdfast.testing.run_records import folder_files, run_record
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = tuple(COMMANDS)
 
 
 def _record(number: int, pairs: int) -> bytes:
@@ -36,25 +33,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [_record(number, 16 if number % 3 == 0 else 2) for number in range(60)]
     path.write_bytes(b"\n".join([*lines[:7], b"{torn", *lines[7:]]) + b"\n")
     return path
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_help_with_an_example(
-    holdfast: Any, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """Its first line is the one of the group, every option says what it does, and the page of the
-    documents is what is printed.
-    """
-    found = trajectories.get_command(click.Context(trajectories), name)
-    assert found is not None
-    assert (found.help or "").splitlines()[0] == COMMANDS[name]
-    assert all(option.help for option in found.params if isinstance(option, click.Option))
-    monkeypatch.setenv("COLUMNS", "80")
-    seen = holdfast("trajectories", name, "--help")
-    assert f"holdfast trajectories {name}" in seen.text.split("\n", 2)[2]
-    page = (ROOT / "docs" / "cli.md").read_text()
-    block = page.split(f"<!-- help: trajectories {name} -->\n```text\n")[1].split("```")[0]
-    assert block == seen.text
 
 
 def test_a_batch_is_compressed_described_sampled_and_verified(
@@ -222,8 +200,7 @@ def test_killed_anywhere_and_gone_on_with_the_output_is_the_same(
 
 def test_progress_says_rate_and_time_left() -> None:
     """By the share of the input that was read; records taken over do not make it faster."""
-    from holdfast.cli.show_trajectories import progress_line
-
+    from holdfast.cli.trajectories import progress_line
     from holdfast.trajectories.batch import Progress
 
     line = progress_line(Progress(5_000, 2_000, 3, 250, 1_000, 100.0))
