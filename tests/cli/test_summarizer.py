@@ -139,7 +139,7 @@ def test_a_preview_asks_nobody(holdfast: Any, server: ModelServer, long: Path) -
 @pytest.mark.parametrize(("flags", "words"), [
     (("--summarizer", "llama:3"), "openai:MODEL"),
     (("--summarizer", "openai:"), "openai:MODEL"),
-    (("--fallback-summarizer", "openai:m"), "with a summarizer"),
+    (("--fallback-summarizer", "openai:m"), "needs a summarizer"),
     (("--summarizer", "openai:m", "--summarizer-timeout", "-1"), "--summarizer-timeout"),
     (("--summarizer", "openai:m", "--on-failure", "explode"), "explode"),
     (("--summarizer", "openai:m", "--summarizer-url", "not a url"), "not a url"),

@@ -225,8 +225,8 @@ def test_the_project_that_the_server_is_started_in_is_offered(tmp_path: Path) ->
     ("options", "said"),
     [
         (["--http", "0.0.0.0:0"], "--allow-host"),
-        (["--http", "somewhere"], "no address"),
-        (["--http", "127.0.0.1:99999"], "no address"),
+        (["--http", "somewhere"], "not an address"),
+        (["--http", "127.0.0.1:99999"], "not an address"),
         (["--store", "mysql://x"], "no store speaks this protocol"),
         (["--project", ".", "--all-projects"], "contradict each other"),
         (["--project", "/nowhere"], "'/nowhere' does not exist"),

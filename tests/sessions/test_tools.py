@@ -356,7 +356,7 @@ def test_a_note_of_a_pin_has_a_limit(kept: Store, begin: Begin) -> None:
     arguments = {"session": session.id, "position": 0, "note": "x" * 1_000_000}
     done = answer(Library(kept), "holdfast_sessions_pin", arguments)
     assert done.failed
-    assert "at most 1,000 characters" in done.text
+    assert "at most 1,000 are kept" in done.text
     assert kept.pins(session.id) == ()
     assert asked(Library(kept), "pin", **{**arguments, "note": "x" * 1_000})["pins"] == [0]
 
