@@ -1,6 +1,6 @@
-"""How long a turn waits while a slow summariser writes in the background.
+"""How long a turn waits while a slow summarizer writes in the background.
 
-A session grows message by message past the pressure warning; a summariser takes some seconds to
+A session grows message by message past the pressure warning; a summarizer takes some seconds to
 answer. Measured is the wall time of every turn (append, then compact): the longest, and the
 quantiles, while the summary is under way, at the swap, and after it. Beside it the same session
 with the summary in the foreground.
@@ -40,14 +40,14 @@ class Slow:
         self._seconds = seconds
         self.asked = 0
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         del request, timeout
         self.asked += 1
         time.sleep(self._seconds)
         return SummaryAnswer(text=ANSWER)
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
-        return self.summarise(request, timeout)
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        return self.summarize(request, timeout)
 
 
 def main() -> int:

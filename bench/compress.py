@@ -340,7 +340,7 @@ def generated(size: int, shape: str) -> list[Any]:
     """Return `size` messages of a coding agent: an ask, four calls with their results, an answer.
 
     The same size and shape always give the same messages. `loops` has results of 200 to 4,000
-    characters; `field` has short ones, whose summariser prompts come to the published sizes.
+    characters; `field` has short ones, whose summarizer prompts come to the published sizes.
     """
     rng = random.Random(f"{shape} {size}")
     form = _FORMS[shape]

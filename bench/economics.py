@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from halves.parallel import in_parallel
 from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
 from halves.split import read_split
-from holdfast.caching.economics import Rule
+from holdfast.caching.economics import PayoffRule
 from holdfast.catalog.prices import prices_of
 from holdfast.dialects.load import load
 from holdfast.lab.cost_plots import spread_plot
@@ -142,13 +142,13 @@ def _replays(
 def _tune(family: Family, terms: ReplayTerms, jobs: int) -> None:
     """Print what the planner costs on the tuning half by its constants."""
     rules = [
-        *(Rule(margin=margin) for margin in (1.0, 1.5, 2.0)),
+        *(PayoffRule(margin=margin) for margin in (1.0, 1.5, 2.0)),
         *(
-            Rule(prior_turns=turns, prior_tokens_per_turn=growth)
+            PayoffRule(prior_turns=turns, prior_tokens_per_turn=growth)
             for turns, growth in ((0, 0), (5, 500), (10, 300), (10, 1_000), (20, 500))
         ),
-        *(Rule(least_tokens=tokens) for tokens in (6_000, 10_000, 15_000)),
-        *(Rule(settled_turns=turns) for turns in (0, 10, 13, 14, 16, 20, 25, 1_000_000)),
+        *(PayoffRule(least_tokens=tokens) for tokens in (6_000, 10_000, 15_000)),
+        *(PayoffRule(settled_turns=turns) for turns in (0, 10, 13, 14, 16, 20, 25, 1_000_000)),
     ]
     work = partial(_tuned, terms=terms, rules=rules)
     rows = list(in_parallel(work, family.tuning, jobs, "sessions"))
@@ -159,7 +159,7 @@ def _tune(family: Family, terms: ReplayTerms, jobs: int) -> None:
         print(f"{family.name:12} {rule or 'append only'}  ×{cost / base:.3f}  {compactions}")
 
 
-def _tuned(recording: Recording, terms: ReplayTerms, rules: list[Rule]) -> list[Replay]:
+def _tuned(recording: Recording, terms: ReplayTerms, rules: list[PayoffRule]) -> list[Replay]:
     strategies = [append_only(), *(planner(min(THRESHOLDS), rule) for rule in rules)]
     return [replay(recording, one.name, one.start(recording, terms), terms) for one in strategies]
 

@@ -28,7 +28,7 @@ from halves.split import read_split
 from halves.wider import wider_sessions
 from halves.worst import print_untrue, print_worst
 from holdfast.cli.lab import show_lines
-from holdfast.lab.results import ScoreRow, summarise
+from holdfast.lab.results import ScoreRow, summarize
 from holdfast.lab.scoring.needed import common_knowledge
 from holdfast.lab.scoring.score import CUTS
 from holdfast.lab.scoring.session import LabSession
@@ -61,7 +61,7 @@ def main() -> int:
     rows: list[ScoreRow] = [
         row for found in in_parallel(work, sessions, options.jobs, "sessions") for row in found
     ]
-    show_lines(summarise(rows), wide=True)
+    show_lines(summarize(rows), wide=True)
     if options.worst:
         print_worst(rows, options.worst)
     if options.drift:

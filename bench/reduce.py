@@ -239,13 +239,13 @@ def normal(text: str) -> str:
     return " ".join(STAMP.sub("", ANSI.sub("", text)).split())
 
 
-def survives(signal: str, normalised: str) -> bool:
+def survives(signal: str, normalized: str) -> bool:
     """Return whether a signal is there: as it was, or place and message of a diagnostic apart."""
     wanted = normal(signal)
-    if wanted in normalised or wanted.replace('": ', '":') in normalised:
+    if wanted in normalized or wanted.replace('": ', '":') in normalized:
         return True
     found = DIAGNOSTIC.match(wanted)
-    return found is not None and all(part in normalised for part in found.groups())
+    return found is not None and all(part in normalized for part in found.groups())
 
 
 def ends(text: str, tokens: int) -> str:

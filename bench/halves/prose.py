@@ -24,7 +24,7 @@ class EmptyProse:
     name = "stub:empty-prose"
     context_length = 128_000
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return as many sentences as fit."""
         del timeout
         rows: list[dict[str, str]] = []
@@ -41,6 +41,6 @@ class EmptyProse:
         half = len(rows) // 2
         return SummaryAnswer(text=json.dumps({"completed": rows[:half], "critical": rows[half:]}))
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the same."""
-        return self.summarise(request, timeout)
+        return self.summarize(request, timeout)

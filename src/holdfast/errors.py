@@ -185,7 +185,7 @@ FailureKind: TypeAlias = Literal[
     "bad answer",
     "cancelled",
 ]
-"""How a summariser can fail. `refused`: credentials or quota; `not found`: model or address;
+"""How a summarizer can fail. `refused`: credentials or quota; `not found`: model or address;
 `too long`: more than it can read; `broken answer`: not what its protocol promises; `empty answer`:
 nothing in it; `bad answer`: text that the gate turns down."""
 

@@ -110,11 +110,11 @@ class Summarizer(Protocol):
         """How many tokens it can read and write in one request; 0 where that is not known."""
         ...
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds."""
         ...
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
         ...
 

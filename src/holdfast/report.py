@@ -62,10 +62,10 @@ class SummaryNote(Struct, frozen=True, kw_only=True):
 
     source: SummarySource = "none"
     name: str = ""
-    """The summariser, where a model wrote: `openai:gpt-5-mini`."""
+    """The summarizer, where a model wrote: `openai:gpt-5-mini`."""
     confidence: Literal["", "low", "medium", "high"] = ""
     failure: str = ""
-    """How the summariser failed that was asked."""
+    """How the summarizer failed that was asked."""
     retry_class: str = ""
     calls: int = 0
     """How often it was asked."""

@@ -21,7 +21,7 @@ import pytest
 from holdfast.dialects.limits import Limits, bounded_lines, unpack
 from holdfast.errors import NotReadable
 from holdfast.importers import read_file
-from holdfast.importers.draft import Draft, refuse_too_many
+from holdfast.importers.draft import SessionDraft, refuse_too_many
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 MEMORY = 1_000_000_000
@@ -168,7 +168,7 @@ def test_a_session_has_a_limit_of_messages() -> None:
     """Thirty bytes a message, and a kilobyte when it is read: a stream of them is bounded too."""
     with pytest.raises(NotReadable, match="1,000,000 messages in one session; split the file"):
         refuse_too_many(1_000_001)
-    draft = Draft()
+    draft = SessionDraft()
     draft.rows = [None] * 1_000_000  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(NotReadable):
         draft.add({"role": "user", "content": "one more"})

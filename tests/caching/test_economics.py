@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.caching.economics import (
-    Rule,
+    PayoffRule,
     Situation,
     expected_growth,
     turns_expected,
@@ -136,7 +136,7 @@ def test_what_is_expected_lies_between_what_was_seen_and_what_is_usual(
     turns: int, growth: float, prior_turns: int, usual: int
 ) -> None:
     """And nearer to what was seen, the longer the session lasts."""
-    rule = Rule(prior_turns=prior_turns, prior_tokens_per_turn=usual)
+    rule = PayoffRule(prior_turns=prior_turns, prior_tokens_per_turn=usual)
     expected = expected_growth(turns, growth, rule)
     if turns + prior_turns:
         seen = growth if turns else usual
@@ -154,7 +154,7 @@ def test_a_first_large_result_does_not_tell_how_a_session_grows() -> None:
         turns_so_far=7, tokens_per_turn=2_900.0, threshold_tokens=20_000,
     )  # fmt: skip
     assert weigh(early).answer == "act"
-    assert weigh(early, Rule(prior_turns=0)).answer == "wait"
+    assert weigh(early, PayoffRule(prior_turns=0)).answer == "wait"
 
 
 def test_after_a_pause_it_costs_nothing() -> None:
@@ -232,7 +232,7 @@ def test_small_prompts_are_left_alone_until_a_session_has_lasted() -> None:
     verdict = weigh(small)
     assert (verdict.answer, verdict.basis) == ("wait", "size")
     assert "30 calls" in verdict.sentence
-    assert weigh(small, Rule(least_tokens=0)).answer == "act"
+    assert weigh(small, PayoffRule(least_tokens=0)).answer == "act"
     assert weigh(replace(small, tokens_now=20_000)).answer == "act"
     assert weigh(replace(small, turns_so_far=30)).answer == "act"
 
@@ -240,9 +240,9 @@ def test_small_prompts_are_left_alone_until_a_session_has_lasted() -> None:
 def test_a_rule_out_of_its_range_is_refused() -> None:
     """Negative caution is none."""
     with pytest.raises(InvalidSetting):
-        Rule(margin=-1.0)
+        PayoffRule(margin=-1.0)
     with pytest.raises(InvalidSetting):
-        Rule(margin=math.nan)
+        PayoffRule(margin=math.nan)
 
 
 @given(sizes, sizes, sizes, st.integers(10_000, 1_000_000))

@@ -59,7 +59,7 @@ def test_doctor_knows_the_engines(holdfast: Any, tmp_path: Path) -> None:
 def test_doctor_shows_no_password(
     holdfast: Any, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    """Neither that of the store nor that of a summariser's address."""
+    """Neither that of the store nor that of a summarizer's address."""
     monkeypatch.setenv("HOLDFAST_STORE", "postgresql://me:hunter2@127.0.0.1:1/x?password=hunter3")
     monkeypatch.setenv("HOLDFAST_SUMMARIZER_URL", "https://me:hunter4@example.org/v1")
     for arguments in ((), ("--json",)):

@@ -60,7 +60,7 @@ def test_the_report_goes_to_standard_output_where_the_transcript_goes_to_a_file(
 
 
 def test_gz_is_compressed_and_read_back(holdfast: Any, put: Any, tmp_path: Path) -> None:
-    """An output named .gz is gzip, the same bytes every time; gzip is recognised by its data."""
+    """An output named .gz is gzip, the same bytes every time; gzip is recognized by its data."""
     source, out, again = put("broken.json", ORPHAN), tmp_path / "o.gz", tmp_path / "p.gz"
     assert holdfast("repair", source, "-o", out).code == 0
     assert holdfast("repair", source, "-o", again).code == 0

@@ -101,7 +101,7 @@ def test_a_fallback_is_asked_at_the_same_address(
     )  # fmt: skip
     (report,) = seen.reports
     assert report["summary_source"]["name"] == "openai:second"
-    assert any("the other summariser was asked" in note for note in report["notes"])
+    assert any("the other summarizer was asked" in note for note in report["notes"])
 
 
 def test_nobody_at_the_address(holdfast: Any, server: ModelServer, long: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_mistake_is_named_before_anything_is_asked(
     assert out is None
 
 
-def test_settings_name_the_summariser_too(holdfast: Any, server: ModelServer, long: Path) -> None:
+def test_settings_name_the_summarizer_too(holdfast: Any, server: ModelServer, long: Path) -> None:
     """[summarizer] in the settings file; flags win over it."""
     pytest.importorskip("openai")
     file = long.parent / "holdfast.toml"

@@ -92,7 +92,7 @@ def test_a_dear_run_needs_a_word(
     seen = holdfast(*given, *PRICES, "--max-cost", 1_000)
     assert seen.code == 0
     assert seen.err.startswith(f"{LONG} calls of openai:model-x")
-    assert f"{LONG} calls of the summariser" in seen.text
+    assert f"{LONG} calls of the summarizer" in seen.text
     assert len(server.requests) == LONG
     seen = holdfast(*given, *PRICES, "--no-resume", "--json")
     assert (seen.code, seen.err) == (0, "")

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.compaction.measure import Estimator
-from holdfast.compaction.work import Wish
+from holdfast.compaction.work import Options
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.run import Run, finish_run
 from holdfast.policy import Policy
@@ -107,7 +107,7 @@ def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     here.append({"role": "user", "content": "Look."}, *step(1, LINES, "bash"))
     for number in range(2, 12):
         here.append(*step(number, f"{number} {LINES}", "bash"))
-    run = here.begin_run(Wish(), force=True, frozen=True)
+    run = here.begin_run(Options(), force=True, frozen=True)
     assert isinstance(run, Run)
     here.append(*step(12, LINES, "bash"))
     assert here.messages[-1]["content"].startswith("[holdfast duplicate")

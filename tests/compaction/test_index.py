@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.compaction.prune import answered_calls
 from holdfast.facts.cleaning import cleaned, cleaned_call
@@ -28,8 +28,8 @@ def masked(text: str) -> str:
     return text.replace(SECRET, "***")
 
 
-def index_of(log: tuple[Message, ...], readings: Readings | None = None) -> ScannedIndex:
-    return ScannedIndex(log, whole(len(log)), readings or Readings(Estimator(), Policy()))
+def index_of(log: tuple[Message, ...], readings: LogReading | None = None) -> FrozenLog:
+    return FrozenLog(log, whole(len(log)), readings or LogReading(Estimator(), Policy()))
 
 
 @given(log=logs())
@@ -100,8 +100,8 @@ def test_of_many_messages_of_a_tail_only_the_newest_lines_are_read() -> None:
 def test_for_a_large_size_more_of_the_log_is_read_line_by_line() -> None:
     """What is asked for may have room for more than the newest part tells."""
     log = long_log()
-    readings = Readings(Estimator(), Policy())
-    found = ScannedIndex(log, whole(len(log)), readings, 100_000).facts(0, len(log))
+    readings = LogReading(Estimator(), Policy())
+    found = FrozenLog(log, whole(len(log)), readings, 100_000).facts(0, len(log))
     assert "line_0 = 000" in {fact.text for fact in found if fact.kind == "line"}
 
 
@@ -126,7 +126,7 @@ def test_the_facts_of_some_messages_are_those_of_each(log: tuple[Message, ...]) 
     calls, some = answered_calls(log), range(0, len(log), 2)
     every = [fact for at in some for fact in facts_of(log[at], calls.get(at, {}))]
     assert index_of(log).facts_at(some) == every
-    assert index_of(log, Readings(Estimator(), Policy(), masked)).facts_at(some) == every
+    assert index_of(log, LogReading(Estimator(), Policy(), masked)).facts_at(some) == every
 
 
 @given(log=logs())
@@ -151,7 +151,7 @@ def test_facts_hold_no_secret_in_either_part_of_a_long_log() -> None:
         assistant(call("Bash", command="git commit -m " + SECRET)), result("ok"),
     )  # fmt: skip
     log = talk(*old, assistant(call("bash", command="cat big")), filler, *old).messages
-    readings = Readings(Estimator(), Policy(), masked)
+    readings = LogReading(Estimator(), Policy(), masked)
     ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
     assert SECRET not in msgspec.json.encode(ledger).decode()
     assert "***" in msgspec.json.encode(ledger).decode()
@@ -165,7 +165,7 @@ def test_a_secret_in_the_target_of_a_rename_alone_is_hidden() -> None:
     )  # fmt: skip
     filler = result("plain words here\n" * 100_000)
     log = talk(*old, assistant(call("bash", command="cat big")), filler, user("Next.")).messages
-    readings = Readings(Estimator(), Policy(), masked)
+    readings = LogReading(Estimator(), Policy(), masked)
     ledger = update(Ledger(), index_of(log, readings).facts(0, len(log)))
     assert next(iter(ledger.files)) == "***.py"
 
@@ -179,7 +179,7 @@ def test_a_secret_of_many_lines_is_hidden_line_by_line(at: str) -> None:
         assistant(f"Here it is:\n{KEY}" if at == "words" else "Fine.", made),
         result(f"$ cat id.pem\n{KEY}\n" if at == "result" else "ok"),
     ).messages
-    index = index_of(log, Readings(Estimator(), Policy(), Redactor()))
+    index = index_of(log, LogReading(Estimator(), Policy(), Redactor()))
     told = msgspec.json.encode(update(Ledger(), index.facts(0, len(log)))).decode()
     assert not any(line in told for line in KEY.split("\n")[1:-1])
 
@@ -190,7 +190,7 @@ def test_a_digest_is_made_without_secrets() -> None:
     log = talk(
         user("Go."), assistant(call("bash", command=f"env {SECRET}")), result(output)
     ).messages
-    index = index_of(log, Readings(Estimator(), Policy(), masked))
+    index = index_of(log, LogReading(Estimator(), Policy(), masked))
     [ready] = index.prepared(2).values()
     assert SECRET not in ready.line
     short = index.shortened(2)
@@ -211,7 +211,7 @@ def shows_a_piece(text: str) -> bool:
 @pytest.mark.parametrize("name", ["bash", "read_file", "web_search", "lookup"])
 def test_a_digest_shows_no_piece_of_a_secret(name: str, given: str) -> None:
     """Wherever it is cut: secrets are hidden in what it is made from."""
-    readings = Readings(Estimator(), Policy(), Redactor())
+    readings = LogReading(Estimator(), Policy(), Redactor())
     plain = "plain words\n" * 2_000
     for room in range(0, 180, 5):
         words = f"{'wo ' * (room // 3)}{given} and more"
@@ -225,7 +225,7 @@ def test_a_digest_shows_no_piece_of_a_secret(name: str, given: str) -> None:
 @pytest.mark.parametrize("given", GIVEN)
 def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None:
     """There too words and calls are cleaned before they are cut."""
-    readings = Readings(Estimator(), Policy(), Redactor())
+    readings = LogReading(Estimator(), Policy(), Redactor())
     for room in range(0, 420, 3):
         words = f"{' '.join(f'word{n}' for n in range(80))[:room]} {given} and then more after it"
         log = talk(
@@ -234,7 +234,7 @@ def test_no_fact_of_the_older_part_shows_a_piece_of_a_secret(given: str) -> None
             assistant(call("bash", command=f"git commit -m '{words}'")), result("ok"),
             assistant(f"The port is 80, not {words}."),
         ).messages  # fmt: skip
-        index = ScannedIndex(log, whole(len(log)), readings, lines_of=1)
+        index = FrozenLog(log, whole(len(log)), readings, lines_of=1)
         for facts in (index.facts(0, len(log)), index.deeds(range(len(log)))):
             assert not shows_a_piece(msgspec.json.encode(facts).decode())
 
@@ -244,7 +244,7 @@ def test_without_originals_no_reference_is_written() -> None:
     output = "plain words\n" * 2_000
     log = talk(user("Go."), assistant(call("bash", command="env")), result(output)).messages
     for references in (True, False):
-        short = index_of(log, Readings(Estimator(), Policy(), references=references)).shortened(2)
+        short = index_of(log, LogReading(Estimator(), Policy(), references=references)).shortened(2)
         assert short is not None
         assert bool(short.reference) == references
         assert ("hf-" in repr(short.message.parts)) == references
@@ -272,7 +272,7 @@ def test_only_the_calls_that_a_message_answers_are_cleaned() -> None:
 
     calls = {f"c{n}": ToolCall(f"c{n}", "bash", f'{{"command": "run {n}"}}') for n in range(500)}
     message = Message("tool", (ToolResult("c7", (Text("ok"),)),), 9)
-    Readings(Estimator(), Policy(), redact).facts(message, calls)
+    LogReading(Estimator(), Policy(), redact).facts(message, calls)
     assert sorted("\n\n".join(asked).split("\n\n")) == ["bash", "ok", '{"command": "run 7"}']
 
 
@@ -288,7 +288,7 @@ def test_what_is_looked_through_together_is_as_clean_as_one_by_one(
         return text.replace("e", "*")
 
     calls = answered_calls(log)
-    every = index_of(log, Readings(Estimator(), Policy(), starred)).facts(0, len(log))
+    every = index_of(log, LogReading(Estimator(), Policy(), starred)).facts(0, len(log))
     one_by_one = [
         fact
         for at, message in enumerate(log)
@@ -307,7 +307,7 @@ def test_a_secret_beside_clean_messages_is_hidden_and_they_stay_as_they_are() ->
     for command in (f"deploy --token {key}", "make test_all"):
         rows += [assistant(call("bash", command=command)), result(f"ran {command}\nok_done yes")]
     log = talk(*rows).messages
-    found = index_of(log, Readings(Estimator(), Policy(), Redactor())).facts(0, len(log))
+    found = index_of(log, LogReading(Estimator(), Policy(), Redactor())).facts(0, len(log))
     told = msgspec.json.encode(found).decode()
     assert key not in told
     assert "make test_all" in told

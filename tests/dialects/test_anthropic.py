@@ -449,7 +449,7 @@ def test_no_system_prompt_is_none_and_an_odd_one_is_flawed() -> None:
     _blocks({"type": "image", "source": {"type": "url", "url": "u"}}),
     {"role": "assistant", "content": [{"type": "web_fetch_tool_result", "tool_use_id": "a"}]},
 ])  # fmt: skip
-def test_blocks_that_only_anthropic_has_are_recognised(wire: Any) -> None:
+def test_blocks_that_only_anthropic_has_are_recognized(wire: Any) -> None:
     """A list with one mark of Anthropic is Anthropic's."""
     assert detect([{"role": "user", "content": "a"}, wire]).name == "anthropic"
 
@@ -459,7 +459,7 @@ def test_blocks_that_only_anthropic_has_are_recognised(wire: Any) -> None:
     {"system": "a", "max_tokens": 10},
     {"tools": [{"name": "a", "input_schema": {}}]},
 ])  # fmt: skip
-def test_request_bodies_of_anthropic_are_recognised(body: dict[str, Any]) -> None:
+def test_request_bodies_of_anthropic_are_recognized(body: dict[str, Any]) -> None:
     """A plain list inside a body of Anthropic's is Anthropic's."""
     assert detect([{"role": "user", "content": "a"}], body).name == "anthropic"
 

@@ -50,7 +50,7 @@ LAYOUTS = [
 @pytest.mark.parametrize(("layout", "data"), LAYOUTS)
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_every_layout_is_recognised_and_written_as_it_was_read(
+def test_every_layout_is_recognized_and_written_as_it_was_read(
     layout: str, data: bytes, packed: bool, mark: bytes
 ) -> None:
     """The layout is found from the data, and without a change bytes out equal bytes in."""

@@ -442,7 +442,7 @@ def test_a_prompt_that_is_a_string_is_mended_into_parts() -> None:
     assert DIALECT.encode_system(message.rewritten()) == {"parts": [{"text": "a"}]}
 
 
-def test_contents_are_recognised_by_their_parts() -> None:
+def test_contents_are_recognized_by_their_parts() -> None:
     """Lists of parts are Gemini's; typed parts of other libraries and plain lists are not."""
     assert detect([{"role": "user", "parts": [{"text": "a"}]}]).name == "gemini"
     assert detect([{"parts": [{"text": "a"}]}], {"generationConfig": {}}).name == "gemini"

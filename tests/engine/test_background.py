@@ -26,37 +26,37 @@ def exchange(start: int, count: int = 1) -> list[Any]:
     return written("openai-chat", [Exchange(2, 2, 900)] * count, start=start)
 
 
-def engine(summariser: ScriptedSummarizer, **settings: Any) -> Compressor:
+def engine(summarizer: ScriptedSummarizer, **settings: Any) -> Compressor:
     return Compressor(**{
-        "context_length": 24_000, "policy": SMALL, "summarizer": summariser, "background": True,
+        "context_length": 24_000, "policy": SMALL, "summarizer": summarizer, "background": True,
         **settings,
     })  # fmt: skip
 
 
-def until_pressure(made: Compressor, summariser: ScriptedSummarizer) -> list[Any]:
-    """Append exchanges until the summariser is asked."""
+def until_pressure(made: Compressor, summarizer: ScriptedSummarizer) -> list[Any]:
+    """Append exchanges until the summarizer is asked."""
     items: list[Any] = []
     for number in range(40):
         made.append(*(new := exchange(number)))
         items += new
         if made.decide().pressure:
-            assert summariser.asked.wait(WAITS)
+            assert summarizer.asked.wait(WAITS)
             return items
     raise AssertionError("no pressure")
 
 
 def test_pressure_begins_it_and_no_turn_waits() -> None:
     """While there is room, `compact` says that one is under way; then it takes it in."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summariser)
-    items = until_pressure(made, summariser)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer)
+    items = until_pressure(made, summarizer)
     while not made.decide().due:
         made.append(*(new := exchange(len(items))))
         items += new
     report = made.compact()
     assert (report.status, report.reason) == ("unchanged", "already running")
     assert made.messages == items
-    summariser.release()
+    summarizer.release()
     while not made.is_prepared:
         pass
     made.append(*(new := exchange(900)))
@@ -66,29 +66,29 @@ def test_pressure_begins_it_and_no_turn_waits() -> None:
     assert not check(made.messages, provider="openai-chat")
     assert made.undo()
     assert made.messages == [*items, *new]
-    assert len(summariser.requests) == 1
+    assert len(summarizer.requests) == 1
 
 
 def test_where_the_next_turn_would_not_fit_it_is_waited_for() -> None:
     """Hard urgency waits for what is under way, instead of beginning anew."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summariser)
-    items = until_pressure(made, summariser)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer)
+    items = until_pressure(made, summarizer)
     made.append(*exchange(500, 12))
     assert made.decide().urgency == "hard"
-    summariser.release()
+    summarizer.release()
     report = made.compact()
     assert report.summary_source.source == "model"
-    assert len(summariser.requests) == 1
+    assert len(summarizer.requests) == 1
     assert items[0] == made.recall(report.references[0].ref)[0] or report.folded > 0
 
 
 def test_a_changed_past_drops_what_was_prepared() -> None:
     """A forced run in between wins; the prepared one is never swapped in."""
-    summariser = ScriptedSummarizer([GOOD, GOOD], hold=True)
-    made = engine(summariser)
-    until_pressure(made, summariser)
-    summariser.release()
+    summarizer = ScriptedSummarizer([GOOD, GOOD], hold=True)
+    made = engine(summarizer)
+    until_pressure(made, summarizer)
+    summarizer.release()
     assert made.compact(force=True).status == "compacted"
     assert made.state.count == 1
     assert made.compact().reason in ("below threshold", "deferred")
@@ -97,20 +97,20 @@ def test_a_changed_past_drops_what_was_prepared() -> None:
 
 def test_what_is_cancelled_is_not_used() -> None:
     """Also where it was ready."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summariser)
-    items = until_pressure(made, summariser)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer)
+    items = until_pressure(made, summarizer)
     made.cancel()
-    summariser.release()
+    summarizer.release()
     assert made.compact().reason == "below threshold"
     assert made.messages == items
 
 
 def test_a_failure_in_the_background_changes_nothing() -> None:
     """It is told at the next run, and a pause follows."""
-    summariser = ScriptedSummarizer([SummarizerFailed("refused", "scripted:model")])
-    made = engine(summariser)
-    items = until_pressure(made, summariser)
+    summarizer = ScriptedSummarizer([SummarizerFailed("refused", "scripted:model")])
+    made = engine(summarizer)
+    items = until_pressure(made, summarizer)
     while not made.is_prepared:
         pass
     report = made.compact()
@@ -118,13 +118,13 @@ def test_a_failure_in_the_background_changes_nothing() -> None:
     assert made.messages == items
     assert made.state.breaker.strikes == 1
     made.append(*exchange(700))
-    assert len(summariser.requests) == 1
+    assert len(summarizer.requests) == 1
 
 
 def test_a_task_of_the_loop_does_the_same() -> None:
     """For hosts that await; the loop stays free while the summary is written."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summariser, background=False)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer, background=False)
     items = exchange(0, 5)
     made.append(*items)
 
@@ -134,7 +134,7 @@ def test_a_task_of_the_loop_does_the_same() -> None:
         busy = (await made.acompact()).reason
         made.append(*(new := exchange(300)))
         items.extend(new)
-        summariser.release()
+        summarizer.release()
         while not made.is_prepared:
             await asyncio.sleep(0)
         return busy, (await made.acompact()).summary_source.source
@@ -146,8 +146,8 @@ def test_a_task_of_the_loop_does_the_same() -> None:
 
 def test_a_loop_that_ends_first_ends_cleanly() -> None:
     """Its task is cancelled with it, and the conversation is as it was."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summariser, background=False)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer, background=False)
     items = exchange(0, 5)
     made.append(*items)
 
@@ -158,7 +158,7 @@ def test_a_loop_that_ends_first_ends_cleanly() -> None:
     asyncio.run(go())
     assert made.is_prepared
     assert made.messages == items
-    summariser.release()
+    summarizer.release()
     assert made.compact().summary_source.source == "model"
 
 
@@ -198,17 +198,17 @@ def _live(steps: list[str], background: bool) -> None:
 
 
 class _World:
-    """One conversation, its host and its summariser."""
+    """One conversation, its host and its summarizer."""
 
     def __init__(self, *, background: bool) -> None:
         self.background = background
         self.fails = False
         self.items: list[Any] = []
         self.serial = 0
-        self.summariser = self._summariser()
+        self.summarizer = self._summarizer()
         self.made = self._engine()
 
-    def _summariser(self) -> ScriptedSummarizer:
+    def _summarizer(self) -> ScriptedSummarizer:
         return ScriptedSummarizer(self._answer)
 
     def _answer(self, request: object) -> Any:
@@ -216,7 +216,7 @@ class _World:
         return SummarizerFailed("overloaded", "scripted:model") if self.fails else GOOD
 
     def _engine(self) -> Compressor:
-        return engine(self.summariser, background=self.background, summarizer_timeout=WAITS)
+        return engine(self.summarizer, background=self.background, summarizer_timeout=WAITS)
 
     def turn(self) -> None:
         self.serial += 1
@@ -230,21 +230,21 @@ class _World:
 
     def compact(self) -> None:
         if self.made.decide().urgency == "hard" or not self.made.is_preparing:
-            self.summariser.release()  # it would be waited for
+            self.summarizer.release()  # it would be waited for
         self.made.compact()
 
     def force(self) -> None:
-        self.summariser.release()
+        self.summarizer.release()
         self.made.compact(force=True)
 
     def prepare(self) -> None:
         self.made.prepare()
 
     def release(self) -> None:
-        self.summariser.release()
+        self.summarizer.release()
 
     def hold(self) -> None:
-        self.summariser.hold()
+        self.summarizer.hold()
 
     def cancel(self) -> None:
         self.made.cancel()
@@ -254,7 +254,7 @@ class _World:
 
     def restart(self) -> None:
         """A new process: the state and what the model sees are kept by the host."""
-        self.summariser.release()
+        self.summarizer.release()
         self.made.cancel()
         data, seen = self.made.snapshot(), self.made.messages
         self.made = self._engine()
@@ -284,7 +284,7 @@ class _World:
         assert not missing
 
     def end(self) -> None:
-        self.summariser.release()
+        self.summarizer.release()
         self.made.cancel()
         while self.made.undo():
             pass

@@ -81,9 +81,9 @@ def test_prices_that_nobody_knows_leave_the_threshold_alone() -> None:
 
 def test_a_summary_is_not_bought_where_it_does_not_pay() -> None:
     """Nobody is asked before the sum is done, also in the background."""
-    summariser = ScriptedSummarizer([GOOD])
-    assert engine(4, summarizer=summariser).compact().reason == "deferred"
-    assert summariser.requests == []
+    summarizer = ScriptedSummarizer([GOOD])
+    assert engine(4, summarizer=summarizer).compact().reason == "deferred"
+    assert summarizer.requests == []
     quiet = ScriptedSummarizer([GOOD])
     made = engine(4, summarizer=quiet, background=True)
     assert not made.is_preparing

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import load
-from holdfast.compaction.index import Readings
+from holdfast.compaction.index import LogReading
 from holdfast.compaction.measure import Estimator, message_tokens
 from holdfast.dialects.profiles import profile_named
-from holdfast.engine.live_log import LiveLog
+from holdfast.engine.live_log import GrowingLog
 from holdfast.facts.ledger import Ledger, update
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import Exchange, long_lists, written
@@ -25,9 +25,9 @@ def test_one_at_a_time_is_all_at_once(provider: str, data: st.DataObject) -> Non
     and the messages are those that a reader of the whole list sees."""
     items = data.draw(long_lists(provider, most=6))
     dialect = profile_named(provider).dialect
-    whole = LiveLog(dialect, Readings(Estimator(), Policy()))
+    whole = GrowingLog(dialect, LogReading(Estimator(), Policy()))
     whole.append(items)
-    grown = LiveLog(dialect, Readings(Estimator(), Policy()))
+    grown = GrowingLog(dialect, LogReading(Estimator(), Policy()))
     at = 0
     while at < len(items):
         size = data.draw(st.integers(1, 4))
@@ -48,7 +48,7 @@ def test_one_at_a_time_is_all_at_once(provider: str, data: st.DataObject) -> Non
 @given(data=st.data())
 def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> None:
     """What is kept incrementally equals what a new count finds."""
-    log = LiveLog(profile_named(provider).dialect, Readings(Estimator(), Policy()))
+    log = GrowingLog(profile_named(provider).dialect, LogReading(Estimator(), Policy()))
     log.append(data.draw(long_lists(provider, most=6)))
     counted = sum(message_tokens(message, Estimator()) for message in log.render())
     assert log.view_tokens == counted
@@ -56,7 +56,7 @@ def test_the_running_total_is_the_sum(provider: str, data: st.DataObject) -> Non
 
 def test_the_ledger_kept_on_the_way_is_the_ledger_of_all_facts() -> None:
     """Wherever the tail starts, and whether or not a compaction knows a part of it already."""
-    log = LiveLog("openai-chat", Readings(Estimator(), Policy()))
+    log = GrowingLog("openai-chat", LogReading(Estimator(), Policy()))
     log.append(written("openai-chat", [Exchange(2, 1, 300)] * 120))
     assert len(log.messages) > 400
     for stop in (0, 5, 127, 128, 129, 300, len(log.messages)):

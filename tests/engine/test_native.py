@@ -411,7 +411,7 @@ def test_every_failure_falls_back_to_the_ledger(provider: str, kind: FailureKind
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_summariser_is_asked_after_the_provider(provider: str, how: str) -> None:
+def test_a_summarizer_is_asked_after_the_provider(provider: str, how: str) -> None:
     """Only where the provider fails; its failure is told beside the model's summary."""
     summarizer = ScriptedSummarizer([GOOD])
     made = engine(failing(provider, "rate limited"), summarizer=summarizer)

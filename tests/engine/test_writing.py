@@ -114,14 +114,14 @@ def test_the_settings_say_what_follows(kind: FailureKind) -> None:
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cancelled"])
-def test_the_other_summariser_is_asked_once(kind: FailureKind, how: str) -> None:
+def test_the_other_summarizer_is_asked_once(kind: FailureKind, how: str) -> None:
     """Whatever went wrong with the first; the user reads of it."""
     other = ScriptedSummarizer([GOOD], name="scripted:other")
     made = engine(failure(kind), fallback_summarizer=other)
     report = compact(made, how)
     assert report.summary_source.name == "scripted:other"
     assert len(other.requests) == 1
-    assert any("the other summariser was asked" in note for note in report.notes)
+    assert any("the other summarizer was asked" in note for note in report.notes)
     assert not made.state.breaker.is_open(0)
 
 
@@ -137,15 +137,15 @@ def test_both_fail_and_the_last_failure_counts() -> None:
 
 
 def test_nobody_is_asked_during_a_pause() -> None:
-    """The reason is `cooldown`; after it, or by force, the summariser is asked again."""
+    """The reason is `cooldown`; after it, or by force, the summarizer is asked again."""
     clock = Clock()
-    summariser = ScriptedSummarizer([failure("refused"), failure("refused"), GOOD])
-    made = engine(clock=clock, summarizer=summariser)
+    summarizer = ScriptedSummarizer([failure("refused"), failure("refused"), GOOD])
+    made = engine(clock=clock, summarizer=summarizer)
     assert made.compact().reason == "aborted"
     assert made.compact().reason == "cooldown"
     clock.now += 599
     waiting = made.compact()
-    assert (waiting.reason, len(summariser.requests)) == ("cooldown", 1)
+    assert (waiting.reason, len(summarizer.requests)) == ("cooldown", 1)
     assert "in 1 s" in waiting.detail
     clock.now += 1
     assert made.compact().reason == "aborted"
@@ -180,7 +180,7 @@ def test_during_a_pause_a_full_session_goes_on_without_a_model() -> None:
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("error", [ValueError("secret words"), KeyError("x"), RuntimeError()])
-def test_a_summariser_that_breaks_its_protocol_is_a_failure(error: Exception, how: str) -> None:
+def test_a_summarizer_that_breaks_its_protocol_is_a_failure(error: Exception, how: str) -> None:
     """Its error names the type alone: messages of errors may hold what was said."""
     report = compact(engine(error), how)
     assert report.summary_source.failure == "broken answer"
@@ -202,12 +202,12 @@ def test_an_interrupt_leaves_everything_as_it_was(how: str) -> None:
 
 def test_cancelling_a_run_that_is_awaited_changes_nothing() -> None:
     """The task ends, the conversation is as before."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summarizer=summariser)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer=summarizer)
 
     async def go() -> None:
         task = asyncio.create_task(made.acompact())
-        while not summariser.asked.is_set():
+        while not summarizer.asked.is_set():
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -221,16 +221,16 @@ def test_cancelling_a_run_that_is_awaited_changes_nothing() -> None:
 
 def test_what_arrives_while_a_run_is_awaited_is_kept() -> None:
     """The agent goes on; its new messages stand after the summary."""
-    summariser = ScriptedSummarizer([GOOD], hold=True)
-    made = engine(summarizer=summariser)
+    summarizer = ScriptedSummarizer([GOOD], hold=True)
+    made = engine(summarizer=summarizer)
     new = {"role": "user", "content": "And this came in between."}
 
     async def go() -> Report:
         task = asyncio.create_task(made.acompact())
-        while not summariser.asked.is_set():
+        while not summarizer.asked.is_set():
             await asyncio.sleep(0)
         made.append(new)
-        summariser.release()
+        summarizer.release()
         return await task
 
     report = asyncio.run(go())
@@ -242,14 +242,14 @@ def test_what_arrives_while_a_run_is_awaited_is_kept() -> None:
 
 def test_another_compaction_in_between_wins() -> None:
     """What was planned before it is dropped, and says so."""
-    summariser = ScriptedSummarizer([GOOD, GOOD], hold=True)
-    made = engine(summarizer=summariser)
+    summarizer = ScriptedSummarizer([GOOD, GOOD], hold=True)
+    made = engine(summarizer=summarizer)
 
     async def go() -> tuple[Report, Report]:
         first = asyncio.create_task(made.acompact())
-        while not summariser.asked.is_set():
+        while not summarizer.asked.is_set():
             await asyncio.sleep(0)
-        summariser.release()
+        summarizer.release()
         second = made.compact()
         return await first, second
 
@@ -271,7 +271,7 @@ def test_a_useless_answer_is_a_failure(bad: str) -> None:
     assert report.summary_source.failure in ("empty answer", "broken answer", "bad answer")
 
 
-def test_one_shot_takes_a_summariser_too() -> None:
+def test_one_shot_takes_a_summarizer_too() -> None:
     """By object or by name; a failure keeps the very object that was given."""
     done = holdfast.compress(
         ITEMS, context_length=12_000, policy=SMALL, summarizer=ScriptedSummarizer([GOOD])

@@ -1,4 +1,4 @@
-"""The words that stand around generated text, and how they are recognised again."""
+"""The words that stand around generated text, and how they are recognized again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.facts.frame import (
     duplicate_text,
     origin_of,
     placeholder_text,
-    recognise,
+    recognize,
     summary_body,
     summary_text,
     without_summary,
@@ -38,7 +38,7 @@ def test_a_summary_comes_out_of_its_frame_as_it_went_in(reference: str, brief: b
     text = summary_text(BODY, reference, brief=brief)
     assert summary_body(text) == BODY
     assert (reference in text) if reference else ("recall" not in text)
-    [message] = recognise([Message("user", (Text(text),), 0)])
+    [message] = recognize([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
 
 
@@ -60,7 +60,7 @@ MARKS = {
 }
 
 
-def test_texts_of_earlier_versions_are_recognised() -> None:
+def test_texts_of_earlier_versions_are_recognized() -> None:
     """A transcript that was compacted by an earlier version comes back for the next compaction."""
     assert [summary_body(text) for text in WRITTEN] == ["## Goal\n- Fix it. [m0]"] * len(WRITTEN)
     assert {text: origin_of(text) for text in MARKS} == MARKS
@@ -108,7 +108,7 @@ def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
     """A result that holds a mark has its origin; as a user's own words only a placeholder is one,
     because no compaction writes the others there."""
     assert origin_of(text) == origin
-    plain, held = recognise([
+    plain, held = recognize([
         Message("user", (Text(text),), 0),
         Message("tool", (ToolResult("c", (Text(text),)),), 1),
     ])  # fmt: skip
@@ -123,8 +123,8 @@ def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
 def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
     """A person who quotes a mark is still heard."""
     message = Message("user", (Text(text),), 0)
-    assert recognise([message]) == (message,)
-    assert is_ask(recognise([message])[0])
+    assert recognize([message]) == (message,)
+    assert is_ask(recognize([message])[0])
 
 
 @pytest.mark.parametrize("text", [
@@ -140,9 +140,9 @@ def test_words_that_only_begin_like_a_mark_are_real(text: str) -> None:
     "The conversation is summarized below:\n## Goal\n- Ship it.\nIf you need specific details "
     "from before compaction, read the full transcript at: /tmp/t.jsonl",
 ])  # fmt: skip
-def test_summaries_of_other_compressors_are_recognised(text: str) -> None:
+def test_summaries_of_other_compressors_are_recognized(text: str) -> None:
     """They are generated, never an ask, and their body is read, without orders at its end."""
-    [message] = recognise([Message("user", (Text(text),), 0)])
+    [message] = recognize([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
     assert not is_ask(message)
     assert summary_body(text) == "## Goal\n- Ship it."
@@ -151,7 +151,7 @@ def test_summaries_of_other_compressors_are_recognised(text: str) -> None:
 @given(log=logs())
 def test_messages_that_nobody_generated_are_the_same_objects(log: tuple[Message, ...]) -> None:
     """Recognising changes nothing else."""
-    assert all(one is was for one, was in zip(recognise(log), log, strict=True))
+    assert all(one is was for one, was in zip(recognize(log), log, strict=True))
 
 
 @pytest.mark.parametrize("lead", [(), (think("Hm.", signature="s"),)])
@@ -159,7 +159,7 @@ def test_a_merged_summary_is_found_and_taken_out_again(lead: tuple[object, ...])
     """Also behind thinking, which must stay first; the message stays real and keeps its words."""
     rest = (Text("Go on."), call("bash", call_id="c1"))
     message = Message("assistant", (*lead, Text(summary_text(BODY, "")), *rest), 4)  # pyright: ignore[reportArgumentType]
-    [found] = recognise([message])
+    [found] = recognize([message])
     assert found.origin == "real"
     assert carried_summary(found) == BODY
     assert without_summary(found).parts == (*lead, *rest)
@@ -174,7 +174,7 @@ def test_a_merged_summary_is_found_and_taken_out_again(lead: tuple[object, ...])
 ])  # fmt: skip
 def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
     """As real sessions hold them, without headings."""
-    [message] = recognise([Message("user", (Text(text),), 0)])
+    [message] = recognize([Message("user", (Text(text),), 0)])
     assert message.origin == "summary"
     assert "ship it" in (summary_body(text) or "")
 
@@ -185,7 +185,7 @@ def test_the_summaries_of_claude_code_are_no_asks(text: str) -> None:
 def test_words_behind_the_end_of_a_frame_stay_with_their_message(text: str) -> None:
     """A host that keeps content as one string merges a summary into the user's words."""
     message = Message("user", (Text(f"{text}\n\nShip  it.\n"),), 4)
-    [found] = recognise([message])
+    [found] = recognize([message])
     assert found is message
     assert is_ask(found)
     assert carried_summary(found) == BODY
@@ -200,16 +200,16 @@ def test_a_frame_is_what_its_speaker_said_where_no_compaction_puts_one() -> None
     result = Message("tool", (ToolResult("c", (Text("ok"),)),))
 
     def origin(messages: list[Message], at: int, *, live: bool = False) -> str:
-        return recognise(messages, live=live)[at].origin
+        return recognize(messages, live=live)[at].origin
 
     assert origin([*talk, framed], 8) == "real"
     assert origin([*talk, framed, reply], 8) == "real"
     assert origin([*talk, framed, ask], 8, live=True) == "real"
-    assert recognise([framed], talk, live=True)[0].origin == "real"
+    assert recognize([framed], talk, live=True)[0].origin == "real"
     assert origin([*talk, framed, ask], 8) == "summary"
     assert origin([ask, reply, framed, reply], 2) == "summary"
     assert origin([ask, reply, framed, reply], 2, live=True) == "summary"
     assert origin([framed], 0) == "summary"
     assert origin([*talk, result, framed, reply], 9, live=True) == "summary"
-    kept = recognise([*talk, framed, reply], head=8)
+    kept = recognize([*talk, framed, reply], head=8)
     assert kept[8].origin == "summary", "a policy may keep more at the start"

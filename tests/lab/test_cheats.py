@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.lab.figures import OVER
-from holdfast.lab.results import ScoreRow, summarise
+from holdfast.lab.results import ScoreRow, summarize
 from holdfast.lab.scoring.needed import Elsewhere
 from holdfast.lab.scoring.session import JudgedView, LabSession, Message
 from holdfast.lab.session_rows import TrialTerms, session_rows
@@ -87,7 +87,7 @@ def test_a_strategy_that_overruns_its_budget_is_marked(session: LabSession) -> N
 
     found = rows_of(session, Strategy("greedy", "adversary", "keeps all", greedy))
     rows = [row for name in found for row in found[name]]
-    lines = {line.strategy: line for line in summarise(rows)}
+    lines = {line.strategy: line for line in summarize(rows)}
     assert lines["greedy"].figures[OVER].mean == 1
     assert lines["greedy"].figures["used"].mean > 3
     assert lines["keep-tail"].figures[OVER].mean == 0
@@ -116,7 +116,7 @@ def test_a_strategy_that_fails_is_said_and_not_scored(session: LabSession) -> No
     assert "broken" not in found, "a peer has no budget here"
     tried = {"broken": Strategy("broken", "peer", "fails", broken)}
     terms = TrialTerms(strategies=tried, budgets=(), peer_budgets=(0.2,))
-    (line,) = summarise(session_rows(session, NOTHING, terms))
+    (line,) = summarize(session_rows(session, NOTHING, terms))
     assert line.failed == "cannot run offline"
     assert not line.figures
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from holdfast.lab.measures import DEFAULT_PRICES, Archive, cost_ratio
-from holdfast.lab.results import LONG_LIVED, OWN, ScoreRow, summarise
+from holdfast.lab.results import LONG_LIVED, OWN, ScoreRow, summarize
 from holdfast.lab.scoring.needed import Elsewhere, prepare
 from holdfast.lab.scoring.score import CutCase, case_at, cases_of, score
 from holdfast.lab.scoring.session import LabSession, OwnSummary
@@ -139,7 +139,7 @@ def test_drift_and_the_agents_own_summary_have_rows_of_their_own(
     assert set(own) == {OWN, "holdfast", "keep-tail"}
     assert own["keep-tail"].tokens <= own[OWN].tokens
     assert own[OWN].counts["invented"] == 0
-    lines = summarise(rows)
+    lines = summarize(rows)
     assert {line.part for line in lines} == {"cut", "drift", "own"}
 
 
@@ -153,7 +153,7 @@ def test_a_session_counts_once_however_many_cuts_it_has() -> None:
         )  # fmt: skip
 
     rows = [row("a", 1, 1.0), row("a", 2, 1.0), row("a", 3, 1.0), row("b", 1, 0.0)]
-    (line,) = summarise(rows)
+    (line,) = summarize(rows)
     assert (line.sessions, line.cuts) == (2, 4)
     assert line.figures["bound"].mean == 0.5
     assert line.figures["used"].mean == 1.0

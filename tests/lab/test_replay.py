@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.caching.economics import Rule
+from holdfast.caching.economics import PayoffRule
 from holdfast.caching.prices import Prices, bill
 from holdfast.dialects.load import load
 from holdfast.lab.cost_plots import cost_plot, spread_plot
@@ -140,7 +140,7 @@ def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
 
 def test_a_planner_that_wants_too_much_still_keeps_within_the_window() -> None:
     """At the hard limit it acts, whatever its caution."""
-    made = run(session(60), planner(0.1, Rule(margin=1e9)), terms())
+    made = run(session(60), planner(0.1, PayoffRule(margin=1e9)), terms())
     assert made.compactions > 0
     assert made.overflows == 0
 

@@ -223,7 +223,7 @@ def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
-def test_a_given_summariser_is_a_strategy_of_its_own(
+def test_a_given_summarizer_is_a_strategy_of_its_own(
     tmp_path: Path, make_session: Callable[..., LabSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked over its real protocol; what it invents is no fact of the view."""

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.adapters.hermes import HermesEngine
-from holdfast.compaction.arrival import Arriving
-from holdfast.compaction.index import Readings
+from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.index import LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor, Step
-from holdfast.engine.live_log import LiveLog
+from holdfast.engine.live_log import GrowingLog
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.testing.long_lists import exchanges, joined, long_lists, written
@@ -147,8 +147,11 @@ def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
     """A log knows the same facts and gives the same digests, however its results are shown."""
     items = data.draw(long_lists(provider))
     dialect = profile_named(provider).dialect
-    readings = Readings(Estimator(), SMALL)
-    plain, shown = LiveLog(dialect, readings), LiveLog(dialect, readings, Arriving(level="bounded"))
+    readings = LogReading(Estimator(), SMALL)
+    plain, shown = (
+        GrowingLog(dialect, readings),
+        GrowingLog(dialect, readings, ResultPolicy(level="bounded")),
+    )
     plain.append(items)
     shown.append(items)
     length = len(items)

@@ -178,7 +178,7 @@ def test_a_message_written_anew_from_its_parts_is_the_same(
 @EVERY_DIALECT
 @given(data=st.data())
 def test_the_dialect_of_a_request_is_found(dialect: str, data: st.DataObject) -> None:
-    """A whole body is recognised without being told what it is."""
+    """A whole body is recognized without being told what it is."""
     body = data.draw(valid_bodies(dialect))
     assert load(body).dialect == dialect
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
 from holdfast.dialects.convert import convert
-from holdfast.facts.frame import recognise, summary_text
+from holdfast.facts.frame import recognize, summary_text
 from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.transcript import Text, ToolResult
@@ -89,7 +89,7 @@ def turn(number: int, place: str, text: str) -> list[dict[str, Any]]:
 def written_texts(messages: Any) -> list[str]:
     """Every text in messages that Holdfast wrote."""
     found: list[str] = []
-    for message in recognise(load(messages).messages):
+    for message in recognize(load(messages).messages):
         if message.origin == "real":
             continue
         for part in message.parts:

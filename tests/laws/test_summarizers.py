@@ -66,9 +66,9 @@ def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataOb
     that does not resolve.
     """
     items = data.draw(long_lists(provider, least=4, most=8))
-    summariser = ScriptedSummarizer(lambda _: data.draw(ANSWERS))
+    summarizer = ScriptedSummarizer(lambda _: data.draw(ANSWERS))
     made = compress(
-        items, provider=provider, context_length=16_000, policy=SMALL, summarizer=summariser,
+        items, provider=provider, context_length=16_000, policy=SMALL, summarizer=summarizer,
         on_failure="ledger",
     )  # fmt: skip
     assert broken_laws(items, made.messages, made.report, made.recall, provider=provider) == []
@@ -117,9 +117,9 @@ def session_of(number: int) -> list[Any]:
     return [{"role": "user", "content": FACTS[number]}, *items]
 
 
-def after_rounds(summariser: ScriptedSummarizer | None) -> list[str]:
+def after_rounds(summarizer: ScriptedSummarizer | None) -> list[str]:
     """Return what the model sees after each of eight compactions."""
-    made = Compressor(context_length=40_000, policy=Policy(floor_tokens=500), summarizer=summariser)
+    made = Compressor(context_length=40_000, policy=Policy(floor_tokens=500), summarizer=summarizer)
     seen: list[str] = []
     for number in range(8):
         made.append(*session_of(number))
@@ -155,7 +155,7 @@ def test_a_forgetful_model_loses_nothing_that_the_ledger_keeps() -> None:
 
 @pytest.mark.parametrize("outputs", [90, pytest.param(360, marks=pytest.mark.soak)])
 def test_a_source_of_millions_of_tokens_takes_at_most_eight_calls(outputs: int) -> None:
-    """With a summariser that reads 32,000 tokens at once; every request fits into that. In the
+    """With a summarizer that reads 32,000 tokens at once; every request fits into that. In the
     soak it is five million.
     """
     line = "src/module_{n}.py:{k}: value_{k} = compute(alpha_{n}, beta_{k})  # checked\n"
@@ -172,16 +172,16 @@ def test_a_source_of_millions_of_tokens_takes_at_most_eight_calls(outputs: int) 
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{number}", "content": output},
         ]  # fmt: skip
-    summariser = ScriptedSummarizer(
+    summarizer = ScriptedSummarizer(
         lambda _: told({"decisions": ["Everything was checked."]}, ""), context_length=32_000
     )
-    made = compress(items, context_length=1_000_000, summarizer=summariser)
+    made = compress(items, context_length=1_000_000, summarizer=summarizer)
     assert made.report.tokens_before > 5_000_000 * outputs // 360
     assert made.report.summary_source.source == "model"
-    assert 1 <= len(summariser.requests) <= 8
-    assert made.report.summary_source.calls == len(summariser.requests)
+    assert 1 <= len(summarizer.requests) <= 8
+    assert made.report.summary_source.calls == len(summarizer.requests)
     counter = Estimator()
-    for request in summariser.requests:
+    for request in summarizer.requests:
         size = counter.count(request.instructions) + counter.count(request.prompt)
         assert size + request.max_tokens <= 32_000
     transcript = load(made.messages, dialect=profile_named("openai-chat").dialect)

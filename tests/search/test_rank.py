@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.search.scan import Held, scan
+from holdfast.search.scan import ScannedText, scan
 from holdfast.search.values import Match
 
 FILLER = [f"It rained on day {day}." for day in range(20)]
@@ -14,7 +14,7 @@ FILLER = [f"It rained on day {day}." for day in range(20)]
 
 def find(texts: Sequence[str], query: str) -> list[Match]:
     """Return what a query finds, the best first."""
-    return scan([Held(at, "user", text) for at, text in enumerate(texts)], query, 10)
+    return scan([ScannedText(at, "user", text) for at, text in enumerate(texts)], query, 10)
 
 
 @pytest.mark.parametrize(

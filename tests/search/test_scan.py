@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.search.places import holds
 from holdfast.search.query import parse_query
-from holdfast.search.scan import Held, scan
+from holdfast.search.scan import ScannedText, scan
 
 TEXTS = (
     "We agreed that the importer reads src/importers/codex.py twice.",
@@ -15,7 +15,7 @@ TEXTS = (
     "The colour of the button is blue.",
     "Deploying takes nine minutes on the small machine.",
 )
-HELD = [Held(at * 10, "user", text) for at, text in enumerate(TEXTS)]
+HELD = [ScannedText(at * 10, "user", text) for at, text in enumerate(TEXTS)]
 
 
 def positions(query: str) -> list[int]:
@@ -37,7 +37,7 @@ def test_any_text_is_a_query_and_what_is_quoted_is_in_every_hit(
     texts: list[str], query: str
 ) -> None:
     """No query fails; each hit is one of the messages and is named once."""
-    held = [Held(at, "user", text) for at, text in enumerate(texts)]
+    held = [ScannedText(at, "user", text) for at, text in enumerate(texts)]
     found = scan(held, query, 5)
     assert len({match.position for match in found}) == len(found) <= 5
     for match in found:

@@ -63,7 +63,7 @@ SAID_NOT = [
 
 
 @pytest.mark.parametrize(("error", "means", "limit"), SAID)
-def test_an_error_that_says_so_is_recognised(
+def test_an_error_that_says_so_is_recognized(
     error: Exception, means: str, limit: int | None
 ) -> None:
     """By status and code first, then by words; the window where the words give it."""

@@ -130,11 +130,11 @@ def test_the_scripted_summarizer_answers_in_order_and_remembers() -> None:
     """Answers come one by one, exceptions are raised, and one call too many is noticed."""
     scripted = ScriptedSummarizer(["one", TimeoutError("late")])
     request = SummaryRequest(instructions="i", prompt="p", max_tokens=9)
-    assert scripted.summarise(request, 1.0).text == "one"
+    assert scripted.summarize(request, 1.0).text == "one"
     with pytest.raises(TimeoutError, match="late"):
-        asyncio.run(scripted.asummarise(request, 1.0))
+        asyncio.run(scripted.asummarize(request, 1.0))
     with pytest.raises(AssertionError, match="over"):
-        scripted.summarise(request, 1.0)
+        scripted.summarize(request, 1.0)
     assert scripted.requests == [request] * 3
 
 

@@ -79,7 +79,7 @@ def test_no_more_are_under_way_than_was_said():
     class Model:
         name, context_length = "m", 0
 
-        async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
             nonlocal under_way, most
             with lock:
                 under_way += 1
@@ -163,7 +163,7 @@ def test_answers_under_way_are_kept_when_everything_stops(tmp_path: Path):
     class Model:
         name, context_length = "m", 0
 
-        async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+        async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
             if request.prompt == "refused":
                 raise _failed("refused")
             await asyncio.to_thread(come.wait, 10)

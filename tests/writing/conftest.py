@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast.compaction.compact import Plan, plan
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import Wish, Work
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, WireRules
 from holdfast.transcript import Message, View, whole
@@ -37,9 +37,9 @@ def plan_of(
     shown = view or whole(len(log))
     rules: Callable[[Any], Sequence[Any]] = lambda _: ()  # noqa: E731
     made = plan(
-        Work(
+        CompactionInput(
             log=log,
-            index=ScannedIndex(log, shown, Readings(counter, policy, redact)),
+            index=FrozenLog(log, shown, LogReading(counter, policy, redact)),
             view=shown,
             state=state or CompactionState(),
             policy=policy,
@@ -47,7 +47,7 @@ def plan_of(
             rules=WireRules("any", rules),
             counter=counter,
             redact=redact,
-            wish=Wish(keep_last=keep_last, focus=focus),
+            wish=Options(keep_last=keep_last, focus=focus),
         )
     )
     assert isinstance(made, Plan)

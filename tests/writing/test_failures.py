@@ -32,7 +32,7 @@ OUT_OF_REACH = ("refused", "not found", "unreachable")
 def test_every_edge_of_the_table(
     kind: FailureKind, urgency: Urgency, on_failure: OnFailure
 ) -> None:
-    """The other summariser first; an abort where it was asked for, or where nobody can be reached
+    """The other summarizer first; an abort where it was asked for, or where nobody can be reached
     and there is room; the ledger's summary otherwise. A cancelled run always stops.
     """
     first = next_step(kind, on_failure, urgency, has_other=True)
@@ -82,7 +82,7 @@ def test_a_delay_that_the_provider_names_is_kept(delay: float, now: float) -> No
     assert not breaker.is_open(breaker.until)
 
 
-def test_a_cancelled_run_is_no_failure_of_the_summariser() -> None:
+def test_a_cancelled_run_is_no_failure_of_the_summarizer() -> None:
     """It leaves no pause behind."""
     assert after_failure(Breaker(), SummarizerFailed("cancelled", "m"), 5.0) == Breaker()
 

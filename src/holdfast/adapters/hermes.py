@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.adapters.contract import ContextEngine
-from holdfast.compaction.compact import Unchanged, plan
-from holdfast.compaction.work import Wish
+from holdfast.compaction.compact import Skipped, plan
+from holdfast.compaction.work import Options
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
 
@@ -60,7 +60,7 @@ class HermesEngine(Compressor, ContextEngine):
         if not messages:
             return False
         self.follow(messages)
-        return not isinstance(plan(self.work_with(Wish())), Unchanged)
+        return not isinstance(plan(self.work_with(Options())), Skipped)
 
     def compress(
         self,

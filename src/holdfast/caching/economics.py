@@ -16,7 +16,7 @@ Basis: TypeAlias = Literal["costs", "urgency", "threshold", "size"]
 known, or that there is nothing to gain."""
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class PayoffRule(Struct, frozen=True, kw_only=True):
     """How cautious the planner is; found on the tuning half by `bench/economics.py --tune`."""
 
     margin: float = 1.0
@@ -124,14 +124,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     sum: Sum | None = None
 
 
-def weigh(situation: Situation, rule: Rule | None = None) -> Verdict:
+def weigh(situation: Situation, rule: PayoffRule | None = None) -> Verdict:
     """Return whether to compact now.
 
     Below the threshold it always waits; at `hard_tokens` it always acts, unless nothing would be
     gained; between the two, the sum decides. More turns to come never turn act into wait, where
     a call costs less after the compaction.
     """
-    wanted = rule or Rule()
+    wanted = rule or PayoffRule()
     now, after = situation.tokens_now, situation.tokens_after
     total = _sum(situation, wanted, situation.prices) if situation.prices is not None else None
     if now - after < wanted.least_saving * now or now <= after:
@@ -175,7 +175,7 @@ def turns_expected(turns_so_far: int, within: float) -> int:
     return min(round(turns_so_far * math.log1p(within / turns_so_far)), turns_so_far)
 
 
-def expected_growth(turns_so_far: int, tokens_per_turn: float, rule: Rule) -> float:
+def expected_growth(turns_so_far: int, tokens_per_turn: float, rule: PayoffRule) -> float:
     """Return the tokens that each call to come is expected to add."""
     turns = turns_so_far + rule.prior_turns
     if not turns:
@@ -184,7 +184,7 @@ def expected_growth(turns_so_far: int, tokens_per_turn: float, rule: Rule) -> fl
     return (seen + rule.prior_turns * rule.prior_tokens_per_turn) / turns
 
 
-def _sum(situation: Situation, rule: Rule, prices: Prices) -> Sum:
+def _sum(situation: Situation, rule: PayoffRule, prices: Prices) -> Sum:
     now, after, ttl = situation.tokens_now, situation.tokens_after, situation.ttl
     cached = min(situation.cached_tokens, now)
     kept = min(situation.kept_prefix_tokens, cached, after)
@@ -239,7 +239,7 @@ def _by_costs(total: Sum) -> tuple[Answer, str]:
     )
 
 
-def _cannot(situation: Situation, rule: Rule) -> tuple[Answer, Basis, str]:
+def _cannot(situation: Situation, rule: PayoffRule) -> tuple[Answer, Basis, str]:
     now, after = situation.tokens_now, situation.tokens_after
     if now < min(situation.threshold_tokens, situation.hard_tokens):
         return "wait", "size", (

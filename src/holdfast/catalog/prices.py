@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.economics import Rule
+from holdfast.caching.economics import PayoffRule
 from holdfast.caching.minimum_sizes import minimum_for
 from holdfast.caching.prices import Prices, Ttl, prices_from
 from holdfast.catalog.models import models_called
@@ -29,7 +29,7 @@ class Economy(Struct, frozen=True, kw_only=True):
 
     prices: Prices
     ttl: Ttl = "5m"
-    rule: Rule = Rule()
+    rule: PayoffRule = PayoffRule()
 
 
 def prices_of(model: str) -> Prices | None:

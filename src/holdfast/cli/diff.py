@@ -18,10 +18,10 @@ from holdfast.cli.inputs import (
     reading,
 )
 from holdfast.compaction.measure import Estimator
-from holdfast.engine.difference import Difference, Fate, difference
+from holdfast.engine.difference import Fate, ViewDifference, difference
 from holdfast.engine.inspection import shares_of
 from holdfast.errors import NotReadable
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.report import Category
 from holdfast.transcript import Transcript
 
@@ -71,7 +71,7 @@ def diff(before: str, after: str, dialect: str | None, as_json: bool) -> int:
             f"{label(before)} is {old.dialect} and {label(after)} is {new.dialect}; convert one of "
             "them first, or name both with --dialect"
         )
-    made = difference(recognise(old.messages), recognise(new.messages))
+    made = difference(recognize(old.messages), recognize(new.messages))
     comparison = compare((before, after), (old, new), made)
     if as_json:
         print_json(comparison)
@@ -91,7 +91,7 @@ def _read_one(name: str, dialect: str | None) -> Input:
 
 
 def compare(
-    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: Difference
+    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: ViewDifference
 ) -> Comparison:
     """Return two transcripts beside each other, in numbers."""
     was, now = (
@@ -111,7 +111,7 @@ def compare(
 
 
 def show_comparison(
-    picture: Picture, heading: list[Piece], compared: Comparison, made: Difference
+    picture: Picture, heading: list[Piece], compared: Comparison, made: ViewDifference
 ) -> None:
     """Print two transcripts beside each other, below a heading that names them."""
     was = size(compared.messages_before, compared.tokens_before)

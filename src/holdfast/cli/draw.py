@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
     from rich.text import Text
 
-    from holdfast.engine.difference import Difference
+    from holdfast.engine.difference import ViewDifference
 
 NOT_A_TERMINAL = (100, 24)
 """Columns and lines if the output is not a terminal and COLUMNS is not set."""
@@ -209,7 +209,7 @@ class Picture:
         """Return the columns that are left beside a title."""
         return max(10, self.console.width - len(title) - 4)
 
-    def difference(self, made: Difference) -> None:
+    def difference(self, made: ViewDifference) -> None:
         """Print the conversation before and after, to the same scale, with what became of it."""
         before: list[Cell] = list(made.before)
         after: list[Cell] = list(made.after)

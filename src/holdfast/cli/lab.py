@@ -83,7 +83,7 @@ def lab() -> None:
     ("--peer-budgets", str, "P,P…", "The same for peers, which are slow.", "20"),
     ("--model", str, "M", "The model whose prices the net cost is computed with.", ""),
     ("--summarizer", str, "WHO",
-     "Also try Holdfast with this summariser: openai:MODEL, anthropic:MODEL …", ""),
+     "Also try Holdfast with this summarizer: openai:MODEL, anthropic:MODEL …", ""),
     ("--summarizer-url", str, "URL", "Its address.", ""),
     ("--summarizer-key-variable", str, "NAME",
      "The variable with the key for that address; no key is sent without it.", ""),

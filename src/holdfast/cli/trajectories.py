@@ -312,7 +312,7 @@ def progress_line(progress: Progress) -> str:
 def _spent_sentence(spent: Spent, priced: Priced) -> str:
     """Return what a run asked, and what that cost by what the provider reported."""
     tokens = f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out"
-    said = [f"{counted(spent.calls, 'call')} of the summariser, {tokens}"]
+    said = [f"{counted(spent.calls, 'call')} of the summarizer, {tokens}"]
     cost = _usd(spent.calls, spent.input_tokens, spent.output_tokens, priced)
     if cost is not None:
         said.append(usd(cost))

@@ -32,7 +32,7 @@ _OWN_TOOLS = "holdfast_"
 """What our own tools bring back is what somebody asked for, and stays whole."""
 
 
-class Arriving(Struct, frozen=True, kw_only=True):
+class ResultPolicy(Struct, frozen=True, kw_only=True):
     """How results are shown from their arrival on.
 
     It is kept with a session: as long as it holds, the same log gives the same bytes.
@@ -45,14 +45,14 @@ class Arriving(Struct, frozen=True, kw_only=True):
     """From this position of the log on; what stands before was sent as it came."""
 
 
-def arriving_by(policy: Policy, start: int = 0) -> Arriving:
+def arriving_by(policy: Policy, start: int = 0) -> ResultPolicy:
     """Return what a policy says of results that arrive."""
-    return Arriving(
+    return ResultPolicy(
         level=policy.arrival, tokens=policy.arrival_tokens, tools=policy.arrival_tools, start=start
     )
 
 
-class Arrived(Struct, frozen=True, gc=False):
+class ShortResult(Struct, frozen=True, gc=False):
     """A message as it is shown for itself, whatever stands before it."""
 
     message: Message
@@ -73,9 +73,9 @@ def arrived(
     message: Message,
     calls: Mapping[str, ToolCall],
     tokens: int,
-    arriving: Arriving,
+    arriving: ResultPolicy,
     counter: TokenCounter,
-) -> Arrived | None:
+) -> ShortResult | None:
     """Return how a message is shown for itself; None where that is as it came.
 
     `tokens` is what it costs as it came. JSON loses its spaces, except from tools that show files:
@@ -101,16 +101,16 @@ def arrived(
 
 def _smaller(
     message: Message, parts: list[Part], tokens: int, counter: TokenCounter, is_whole: bool
-) -> Arrived | None:
+) -> ShortResult | None:
     if all(new is old for new, old in zip(parts, message.parts, strict=True)):
         return None
     made = replace(message.with_parts(tuple(parts)), origin="arrival")
     after = message_tokens(made, counter)
-    return Arrived(made, after, tokens, is_whole) if after < tokens else None
+    return ShortResult(made, after, tokens, is_whole) if after < tokens else None
 
 
 def _cut(
-    message: Message, call: ToolCall, text: str, arriving: Arriving, counter: TokenCounter
+    message: Message, call: ToolCall, text: str, arriving: ResultPolicy, counter: TokenCounter
 ) -> str:
     from holdfast.reduction.arrival import Truncation, on_arrival  # brings every reducer with it
 
@@ -122,7 +122,7 @@ def _cut(
     ).text
 
 
-class Shown(Struct, frozen=True):
+class GrownView(Struct, frozen=True):
     """A view on a whole log, and what in it is shown whole."""
 
     view: View
@@ -134,12 +134,12 @@ class Shown(Struct, frozen=True):
 def shown_from(
     view: View,
     log: Sequence[Message],
-    form: Callable[[int], Arrived | None],
+    form: Callable[[int], ShortResult | None],
     cost: Callable[[int], int],
     arrives: Callable[[int], bool],
     counter: TokenCounter,
     given: Mapping[int, Message],
-) -> Shown:
+) -> GrownView:
     """Return a view grown to its whole log, with what has come since as it is shown on arrival.
 
     It depends on nothing else, so whoever holds the same view and log sees the same. `form` gives
@@ -160,11 +160,11 @@ def shown_from(
             if made is not log[at]:
                 items.append(Rewritten(at, made, reference_of(log[at])))
                 tokens[at] = size
-    return Shown(grow(view, len(log), items), whole, tokens)
+    return GrownView(grow(view, len(log), items), whole, tokens)
 
 
 def whole_in(
-    view: View, log: Sequence[Message], form: Callable[[int], Arrived | None]
+    view: View, log: Sequence[Message], form: Callable[[int], ShortResult | None]
 ) -> dict[Copy, str]:
     """Return the results that a view shows whole."""
     whole: dict[Copy, str] = {}
@@ -183,7 +183,7 @@ def is_on_arrival(item: Rewritten) -> bool:
 
 
 def as_shown(
-    message: Message, form: Arrived | None, tokens: int, whole: Whole, counter: TokenCounter
+    message: Message, form: ShortResult | None, tokens: int, whole: Whole, counter: TokenCounter
 ) -> tuple[Message, int]:
     """Return a new message as it is shown after what is `whole` already, and its tokens.
 
@@ -201,7 +201,7 @@ def as_shown(
     return made, tokens
 
 
-def note_whole(message: Message, shown: Message, form: Arrived | None, whole: Whole) -> None:
+def note_whole(message: Message, shown: Message, form: ShortResult | None, whole: Whole) -> None:
     """Take in the results of a message that are shown whole."""
     if (form is not None and not form.is_whole) or not _has_results(message):
         return

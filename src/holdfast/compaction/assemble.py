@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.choose import Choice
+from holdfast.compaction.choose import Selection
 from holdfast.compaction.measure import by_category, message_tokens
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of, reference_of_range
-from holdfast.compaction.work import Work
+from holdfast.compaction.work import CompactionInput
 from holdfast.facts.frame import summary_text
 from holdfast.facts.summary import Summary, render_summary
 from holdfast.report import Reason, Reference, ReferenceKind
@@ -43,7 +43,7 @@ class Problem(Struct, frozen=True):
     detail: str
 
 
-def verify(work: Work, made: Assembled, tokens_before: int) -> Problem | None:
+def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Problem | None:
     """Return what is wrong with a candidate, None where every law holds.
 
     Coverage holds by construction of the view. What the input already broke in the same way
@@ -66,7 +66,7 @@ def _excused(violation: Violation) -> bool:
     return violation.rule == "call-pending"
 
 
-def _ask_is_live(work: Work, made: Assembled) -> bool:
+def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
     ask = next((message for message in reversed(work.log) if is_ask(message)), None)
     if ask is None:
         return True
@@ -109,7 +109,7 @@ class Assembled(Struct, frozen=True):
 
 
 def assemble(
-    work: Work, choice: Choice, summary: Summary, native: tuple[Message, ...] = ()
+    work: CompactionInput, choice: Selection, summary: Summary, native: tuple[Message, ...] = ()
 ) -> Assembled:
     """Return the next view with the summary placed where its role breaks no rule.
 
@@ -137,7 +137,7 @@ def assemble(
 
 
 def _violations(
-    work: Work, messages: Sequence[Message]
+    work: CompactionInput, messages: Sequence[Message]
 ) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
     """Return what a candidate breaks anew, and the rules that what the model sees now breaks too.
 
@@ -152,24 +152,24 @@ def _violations(
     return tuple(fresh), tuple({one.rule: None for one in found if one not in fresh})
 
 
-class Place(Struct, frozen=True):
+class SummaryPlace(Struct, frozen=True):
     """Where the summary goes: into which fold, as whom or merged into the message after it."""
 
     fold: int
     placing: Placing
 
 
-def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
+def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[SummaryPlace]:
     """Return the ways to place the summary, best first: the last fold, then the first."""
     if not folds:
-        return [Place(0, "user")]
+        return [SummaryPlace(0, "user")]
     order = dict.fromkeys((len(folds) - 1, 0))
-    fitting = [Place(fold, role) for fold in order for role in _fitting(work, folds[fold])]
+    fitting = [SummaryPlace(fold, role) for fold in order for role in _fitting(work, folds[fold])]
     rest: tuple[Placing, ...] = ("user", "merge", "assistant")
     if work.rules.alternates:
         rest = ("merge", "user", "assistant")
     others = [
-        Place(fold, placing)
+        SummaryPlace(fold, placing)
         for placing in rest
         for fold in order
         if placing != "merge" or folds[fold][1] < len(work.log)
@@ -177,15 +177,15 @@ def _places(work: Work, folds: Sequence[tuple[int, int]]) -> list[Place]:
     return list(dict.fromkeys([*fitting, *others]))
 
 
-def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[Place]:
+def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[SummaryPlace]:
     """Return the ways to place a provider's item: by itself, or into an anchor before all folds.
 
     A signed one takes the place of all messages before it, so nothing may stand there.
     """
     folds = partition.folds()
     if not folds or folds[0][0] == partition.head_stop:
-        return [Place(0, "native")]
-    ways = [Place(0, "native"), Place(0, "native merge")]
+        return [SummaryPlace(0, "native")]
+    ways = [SummaryPlace(0, "native"), SummaryPlace(0, "native merge")]
     return ways[::-1] if any(map(_is_signed, native)) else ways
 
 
@@ -194,7 +194,7 @@ def _is_signed(message: Message) -> bool:
     return isinstance(first, Opaque) and "signature" in first.wire
 
 
-def _fitting(work: Work, fold: tuple[int, int]) -> list[Placing]:
+def _fitting(work: CompactionInput, fold: tuple[int, int]) -> list[Placing]:
     """Return the roles that differ from the neighbours of a fold."""
     log, (start, stop) = work.log, fold
     before = _role(log[start - 1]) if start > 0 else ""
@@ -209,12 +209,12 @@ def _role(message: Message) -> str:
 
 
 def _placed(
-    work: Work,
-    choice: Choice,
+    work: CompactionInput,
+    choice: Selection,
     rewritten: dict[int, Message],
     framed: str,
     reference: str,
-    place: Place,
+    place: SummaryPlace,
     native: tuple[Message, ...] = (),
 ) -> Assembled:
     partition = choice.partition
@@ -259,7 +259,7 @@ def _placed(
 
 
 def _items(
-    work: Work,
+    work: CompactionInput,
     partition: Partition,
     rewritten: dict[int, Message],
     summary: tuple[int, tuple[Message, ...]],
@@ -289,7 +289,9 @@ def _kept(
         yield Kept(at, stop)
 
 
-def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int, Message]:
+def _kept_changes(
+    work: CompactionInput, choice: Selection, partition: Partition
+) -> dict[int, Message]:
     """Return the messages outside the folds that are rendered otherwise than they were."""
     changes = dict(choice.rewritten)
     folds = partition.folds()
@@ -302,7 +304,7 @@ def _kept_changes(work: Work, choice: Choice, partition: Partition) -> dict[int,
     return changes
 
 
-def _outside_folds(work: Work, partition: Partition) -> Iterator[int]:
+def _outside_folds(work: CompactionInput, partition: Partition) -> Iterator[int]:
     """Yield every position that is kept: any change before it breaks what binds its thinking."""
     yield from range(partition.head_stop)
     for start, stop in partition.islands:
@@ -325,13 +327,15 @@ def _led(message: Message, native: tuple[Message, ...]) -> Message:
     return message.with_parts((*first, *own))
 
 
-def _fold_reference(work: Work, folds: Sequence[tuple[int, int]]) -> str:
+def _fold_reference(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> str:
     if not folds or not work.wish.references:
         return ""
     return reference_of_range(folds[0][0], folds[-1][1], work.log)
 
 
-def _named(work: Work, choice: Choice, rewritten: dict[int, Message]) -> dict[int, str]:
+def _named(
+    work: CompactionInput, choice: Selection, rewritten: dict[int, Message]
+) -> dict[int, str]:
     """Return the references of what is rendered otherwise than it was, by position."""
     if not work.wish.references:
         return {}
@@ -340,7 +344,7 @@ def _named(work: Work, choice: Choice, rewritten: dict[int, Message]) -> dict[in
 
 
 def _references(
-    work: Work,
+    work: CompactionInput,
     partition: Partition,
     rewritten: dict[int, Message],
     reference: str,

@@ -18,7 +18,7 @@ from holdfast.compaction.partition import (
     tail_start,
 )
 from holdfast.compaction.pruner import Pruner
-from holdfast.compaction.work import Work
+from holdfast.compaction.work import CompactionInput
 from holdfast.facts.digests.line import plural
 from holdfast.facts.frame import summary_text
 from holdfast.report import Reason
@@ -46,7 +46,7 @@ HEAD_SHARE = 0.15
 """How much of a size that was asked for, or of the threshold, the protected head may take."""
 
 
-class Choice(Struct, frozen=True):
+class Selection(Struct, frozen=True):
     """The partition, the pruned messages in it, and the room for the summary.
 
     `partition` is None where there is nothing to do; then `reason` and `detail` say why.
@@ -73,7 +73,7 @@ class Choice(Struct, frozen=True):
 class _Ground(Struct, frozen=True):
     """What the choice is made on: where cuts may fall, what must stay, where the head ends."""
 
-    work: Work
+    work: CompactionInput
     parts: Groups
     cuts: Sequence[int]
     anchored: Sequence[int]
@@ -84,7 +84,7 @@ class _Ground(Struct, frozen=True):
     pruner: Pruner
 
 
-def choose(work: Work) -> Choice:
+def choose(work: CompactionInput) -> Selection:
     """Return what to fold and what to prune; reads the log from its end as far as it must."""
     shown = work.index.shown()
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
@@ -92,7 +92,7 @@ def choose(work: Work) -> Choice:
     target = work.budget.target_tokens
     if target is not None and ground.before <= target:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
-        return Choice(
+        return Selection(
             None, {}, {}, {}, 0, ground.before, floor, shown, False, "nothing to compact", detail
         )
     partition, summary_tokens = _partition(ground)
@@ -121,17 +121,17 @@ def choose(work: Work) -> Choice:
     is_new = prunes or _folds_anything(work, partition)
     if not is_new and not (work.budget.target_tokens and partition.folds()):
         reason, detail = _why_nothing(work, ground.before, floor)
-        return Choice(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
+        return Selection(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
     costs = {index: pruner.cost(index) for index in rewritten}
     for index, (message, tokens) in _shown_again(work, partition.kept(len(work.log)), rewritten):
         rewritten[index], costs[index] = message, tokens
-    return Choice(
+    return Selection(
         partition, rewritten, costs, pruner.references, summary_tokens, ground.before, floor,
         shown, is_new,
     )  # fmt: skip
 
 
-def _ground(work: Work, before: int) -> _Ground:
+def _ground(work: CompactionInput, before: int) -> _Ground:
     parts = work.index.groups
     cuts = allowed_cuts(parts)
     head = _head(work, cuts)
@@ -140,7 +140,7 @@ def _ground(work: Work, before: int) -> _Ground:
     return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
 
 
-def _head(work: Work, cuts: Sequence[int]) -> int:
+def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     """Return where the head ends; it goes where it is large beside what is to be reached.
 
     That is the size asked for, or else the threshold: a head that stays at the cost of most of
@@ -199,7 +199,7 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
     return (start, tokens) if start > ground.least else walk(budget_tokens)
 
 
-def _cut_less(work: Work, partition: Partition, gone_tokens: int) -> Pruner:
+def _cut_less(work: CompactionInput, partition: Partition, gone_tokens: int) -> Pruner:
     """Return a pruner that has cut the newest messages anew, until so many tokens are gone."""
     pruner, tail = Pruner(work), range(partition.tail_start, len(work.log))
     pruner.stand(partition.between())
@@ -209,7 +209,7 @@ def _cut_less(work: Work, partition: Partition, gone_tokens: int) -> Pruner:
     return pruner
 
 
-def _unfolded(work: Work, partition: Partition) -> list[int]:
+def _unfolded(work: CompactionInput, partition: Partition) -> list[int]:
     """Return the positions of the islands and of the tail, in order."""
     return [*partition.between(), *range(partition.tail_start, len(work.log))]
 
@@ -243,7 +243,7 @@ def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
     return tail, tail, summary
 
 
-def _summary_tokens(work: Work, content: int) -> int:
+def _summary_tokens(work: CompactionInput, content: int) -> int:
     """Return the room for a summary of so many tokens; what an earlier one says counts in full."""
     older = 0
     if work.state.carried is not None:
@@ -253,7 +253,7 @@ def _summary_tokens(work: Work, content: int) -> int:
     return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
 
 
-def _least_summary(work: Work) -> int:
+def _least_summary(work: CompactionInput) -> int:
     """Return what the summary has also where messages that are never folded leave no room."""
     target = work.budget.target_tokens or 0
     free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
@@ -265,13 +265,13 @@ def _beside(stays: int, least: int) -> int:
     return max(least, min(int(stays * _SHARE_OF_REST), _MOST_BESIDE_TOKENS))
 
 
-def _frame_tokens(work: Work) -> int:
+def _frame_tokens(work: CompactionInput) -> int:
     """Return what the frame of a summary costs."""
     frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
     return frame + _FRAME_MARGIN_TOKENS
 
 
-def _after_old_summary(work: Work) -> int:
+def _after_old_summary(work: CompactionInput) -> int:
     """Return the position after the last generated summary: it never stays in a tail."""
     stop = work.state.folded_to
     for index in range(len(work.log) - 1, stop - 1, -1):
@@ -291,7 +291,7 @@ def _floor(ground: _Ground) -> int:
     return work.outside_tokens + work.costs.span(0, stop) + between + newest
 
 
-def _folds_anything(work: Work, partition: Partition) -> bool:
+def _folds_anything(work: CompactionInput, partition: Partition) -> bool:
     """Return whether the folds hold anything that is shown and that no compaction wrote.
 
     That may be what an earlier one had to leave between its folds.
@@ -306,7 +306,7 @@ def _folds_anything(work: Work, partition: Partition) -> bool:
     )
 
 
-def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
+def _why_nothing(work: CompactionInput, before: int, floor: int) -> tuple[Reason, str]:
     if floor > work.budget.effective_window:
         return "cannot", (
             f"{floor:,} tokens of system prompt, tools, anchors and the newest messages cannot be "
@@ -319,7 +319,7 @@ def _why_nothing(work: Work, before: int, floor: int) -> tuple[Reason, str]:
 
 
 def _shown_again(
-    work: Work, ranges: Sequence[tuple[int, int]], pruned: Mapping[int, Message]
+    work: CompactionInput, ranges: Sequence[tuple[int, int]], pruned: Mapping[int, Message]
 ) -> Iterator[tuple[int, tuple[Message, int]]]:
     """Yield what is kept and was shown otherwise from its arrival on, with its tokens.
 

@@ -13,18 +13,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
-from holdfast.compaction.choose import Choice, choose
+from holdfast.compaction.choose import Selection, choose
 from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.measure import Costs, by_category, compared
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import Work
+from holdfast.compaction.work import CompactionInput
 from holdfast.facts.ledger import (
     Around,
     Fact,
     FactKind,
     Ledger,
-    summarise,
+    summarize,
     tokens_per_char,
     update,
 )
@@ -41,8 +41,8 @@ _CLEARLY_SMALLER = 0.95
 class Plan(Struct, frozen=True):
     """What would be done, before it is done: open to inspection, nothing changed yet."""
 
-    work: Work
-    choice: Choice
+    work: CompactionInput
+    choice: Selection
     ledger: Ledger
     """The facts of all that is folded."""
     told: Ledger
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True):
     tokens_before: int
 
 
-class Unchanged(Struct, frozen=True):
+class Skipped(Struct, frozen=True):
     """Why there is nothing to do."""
 
     reason: Reason
@@ -59,7 +59,7 @@ class Unchanged(Struct, frozen=True):
     floor_tokens: int = 0
 
 
-class Outcome(Struct, frozen=True):
+class Compaction(Struct, frozen=True):
     """The next view and state, the messages that the model now sees, and what was done."""
 
     view: View
@@ -81,18 +81,18 @@ class Outcome(Struct, frozen=True):
     """The summary in its frame, also where a provider's own item stands in its place."""
 
 
-def plan(work: Work) -> Plan | Unchanged:
+def plan(work: CompactionInput) -> Plan | Skipped:
     """Return what to fold, or why nothing can be."""
     choice = choose(work)
     if choice.partition is None:
-        return Unchanged(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
+        return Skipped(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
     stop = choice.partition.tail_start
     ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
     return Plan(work, choice, ledger, told, choice.tokens_before)
 
 
-def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
+def _hidden(work: CompactionInput, choice: Selection, start: int) -> Iterator[Fact]:
     """Yield the facts of the tail that it shows no more, and those that tell how things stand."""
     tail = range(start, len(work.log))
     found: dict[int, list[Fact]] = {}
@@ -108,7 +108,7 @@ def _hidden(work: Work, choice: Choice, start: int) -> Iterator[Fact]:
         yield from found.get(at, ())
 
 
-def _is_hidden(work: Work, choice: Choice, at: int) -> bool:
+def _is_hidden(work: CompactionInput, choice: Selection, at: int) -> bool:
     """Return whether a kept message shows less than it holds; of a marker it stands above."""
     message = choice.rewritten.get(at)
     if message is None or message.origin != "arrival":
@@ -119,7 +119,7 @@ def _is_hidden(work: Work, choice: Choice, at: int) -> bool:
 
 def finish(
     todo: Plan, prose: Summary | None = None, native: tuple[Message, ...] = ()
-) -> Outcome | Unchanged:
+) -> Compaction | Skipped:
     """Return the next view, or the reason why the one before stays.
 
     `prose` is what a model wrote, as far as the gate let it through; `native` is what the
@@ -133,13 +133,11 @@ def finish(
     problem = verify(work, made, todo.tokens_before)
     if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
         again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
-        return again if isinstance(again, Unchanged) else finish(again, prose)
+        return again if isinstance(again, Skipped) else finish(again, prose)
     if problem is None and not todo.choice.is_new:
         problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
-        return Unchanged(
-            problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens
-        )
+        return Skipped(problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens)
     return _outcome(todo, made, prose, patched)
 
 
@@ -150,7 +148,7 @@ def _worth_it(made: Assembled, before: int) -> Problem | None:
     return Problem("nothing to compact", "only an earlier summary lies between head and tail")
 
 
-def _measured_one_by_one(work: Work) -> int:
+def _measured_one_by_one(work: CompactionInput) -> int:
     """Return the tokens of what the model sees now, without a sample."""
     length = len(work.log)
     known = Costs(work.log, work.counter, [work.costs[index] for index in range(length)])
@@ -171,7 +169,7 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
         brief=work.is_brief,
         carried=work.state.carried,
     )
-    summary, patched = summarise(todo.told, around), 0
+    summary, patched = summarize(todo.told, around), 0
     prose = work.state.prose if prose is None else prose
     if prose is not None:
         patched = patched_by(prose, summary)
@@ -228,13 +226,13 @@ def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
     return [(0, partition.head_stop), *partition.islands]
 
 
-def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -> Outcome:
+def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -> Compaction:
     work, state = todo.work, todo.work.state
     partition = todo.choice.partition
     assert partition is not None
     saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
     poor = saving < work.policy.ineffective_saving
-    return Outcome(
+    return Compaction(
         view=made.view,
         state=replace(
             state,

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.arrival import Arrived
+from holdfast.compaction.arrival import ShortResult
 from holdfast.compaction.measure import Costs, by_category, message_tokens, text_length
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.prune import (
@@ -88,7 +88,7 @@ class Shortened(Struct, frozen=True, gc=False):
     reference: str
 
 
-class Readings(Struct, frozen=True):
+class LogReading(Struct, frozen=True):
     """How a log is read: the counter, the settings, what hides secrets, whether to refer back."""
 
     counter: TokenCounter
@@ -221,7 +221,7 @@ class LogIndex(Protocol):
         """Return the short form of one message, None where pruning gains nothing."""
         ...
 
-    def arrived(self, at: int) -> Arrived | None:
+    def arrived(self, at: int) -> ShortResult | None:
         """Return how one message is shown for itself, None where that is as it came."""
         ...
 
@@ -259,7 +259,7 @@ class LogReader:
     def __init__(
         self,
         log: Sequence[Message],
-        readings: Readings,
+        readings: LogReading,
         answered: Callable[[int], Mapping[str, ToolCall]],
         *,
         lines_of: int = _LINES_OF_CHARS,
@@ -433,11 +433,11 @@ class LogReader:
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
 
 
-class ScannedIndex(LogReader):
+class FrozenLog(LogReader):
     """The index of a log that is read for one run."""
 
     def __init__(
-        self, log: Sequence[Message], view: View, readings: Readings, target_tokens: int = 0,
+        self, log: Sequence[Message], view: View, readings: LogReading, target_tokens: int = 0,
         lines_of: int = _LINES_OF_CHARS,
     ) -> None:  # fmt: skip
         most = max(lines_of, _LINES_PER_TOKEN * target_tokens)
@@ -455,7 +455,7 @@ class ScannedIndex(LogReader):
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
 
-    def arrived(self, at: int) -> Arrived | None:
+    def arrived(self, at: int) -> ShortResult | None:
         """Return None: all that a single run is given was sent already."""
         del at
 
@@ -466,7 +466,7 @@ class ScannedIndex(LogReader):
 
 
 def results_of(
-    message: Message, calls: Mapping[str, ToolCall], readings: Readings, *, is_clean: bool = False
+    message: Message, calls: Mapping[str, ToolCall], readings: LogReading, *, is_clean: bool = False
 ) -> dict[str, Prepared]:
     """Return what pruning needs of the results of a message, by call id.
 

@@ -16,7 +16,7 @@ from holdfast.compaction.prune import (
     prune_message,
 )
 from holdfast.compaction.references import reference_of
-from holdfast.compaction.work import Work
+from holdfast.compaction.work import CompactionInput
 from holdfast.facts.frame import carried_summary
 from holdfast.transcript import Message, Rewritten
 
@@ -31,7 +31,7 @@ class Pruner:
     so. What is shown otherwise since its arrival counts as what it stands for.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: CompactionInput) -> None:
         self.work = work
         self.pruned: dict[int, Message] = {}
         self.references: dict[int, str] = {}

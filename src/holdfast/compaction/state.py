@@ -1,4 +1,4 @@
-"""What one compaction hands to the next: one frozen value that serialises."""
+"""What one compaction hands to the next: one frozen value that serializes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     prose_to: int = 0
     """It tells of the log up to here."""
     breaker: Breaker = Breaker()
-    """How long no summariser is asked after failures."""
+    """How long no summarizer is asked after failures."""
     native: NativeItem | None = None
     """The latest item of a provider's own compaction, and our summary of the same messages."""
     native_breaker: Breaker = Breaker()

@@ -17,7 +17,7 @@ from holdfast.transcript import Message, View
 _BRIEF_TOKENS = 4_000
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class Options(Struct, frozen=True, kw_only=True):
     """What the caller asks of one run beyond the policy; raises `InvalidSetting` where that is no
     wish that can be granted.
     """
@@ -46,7 +46,7 @@ class Wish(Struct, frozen=True, kw_only=True):
             raise InvalidSetting("above", self.above, "left out", message=said)
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class CompactionInput(Struct, frozen=True, kw_only=True):
     """What a compaction starts from."""
 
     log: Sequence[Message]
@@ -60,7 +60,7 @@ class Work(Struct, frozen=True, kw_only=True):
     redact: Redact
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
-    wish: Wish = Wish()
+    wish: Options = Options()
 
     @property
     def costs(self) -> Costs:

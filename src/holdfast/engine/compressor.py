@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
 from holdfast.caching.prices import Prices, Ttl
-from holdfast.compaction.arrival import Arriving, arriving_by
-from holdfast.compaction.compact import Outcome, Unchanged, plan
+from holdfast.compaction.arrival import ResultPolicy, arriving_by
+from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, tools_tokens
 from holdfast.compaction.media import without_older_media
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.tool_names import with_safe_names
 from holdfast.compaction.trigger import Decision, Moment, decide
-from holdfast.compaction.work import Wish, Work
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import load
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import detect, dialect_named
@@ -26,7 +26,7 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.economy import Clock, CostCheck, as_values
 from holdfast.engine.lighten import lighten
-from holdfast.engine.live_log import LiveLog, Standing
+from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, figures_of, prompt_tokens_of
 from holdfast.engine.recall import TOOLS, answer_tool, look_for, recall
 from holdfast.engine.run import (
@@ -173,7 +173,7 @@ class Compressor:
                 getattr(writer, "warm", _do_nothing)()
 
     def _begin(self) -> None:
-        self._log: LiveLog | None = None
+        self._log: GrowingLog | None = None
         self.state = CompactionState()
         """What the next compaction starts from."""
         self._seen: list[Any] = []
@@ -209,7 +209,7 @@ class Compressor:
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
             past = [] if log is None else [message.wire for message in log.messages]
-            log = LiveLog(name, self.settings.readings, self.arriving)
+            log = GrowingLog(name, self.settings.readings, self.arriving)
             seen = log.append([*past, *messages], arrives=arrives)
             self._log, self._seen = log, seen
         else:
@@ -233,7 +233,7 @@ class Compressor:
         safe = with_safe_names(found, settings.redact)
         mended, _ = repair_transcript(safe, profile.without("call-pending"))
         encode = dialect_named(found.dialect).encode
-        log = LiveLog(found.dialect, settings.readings, self.arriving)
+        log = GrowingLog(found.dialect, settings.readings, self.arriving)
         seen = [encode(message) for message in mended.messages]
         log.append(seen, arrives=False)
         past, state = self._log, self.state
@@ -334,7 +334,7 @@ class Compressor:
         What was prepared in the background is taken in. `pinned` are log positions that stay as
         they are.
         """
-        wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        wish = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         steps = self._steps(wish, force=force)
         written: Draft | None = None
         while True:
@@ -356,7 +356,7 @@ class Compressor:
         pinned: Iterable[int] = (),
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
-        wish = Wish(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        wish = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
         steps = self._steps(wish, force=force)
         written: Draft | None = None
         while True:
@@ -369,7 +369,7 @@ class Compressor:
             else:
                 written = await awrite_through(step.run.todo, self._broker, step.moment)
 
-    def _steps(self, wish: Wish, *, force: bool) -> _Steps:
+    def _steps(self, wish: Options, *, force: bool) -> _Steps:
         """Yield what to wait for, and return the report; whoever drives it waits or awaits."""
         preparing = self._usable(force=force)
         if preparing is not None:
@@ -380,7 +380,7 @@ class Compressor:
                 return self._with_verdict(self.end_run(preparing.run, finished), None)
         decision = self.decide()
         if not force and decision.urgency == "soft" and self._costs.is_put_off(self.estimate()):
-            stays = Unchanged("deferred", self._costs.reason, self.estimate())
+            stays = Skipped("deferred", self._costs.reason, self.estimate())
             return self._report_skip(self.work_with(wish), stays, decision)
         run = self.begin_run(wish, force=force, frozen=not self._broker.asks_nobody)
         if isinstance(run, Report):
@@ -391,16 +391,16 @@ class Compressor:
         written = yield _Write(run, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
 
-    def begin_run(self, wish: Wish, *, force: bool, frozen: bool = False) -> Run | Report:
+    def begin_run(self, wish: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
         """
         decision, work = self.decide(), self.work_with(wish, frozen=frozen)
         if not force and not decision.due:
-            stays = Unchanged(decision.reason, decision.detail, self.estimate())
+            stays = Skipped(decision.reason, decision.detail, self.estimate())
             return self._report_skip(work, stays, decision)
         todo = plan(work)
-        if isinstance(todo, Unchanged):
+        if isinstance(todo, Skipped):
             report = self._report_skip(work, todo, decision)
             self._note_in_vain(report, counts=decision.due)
             return report
@@ -412,13 +412,13 @@ class Compressor:
         """
         work, decision, written = run.todo.work, run.decision, finished.written
         if not self._still_holds(run):
-            gone = Unchanged(
+            gone = Skipped(
                 "aborted", "the conversation was compacted, undone or replaced in the meantime",
                 self.estimate(),
             )  # fmt: skip
             return self._report_skip(self.work_with(work.wish), gone, decision)
         report = add_draft(self.report_on(work, finished.done, decision), written)
-        if isinstance(finished.done, Outcome):
+        if isinstance(finished.done, Compaction):
             self.adopt(finished.done, report)
         elif written is not None and written.stops:
             self.state = with_pauses(self.state, written)
@@ -431,7 +431,7 @@ class Compressor:
         """Return whether the conversation only grew since a run was begun."""
         return run.log is self._log and run.state is self.state
 
-    def work_with(self, wish: Wish, *, frozen: bool = False) -> Work:
+    def work_with(self, wish: Options, *, frozen: bool = False) -> CompactionInput:
         """Return what a compaction starts from; a frozen one does not see what arrives later."""
         log = self.log
         return work_on(
@@ -444,7 +444,7 @@ class Compressor:
             ratio=self._meter.ratio(self.settings.model),
         )  # fmt: skip
 
-    def adopt(self, done: Outcome, report: Report) -> None:
+    def adopt(self, done: Compaction, report: Report) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.
 
         Messages that arrived since its work was frozen are after it as they are.
@@ -493,17 +493,19 @@ class Compressor:
 
     def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
         """Show older media as placeholders, for a request whose payload is too large."""
-        work = self.work_with(Wish())
+        work = self.work_with(Options())
         done = lighten(self.log, work, self.estimate(), reducer)
         report = self.report_on(work, done, self.decide())
-        if isinstance(done, Outcome):
+        if isinstance(done, Compaction):
             self.adopt(done, report)
         self.last_report = report
         return report
 
     # Reports
 
-    def report_on(self, work: Work, done: Outcome | Unchanged, decision: Decision) -> Report:
+    def report_on(
+        self, work: CompactionInput, done: Compaction | Skipped, decision: Decision
+    ) -> Report:
         """Return the report of a run."""
         budget = self.settings.budget
         frame = Frame(body={"tools": list(self.settings.tools)})
@@ -518,14 +520,14 @@ class Compressor:
             context_length_source=self.settings.window_source,
         )
 
-    def _report_skip(self, work: Work, why: Unchanged, decision: Decision) -> Report:
+    def _report_skip(self, work: CompactionInput, why: Skipped, decision: Decision) -> Report:
         self.last_report = self.report_on(work, why, decision)
         return self.last_report
 
     def _report_busy(self) -> Report:
         detail = "a summary is being written in the background; there is room for the next turn"
-        stays = Unchanged("already running", detail, self.estimate())
-        return self._report_skip(self.work_with(Wish()), stays, self.decide())
+        stays = Skipped("already running", detail, self.estimate())
+        return self._report_skip(self.work_with(Options()), stays, self.decide())
 
     def _note_in_vain(self, report: Report, *, counts: bool) -> None:
         """Note a compaction that changed nothing; `counts` if it was due and could have."""
@@ -546,7 +548,7 @@ class Compressor:
     def _put_off(self, run: Run, verdict: Verdict) -> Report:
         """Leave all as it is until the conversation has grown by something worth another look."""
         self._costs.put_off(verdict, self.estimate() + self.settings.budget.tail_tokens // 2)
-        stays = Unchanged("deferred", verdict.sentence, run.todo.tokens_before)
+        stays = Skipped("deferred", verdict.sentence, run.todo.tokens_before)
         return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
@@ -608,7 +610,7 @@ class Compressor:
             return False
         self._prepared_at = self.estimate()
         last = self.last_report
-        run = self.begin_run(Wish(), force=True, frozen=True)
+        run = self.begin_run(Options(), force=True, frozen=True)
         if isinstance(run, Report):
             self.last_report = last  # a look is not a run
             return False
@@ -732,7 +734,7 @@ class Compressor:
 
     def resume(
         self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,
-        arriving: Arriving | None = None, tokens: Sequence[int] | None = None,
+        arriving: ResultPolicy | None = None, tokens: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         """Go on with a session that was kept: its whole log, the view on it and a snapshot.
 
@@ -745,7 +747,7 @@ class Compressor:
         found = unpack_snapshot(state) if state else None
         name = self.settings.dialect or load(list(messages)).dialect
         self.arriving = arriving or arriving_by(self.settings.policy)
-        log = LiveLog(name, self.settings.readings, self.arriving)
+        log = GrowingLog(name, self.settings.readings, self.arriving)
         log.load(messages, view, tokens)
         self._past = []
         self._begin()
@@ -786,11 +788,11 @@ class Compressor:
         return counted_by(self.settings.counter)
 
     @property
-    def log(self) -> LiveLog:
+    def log(self) -> GrowingLog:
         """The log; an empty one if nothing has arrived yet."""
         if self._log is None:
             name = self.settings.dialect or "openai-chat"
-            self._log = LiveLog(name, self.settings.readings, self.arriving)
+            self._log = GrowingLog(name, self.settings.readings, self.arriving)
         return self._log
 
     @property

@@ -16,7 +16,7 @@ from holdfast.transcript import Message, Text, ToolCall, ToolResult
 Fate: TypeAlias = Literal["kept", "rewritten", "folded", "added"]
 
 
-class Difference(Struct, frozen=True):
+class ViewDifference(Struct, frozen=True):
     """A fate for every message: before they are kept, rewritten or folded, after they are kept,
     rewritten or added.
 
@@ -31,7 +31,7 @@ class Difference(Struct, frozen=True):
         return (self.after if fate == "added" else self.before).count(fate)
 
 
-def difference_made(done: Compressed, length: int) -> Difference:
+def difference_made(done: Compressed, length: int) -> ViewDifference:
     """Return what a compression did with the `length` messages that it was given."""
     before: list[Fate] = ["folded"] * length
     after: list[Fate] = []
@@ -42,7 +42,7 @@ def difference_made(done: Compressed, length: int) -> Difference:
             fate = "kept" if message.intact else "rewritten"
             before[at] = fate
         after.append(fate)
-    return Difference(tuple(before), tuple(after))
+    return ViewDifference(tuple(before), tuple(after))
 
 
 def source_position(message: Message, done: Compressed) -> int:
@@ -55,7 +55,7 @@ def source_position(message: Message, done: Compressed) -> int:
     return done.originals[message.position].position
 
 
-def difference(before: Sequence[Message], after: Sequence[Message]) -> Difference:
+def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDifference:
     """Return what became of every message of `before`, by comparing payloads in order.
 
     Kept messages have the same payload and the same order. A rewritten one is told by its id, its
@@ -76,7 +76,7 @@ def difference(before: Sequence[Message], after: Sequence[Message]) -> Differenc
             old = _rewritten_from(message, gone, fates_before)
             if old >= 0:
                 fates_before[old] = fates_after[index] = "rewritten"
-    return Difference(tuple(fates_before), tuple(fates_after))
+    return ViewDifference(tuple(fates_before), tuple(fates_after))
 
 
 def _marks(messages: Sequence[Message]) -> list[bytes]:

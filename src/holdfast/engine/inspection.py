@@ -18,7 +18,7 @@ from holdfast.compaction.measure import (
 )
 from holdfast.compaction.prune import answered_calls
 from holdfast.compaction.trigger import Moment, decide
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
 from holdfast.report import Urgency
@@ -78,7 +78,7 @@ def inspect_transcript(
     transcript: Transcript, policy: Policy, budget: Budget, counter: TokenCounter, *, most: int = 10
 ) -> Inspection:
     """Return what the transcript costs, with its `most` longest messages and most costly copies."""
-    log = recognise(transcript.messages)
+    log = recognize(transcript.messages)
     tokens = [message_tokens(message, counter) for message in log]
     shares = _shares(transcript, log, tokens, counter)
     total = sum(share.tokens for share in shares)
@@ -104,7 +104,7 @@ def inspect_transcript(
 
 def shares_of(transcript: Transcript, counter: TokenCounter) -> tuple[Share, ...]:
     """Return the tokens of a transcript by category, the largest first."""
-    log = recognise(transcript.messages)
+    log = recognize(transcript.messages)
     tokens = [message_tokens(message, counter) for message in log]
     return _shares(transcript, log, tokens, counter)
 

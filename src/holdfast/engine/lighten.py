@@ -6,19 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Unchanged
+from holdfast.compaction.compact import Compaction, Skipped
 from holdfast.compaction.measure import category, compared, message_tokens
 from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of
-from holdfast.compaction.work import Work
-from holdfast.engine.live_log import LiveLog
+from holdfast.compaction.work import CompactionInput
+from holdfast.engine.live_log import GrowingLog
 from holdfast.facts.frame import carried_summary
 from holdfast.ports import MediaReducer
 from holdfast.report import Reference
 from holdfast.transcript import Message, render, rewrite
 
 
-def lighten(log: LiveLog, work: Work, before: int, reducer: MediaReducer) -> Outcome | Unchanged:
+def lighten(
+    log: GrowingLog, work: CompactionInput, before: int, reducer: MediaReducer
+) -> Compaction | Skipped:
     """Return the view with what the reducer makes of what the model sees, or why it stays.
 
     Only messages that no step has changed are taken from it, and each keeps its reference. Nothing
@@ -38,7 +40,7 @@ def lighten(log: LiveLog, work: Work, before: int, reducer: MediaReducer) -> Out
     return _lightened(log, work, before, lighter)
 
 
-def _base(log: LiveLog, message: Message) -> Message | None:
+def _base(log: GrowingLog, message: Message) -> Message | None:
     """Return what a message may become lighter from; None where a step wrote it.
 
     A result that is shown otherwise since its arrival counts without its marker: nothing would set
@@ -68,10 +70,10 @@ def _unbound(
 
 
 def _lightened(
-    log: LiveLog, work: Work, before: int, lighter: Mapping[int, Message]
-) -> Outcome | Unchanged:
+    log: GrowingLog, work: CompactionInput, before: int, lighter: Mapping[int, Message]
+) -> Compaction | Skipped:
     if not lighter:
-        return Unchanged("nothing to compact", "no older media are shown", before)
+        return Skipped("nothing to compact", "no older media are shown", before)
     references = tuple(
         Reference(reference_of(log.messages[at]), (at, at + 1), "placeholder")
         for at in sorted(lighter)
@@ -83,7 +85,7 @@ def _lightened(
     known = {(found.rule, found.index) for found in work.rules.check(log.render())}
     broken = [each for each in work.rules.check(messages) if (each.rule, each.index) not in known]
     if broken:
-        return Unchanged("cannot", f"it would break {broken[0].rule!r}", before)
+        return Skipped("cannot", f"it would break {broken[0].rule!r}", before)
     shown = log.shown()
     after = dict(shown)
     for was in log.render():
@@ -93,9 +95,9 @@ def _lightened(
             after[category(was)] -= saved
     tokens_after = before - sum(shown.values()) + sum(after.values())
     if tokens_after >= before:
-        return Unchanged("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)
+        return Skipped("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)
     state = replace(work.state, references=(*work.state.references, *references))
-    return Outcome(
+    return Compaction(
         view=view, state=state, messages=messages, tokens_before=before,
         tokens_after=tokens_after, summary_tokens=0, new_references=references,
         boundary=(0, 0), merged_summary=False, floor_tokens=0,

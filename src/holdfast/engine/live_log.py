@@ -9,22 +9,22 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.compaction.arrival import (
-    Arrived,
-    Arriving,
     Copy,
-    Shown,
+    GrownView,
+    ResultPolicy,
+    ShortResult,
     Whole,
     arrived,
     as_shown,
     is_on_arrival,
     shown_from,
 )
-from holdfast.compaction.index import LogReader, Readings
+from holdfast.compaction.index import LogReader, LogReading
 from holdfast.compaction.measure import Costs, category, message_tokens
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.references import reference_of
 from holdfast.dialects.registry import dialect_named
-from holdfast.facts.frame import merged_summaries, recognise, summary_of, without_summary
+from holdfast.facts.frame import merged_summaries, recognize, summary_of, without_summary
 from holdfast.ports import TokenCounter
 from holdfast.report import Reference
 from holdfast.transcript import (
@@ -42,20 +42,22 @@ from holdfast.transcript import (
 from holdfast.transcript import whole as whole_view
 
 
-class Arrivals:
+class ShortResults:
     """How the messages of one log are shown from their arrival on."""
 
-    def __init__(self, arriving: Arriving, counter: TokenCounter) -> None:
+    def __init__(self, arriving: ResultPolicy, counter: TokenCounter) -> None:
         self.arriving = arriving
         self.whole: Whole = {}
         """The results that are shown whole now."""
         self._counter = counter
-        self._forms: dict[int, Arrived] = {}
+        self._forms: dict[int, ShortResult] = {}
         self._exempt: set[int] = set()
         self._rows: list[Reference] = []
         self._refs: set[str] = set()
 
-    def form(self, message: Message, calls: Mapping[str, ToolCall], tokens: int) -> Arrived | None:
+    def form(
+        self, message: Message, calls: Mapping[str, ToolCall], tokens: int
+    ) -> ShortResult | None:
         """Return how a message is shown for itself; nothing is kept."""
         if message.position < self.arriving.start:
             return None
@@ -70,21 +72,21 @@ class Arrivals:
         self.whole.update(beside.maps[0])
 
     def shown(
-        self, message: Message, form: Arrived | None, tokens: int, whole: Whole
+        self, message: Message, form: ShortResult | None, tokens: int, whole: Whole
     ) -> tuple[Message, int]:
         """Return a new message as it is shown after what is `whole`, and its tokens."""
         if self.arriving.level == "off" or message.position < self.arriving.start:
             return message, tokens
         return as_shown(message, form, tokens, whole, self._counter)
 
-    def take(self, at: int, form: Arrived | None, *, arrives: bool = True) -> None:
+    def take(self, at: int, form: ShortResult | None, *, arrives: bool = True) -> None:
         """Keep the form of a message; one that does not arrive was sent already, as it is."""
         if form is not None:
             self._forms[at] = form
         if not arrives:
             self._exempt.add(at)
 
-    def at(self, position: int) -> Arrived | None:
+    def at(self, position: int) -> ShortResult | None:
         """Return how a message is shown for itself, None where that is as it came."""
         return self._forms.get(position)
 
@@ -98,13 +100,13 @@ class Arrivals:
     def grown(
         self, view: View, log: Sequence[Message], tokens: Sequence[int],
         given: Mapping[int, Message],
-    ) -> Shown:  # fmt: skip
+    ) -> GrownView:  # fmt: skip
         """Return a view grown to the whole log."""
         if self.arriving.level == "off":
             later = {at: given[at] for at in sorted(given) if at >= view.length}
             items = [Rewritten(at, message) for at, message in later.items()]
             sizes = {at: message_tokens(message, self._counter) for at, message in later.items()}
-            return Shown(grow(view, len(log), items), {}, sizes)
+            return GrownView(grow(view, len(log), items), {}, sizes)
         return shown_from(
             view, log, self.at, tokens.__getitem__, self.arrives, self._counter, given
         )
@@ -134,7 +136,7 @@ class Arrivals:
 _NO_CALLS: Mapping[str, ToolCall] = {}
 
 
-class Arrival(Struct, frozen=True):
+class MeasuredMessage(Struct, frozen=True):
     """One message, measured."""
 
     message: Message
@@ -147,7 +149,7 @@ class Arrival(Struct, frozen=True):
     """The calls that it answers."""
     carried: str | None
     """The summary that it is or carries."""
-    form: Arrived | None
+    form: ShortResult | None
     """How it is shown for itself, whatever stands before it."""
 
 
@@ -158,14 +160,16 @@ class Standing(Struct, frozen=True):
     shown: dict[str, int]
 
 
-class LiveLog(LogReader):
+class GrowingLog(LogReader):
     """Messages with their tokens, the view on them, and its running total.
 
     It is the index that a compaction asks: facts are read then, each message once. Appending
     costs the same however long the log is.
     """
 
-    def __init__(self, dialect: str, readings: Readings, arriving: Arriving | None = None) -> None:
+    def __init__(
+        self, dialect: str, readings: LogReading, arriving: ResultPolicy | None = None
+    ) -> None:
         """Start empty."""
         self.dialect = dialect
         self.messages: list[Message] = []
@@ -173,7 +177,7 @@ class LiveLog(LogReader):
         super().__init__(self.messages, readings, lambda at: self._answers.get(at, _NO_CALLS))
         self.tokens: list[int] = []
         """What each message costs where it is kept, in the form that it has for itself."""
-        self.arrivals = Arrivals(arriving or Arriving(), readings.counter)
+        self.arrivals = ShortResults(arriving or ResultPolicy(), readings.counter)
         self.costs = Costs(self.messages, readings.counter, self.tokens)
         self.groups = Groups()
         self.anchors = Anchors()
@@ -198,8 +202,8 @@ class LiveLog(LogReader):
         calls: dict[str, ToolCall] = {}
         known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
-        found: list[Arrival] = []
-        for message, merged in self._recognised(items, live=arrives):
+        found: list[MeasuredMessage] = []
+        for message, merged in self._recognized(items, live=arrives):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -223,7 +227,7 @@ class LiveLog(LogReader):
         """
         calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, (message, merged) in enumerate(self._recognised(items)):
+        for at, (message, merged) in enumerate(self._recognized(items)):
             for part in message.parts:
                 if type(part) is ToolCall:
                     calls[part.id] = part
@@ -240,7 +244,7 @@ class LiveLog(LogReader):
         calls: Mapping[str, ToolCall],
         whole: Whole | None,
         cost: int | None = None,
-    ) -> Arrival:
+    ) -> MeasuredMessage:
         """Return a message with its tokens and how it is shown.
 
         `merged` is a summary that was merged into it; `whole` is what is shown whole before it,
@@ -259,9 +263,9 @@ class LiveLog(LogReader):
             shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
         answered = _answered(message, calls)
         carried = merged if is_merged else summary_of(given)
-        return Arrival(message, shown, tokens, shown_tokens, answered, carried, form)
+        return MeasuredMessage(message, shown, tokens, shown_tokens, answered, carried, form)
 
-    def _take(self, arrival: Arrival, *, arrives: bool = True) -> None:
+    def _take(self, arrival: MeasuredMessage, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
         self.messages.append(message)
         self.turns += message.role == "assistant"
@@ -286,12 +290,12 @@ class LiveLog(LogReader):
         name = category(message)
         self._shown[name] = self._shown.get(name, 0) + tokens
 
-    def _recognised(
+    def _recognized(
         self, items: Sequence[Any], *, live: bool = False
     ) -> Iterator[tuple[Message, str | None]]:
         """Yield the new messages, each with the summary that was merged into it."""
         head = self._readings.policy.protect_first
-        found = recognise(self._decoded(items), self.messages, head=head, live=live)
+        found = recognize(self._decoded(items), self.messages, head=head, live=live)
         merged = merged_summaries(found, self.messages, head=head, live=live)
         return ((message, merged.get(at)) for at, message in enumerate(found))
 
@@ -316,7 +320,7 @@ class LiveLog(LogReader):
         """Return the tokens of what the model sees now, by category."""
         return dict(self._shown)
 
-    def arrived(self, at: int) -> Arrived | None:
+    def arrived(self, at: int) -> ShortResult | None:
         """Return how one message is shown for itself, None where that is as it came."""
         return self.arrivals.at(at)
 
@@ -368,11 +372,13 @@ class LiveLog(LogReader):
         """Return what the model sees, to come back to."""
         return Standing(self.view, self.shown())
 
-    def grown(self, view: View) -> Shown:
+    def grown(self, view: View) -> GrownView:
         """Return a view grown to the whole log; nothing changes yet."""
         return self.arrivals.grown(view, self.messages, self.tokens, self._given)
 
-    def take_view(self, made: Shown, shown: Mapping[str, int], newer: Iterable[int] = ()) -> None:
+    def take_view(
+        self, made: GrownView, shown: Mapping[str, int], newer: Iterable[int] = ()
+    ) -> None:
         """Take a view with its tokens by category, to which those of `newer` positions come."""
         self._view = made.view
         self._otherwise = {}

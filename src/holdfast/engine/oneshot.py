@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Plan, Unchanged, plan
-from holdfast.compaction.index import ScannedIndex
+from holdfast.compaction.compact import Compaction, Plan, Skipped, plan
+from holdfast.compaction.index import FrozenLog
 from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.compaction.state import carried_in
 from holdfast.compaction.tool_names import with_safe_names
-from holdfast.compaction.work import Wish, Work
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.repair import repair_transcript
@@ -27,7 +27,7 @@ from holdfast.engine.run import (
     work_on,
 )
 from holdfast.errors import InvalidSetting, UnknownReference
-from holdfast.facts.frame import merged_summaries, recognise, without_summary
+from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.policy import Policy
 from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
 from holdfast.report import Report
@@ -109,13 +109,13 @@ def compress(
     transcript, actions = repair_transcript(
         with_safe_names(given, settings.redact), profile.without("call-pending")
     )
-    wish = Wish(
+    wish = Options(
         keep_last=keep_last, above=above, focus=focus, references=references,
         pinned=frozenset(pinned),
     )  # fmt: skip
     work = _work(settings, transcript, wish)
     todo = plan(work)
-    if isinstance(todo, Unchanged):
+    if isinstance(todo, Skipped):
         finished = Finished(None, todo)
     else:
         broker = Broker(native=_permission(native, given), writers=writers)
@@ -129,10 +129,10 @@ def compress(
     return _compressed(messages, given, transcript, finished.done, report)
 
 
-def _work(settings: EngineSettings, transcript: Transcript, wish: Wish) -> Work:
+def _work(settings: EngineSettings, transcript: Transcript, wish: Options) -> CompactionInput:
     """Return what a compaction of one list starts from."""
     head = settings.policy.protect_first
-    known = recognise(transcript.messages, head=head)
+    known = recognize(transcript.messages, head=head)
     merged = merged_summaries(known, head=head)
     log = _log(known, merged)
     _check_places(wish.above, wish.pinned, len(log))
@@ -140,7 +140,7 @@ def _work(settings: EngineSettings, transcript: Transcript, wish: Wish) -> Work:
     readings = replace(settings.readings, references=wish.references)
     return work_on(
         replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
-        ScannedIndex(log, view, readings, settings.target_tokens or 0),
+        FrozenLog(log, view, readings, settings.target_tokens or 0),
         log=log, view=view, carried=carried_in(known, merged), wish=wish,
     )  # fmt: skip
 
@@ -179,14 +179,14 @@ def _compressed(
     messages: Any,
     given: Transcript,
     transcript: Transcript,
-    done: Outcome | Unchanged,
+    done: Compaction | Skipped,
     report: Report,
 ) -> Compressed:
     """Return the result in the frame that was given; the very object where nothing changed."""
     if report.context_length_source == "assumed":
         note = f"no window is known for the model: {report.context_length:,} tokens are assumed"
         report = replace(report, notes=(*report.notes, note))
-    if isinstance(done, Unchanged):
+    if isinstance(done, Skipped):
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
     result = with_messages(transcript, done.messages)

@@ -59,7 +59,7 @@ class Generation(Struct, frozen=True, kw_only=True):
     references: tuple[Placed, ...] = ()
 
 
-class Hit(Struct, frozen=True):
+class OriginalHit(Struct, frozen=True):
     """A place in what was dropped that holds a text."""
 
     generation: int
@@ -188,15 +188,15 @@ def message_slices(record: Record) -> list[bytes]:
     return [bytes(piece) for piece in pieces]
 
 
-def search(text: str, generations: Sequence[Generation], most: int) -> list[Hit]:
+def search(text: str, generations: Sequence[Generation], most: int) -> list[OriginalHit]:
     """Return where `text` stands in what was dropped, newest first, letter case aside."""
-    found: list[Hit] = []
+    found: list[OriginalHit] = []
     for one in reversed(generations):
         for number, record in reversed(list(enumerate(_document(one).records))):
             covering = _covering(one, number)
             dropped = [m for m in record.transcript.messages if m.position in covering]
             found.extend(
-                Hit(one.generation, number, position, covering[position], snippet)
+                OriginalHit(one.generation, number, position, covering[position], snippet)
                 for position, snippet in find(text, dropped, most - len(found))
             )
             if len(found) >= most:

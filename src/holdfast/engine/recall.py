@@ -9,7 +9,7 @@ from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import UnknownReference
 from holdfast.report import Reference
 from holdfast.search.query import parse_query
-from holdfast.search.scan import Held, scan
+from holdfast.search.scan import ScannedText, scan
 from holdfast.search.snippet import snippet
 from holdfast.search.text import searchable
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
@@ -58,7 +58,9 @@ def look_for(text: str, log: Sequence[Message], most: int) -> list[tuple[int, st
     exact = find(text, log, most)
     if len(exact) >= most or not text.strip():
         return exact
-    held = [Held(message.position, message.role, searchable(message).text) for message in log]
+    held = [
+        ScannedText(message.position, message.role, searchable(message).text) for message in log
+    ]
     terms = parse_query(text).terms
     known = {position for position, _ in exact}
     ranked = [

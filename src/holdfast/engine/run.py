@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.catalog.windows import window_of
-from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish
-from holdfast.compaction.index import LogIndex, Readings
+from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
+from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import Estimator, fixed_categories, with_sections
 from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
-from holdfast.compaction.work import Wish, Work
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.wire_rules import wire_rules
 from holdfast.policy import Budget, Policy, budget_for, scaled
@@ -55,9 +55,9 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def readings(self) -> Readings:
+    def readings(self) -> LogReading:
         """How messages are read."""
-        return Readings(self.counter, self.policy, self.redact)
+        return LogReading(self.counter, self.policy, self.redact)
 
 
 def settings_for(
@@ -100,15 +100,15 @@ def work_on(
     view: View,
     state: CompactionState = _NO_STATE,
     carried: Iterable[str] = (),
-    wish: Wish,
+    wish: Options,
     ratio: float = 1.0,
-) -> Work:
+) -> CompactionInput:
     """Return what a compaction starts from.
 
     `transcript` is the frame that the rules of the provider need; `carried` are summaries found in
     the log; `ratio` is how many tokens the provider counts for each that we estimate.
     """
-    return Work(
+    return CompactionInput(
         log=log,
         index=index,
         view=view,
@@ -138,16 +138,16 @@ class Finished(Struct, frozen=True):
     """How a run ended: what was written, and the next view or why there is none."""
 
     written: Draft | None
-    done: Outcome | Unchanged
+    done: Compaction | Skipped
 
 
 def finish_run(todo: Plan, written: Draft | None = None) -> Finished:
     """Return how a plan ends; nothing changes yet, so this may happen beside the agent."""
     if written is not None and written.stops:
-        return Finished(written, Unchanged(written.stops, written.detail, todo.tokens_before))
+        return Finished(written, Skipped(written.stops, written.detail, todo.tokens_before))
     made = None if written is None else written.done
     done = made or finish(todo, None if written is None else written.prose)
-    if written is not None and isinstance(done, Outcome):
+    if written is not None and isinstance(done, Compaction):
         done = replace(done, state=with_pauses(done.state, written))
     return Finished(count_patched(written, done), done)
 
@@ -165,7 +165,7 @@ def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
 # The report
 
 
-def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> Report:
+def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Transcript) -> Report:
     """Return the report of one run; `transcript` gives the frame for the breakdown."""
     budget, before = work.budget, done.tokens_before
     shown = _messages_in(work.view)
@@ -188,7 +188,7 @@ def report_of(work: Work, done: Outcome | Unchanged, transcript: Transcript) -> 
         folded=0,
         compaction_count=work.state.count,
     )
-    if isinstance(done, Unchanged):
+    if isinstance(done, Skipped):
         return replace(stays, reason=done.reason, detail=done.detail)
     kept, rewritten, folded = _counts(done.view)
     notes: list[str] = []

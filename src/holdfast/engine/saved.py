@@ -13,7 +13,7 @@ from holdfast.compaction.state import CompactionState
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import InvalidView, NotReadable
-from holdfast.facts.ledger import Around, Ledger, summarise
+from holdfast.facts.ledger import Around, Ledger, summarize
 from holdfast.facts.summary import carried_over, merged
 from holdfast.tokens.calibrate import Calibration
 from holdfast.transcript import (
@@ -133,7 +133,7 @@ def without_log(state: CompactionState) -> CompactionState:
     """
     carried = state.carried
     if not state.ledger.is_empty:
-        known = carried_over(summarise(state.ledger, Around(_CARRIED_CHARS)))
+        known = carried_over(summarize(state.ledger, Around(_CARRIED_CHARS)))
         carried = known if carried is None else merged(carried, known)
     prose = None if state.prose is None else carried_over(state.prose)
     return replace(

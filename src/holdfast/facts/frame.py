@@ -1,9 +1,9 @@
-"""The words that Holdfast itself puts into a transcript, and how they are recognised again.
+"""The words that Holdfast itself puts into a transcript, and how they are recognized again.
 
 Transcripts that were written earlier hold these words and come back for the next compaction. So
-the texts that are recognised (`SUMMARY_OPEN`, `SUMMARY_CLOSE`, `SUMMARY_AFTERWORD`, the marks of
+the texts that are recognized (`SUMMARY_OPEN`, `SUMMARY_CLOSE`, `SUMMARY_AFTERWORD`, the marks of
 digests, duplicates and placeholders, the notes of a repair, the note of a cut) may get further
-forms but must never lose one. `test_texts_of_earlier_versions_are_recognised` holds the forms of
+forms but must never lose one. `test_texts_of_earlier_versions_are_recognized` holds the forms of
 each version. The preamble is free to change: it is dropped, whatever it says.
 """
 
@@ -161,7 +161,7 @@ def origin_of(text: str) -> Origin:
             return "placeholder"
 
 
-def recognise(
+def recognize(
     messages: Sequence[Message],
     before: Sequence[Message] = (),
     *,
@@ -177,7 +177,7 @@ def recognise(
     as they are said, one that comes later counts only after tool results. Anywhere else it is what
     its speaker said.
     """
-    found = [_recognised(message) for message in messages]
+    found = [_recognized(message) for message in messages]
     first = max(head, _HEAD_MESSAGES)
     for at, message in enumerate(messages):
         is_framed = found[at] is not message and found[at].origin == "summary"
@@ -186,7 +186,7 @@ def recognise(
     return tuple(found)
 
 
-def _recognised(message: Message) -> Message:
+def _recognized(message: Message) -> Message:
     parts = message.parts
     if not parts or message.origin != "real":
         return message
@@ -213,7 +213,7 @@ def merged_summaries(
 ) -> dict[int, str]:
     """Return the bodies of the summaries that were merged into real messages, by their place.
 
-    The rule of `recognise` holds here too, except that the newest message may carry a summary if
+    The rule of `recognize` holds here too, except that the newest message may carry a summary if
     it is among the first ones: a frame anywhere else is part of what the user said.
     """
     first = max(head, _HEAD_MESSAGES)

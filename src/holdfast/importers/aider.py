@@ -7,7 +7,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from holdfast.importers.draft import Draft, file_stem
+from holdfast.importers.draft import SessionDraft, file_stem
 from holdfast.importers.imported import ImportedSession
 from holdfast.importers.loose import seconds
 
@@ -32,7 +32,7 @@ def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
     still be growing: what a longer file gives in its place begins with it.
     """
     for number, (started, chat) in enumerate(_chats(_whole(lines))):
-        draft = Draft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
+        draft = SessionDraft(f"{file_stem(path)}/{number + 1}" + (f" {started}" if started else ""))
         when = seconds(started)
         for speaker, run in groupby(chat, key=lambda line: line.speaker):
             said = list(run)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession, Lineage, Relation
-from holdfast.importers.lines import Entry
+from holdfast.importers.lines import FileEntry
 from holdfast.importers.loose import elements, fields, seconds, text
 from holdfast.transcript import Payload
 
@@ -33,7 +33,7 @@ def is_line(value: Payload) -> bool:
     return kind in _OTHER_LINES and "role" not in value and "payload" not in value
 
 
-def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     """Yield the sessions of a file: each session id, then its branches and sidechains.
 
     Every line with words is one message, in the order of the file: an answer that is spread over
@@ -61,13 +61,13 @@ class _Tree:
 
     def __init__(self) -> None:
         self._current: dict[str, str] = {}
-        self._drafts: dict[str, Draft] = {}
+        self._drafts: dict[str, SessionDraft] = {}
         self._homes: dict[str, tuple[str, str]] = {}
         self._prompted: set[str] = set()
         self._sidechains: set[str] = set()
         self._titles: dict[str, str] = {}
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: FileEntry) -> None:
         """Put a line where it belongs."""
         value = entry.value
         kind = value.get("type")
@@ -119,10 +119,10 @@ class _Tree:
     def _open(self, key: str, parent: str = "", relation: Relation = "branch", at: str = "") -> str:
         if key not in self._drafts:
             lineage = Lineage(parent, relation, at) if parent else None
-            self._drafts[key] = Draft(key, lineage)
+            self._drafts[key] = SessionDraft(key, lineage)
         return key
 
-    def _add(self, entry: Entry, own: str, key: str) -> bool:
+    def _add(self, entry: FileEntry, own: str, key: str) -> bool:
         value, draft = entry.value, self._drafts[self._open(key)]
         forked = fields(value.get("forkedFrom"))
         if forked and draft.lineage is None:
@@ -142,7 +142,7 @@ class _Tree:
         )  # fmt: skip
         return True
 
-    def finished(self) -> Iterator[Draft]:
+    def finished(self) -> Iterator[SessionDraft]:
         """Yield the drafts with their titles."""
         titles = self._titles
         for key, draft in self._drafts.items():

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession, Lineage
-from holdfast.importers.lines import Entry
+from holdfast.importers.lines import FileEntry
 from holdfast.importers.loose import elements, fields, seconds, text
 from holdfast.transcript import Payload
 
@@ -27,13 +27,13 @@ def is_line(value: Payload) -> bool:
     return "instructions" in value and "timestamp" in value and "id" in value
 
 
-def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     """Yield the one session of a rollout; each response item is a message.
 
     Events repeat what the items say and are passed over. What a compaction wrote is one message
     more: the log goes on, and nothing before it is taken away.
     """
-    draft, instructions = Draft(), ""
+    draft, instructions = SessionDraft(), ""
     for entry in lines:
         value = entry.value
         kind, payload = value.get("type"), fields(value.get("payload"))
@@ -54,7 +54,7 @@ def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
         yield draft.finish("codex", "openai-responses", path, system=system)
 
 
-def _begin(draft: Draft, meta: Payload) -> str:
+def _begin(draft: SessionDraft, meta: Payload) -> str:
     """Take the facts of the session and return its instructions."""
     draft.source_id = text(meta.get("id"))
     draft.cwd = text(meta.get("cwd"))
@@ -73,7 +73,7 @@ def _lineage(meta: Payload) -> Lineage | None:
     return Lineage(forked, "branch") if forked else None
 
 
-def _add(draft: Draft, entry: Entry, item: Payload, *, summary: bool = False) -> None:
+def _add(draft: SessionDraft, entry: FileEntry, item: Payload, *, summary: bool = False) -> None:
     if text(item.get("type")) in _NO_MESSAGES:
         return
     when = seconds(entry.value.get("timestamp"))

@@ -21,7 +21,7 @@ _LONGEST = 1_000_000_000
 _DAMAGED = "copy the file again while the agent is not running, or restore it from a backup"
 
 
-class Database:
+class AgentDatabase:
     """A read-only connection that gives rows as objects."""
 
     __slots__ = ("_connection", "_limits", "columns")
@@ -73,7 +73,7 @@ class Database:
 
 
 @contextmanager
-def opened(path: Path, limits: Limits) -> Generator[Database]:
+def opened(path: Path, limits: Limits) -> Generator[AgentDatabase]:
     """Give the database; what is wrong with the file is a `NotReadable`.
 
     Nothing is written, neither to the file nor beside it. Where the folder cannot be written to,
@@ -92,7 +92,7 @@ def opened(path: Path, limits: Limits) -> Generator[Database]:
             connection.close()
 
 
-def _connect(path: Path, limits: Limits) -> tuple[sqlite3.Connection, Database]:
+def _connect(path: Path, limits: Limits) -> tuple[sqlite3.Connection, AgentDatabase]:
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     failure: sqlite3.Error | None = None
     for options in (_AS_IT_LIES,) if _is_at_rest(path) else ("", _AS_IT_LIES):
@@ -100,7 +100,7 @@ def _connect(path: Path, limits: Limits) -> tuple[sqlite3.Connection, Database]:
         connection.text_factory = _decoded
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.file_bytes, _LONGEST))
         try:
-            return connection, Database(connection, limits)
+            return connection, AgentDatabase(connection, limits)
         except sqlite3.OperationalError as error:
             connection.close()
             failure = error

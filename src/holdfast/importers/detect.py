@@ -14,7 +14,7 @@ from holdfast.errors import NotReadable
 from holdfast.importers import aider, claude_code, codex, openhands, pi, plain, values
 from holdfast.importers.databases import MAGIC
 from holdfast.importers.imported import Note
-from holdfast.importers.lines import Entry, entries
+from holdfast.importers.lines import FileEntry, entries
 from holdfast.transcript import Payload
 
 Kind: TypeAlias = Literal[
@@ -75,7 +75,7 @@ def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     return Detected(_kind_of_lines(stream, limits) or _kind_of_text(stream, limits))
 
 
-def line_kind(found: Iterable[Entry]) -> Kind | None:
+def line_kind(found: Iterable[FileEntry]) -> Kind | None:
     """Return the kind of the first entry that is known."""
     for entry in found:
         for kind, is_one in _LINES.items():
@@ -89,7 +89,7 @@ def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
     first = next((line for line in bounded_lines(stream, limits) if line.strip(_AROUND)), b"")
     value = _object(first)
     if value is not None and not _has_more(stream):
-        alone = line_kind([Entry(1, value)])
+        alone = line_kind([FileEntry(1, value)])
         return Detected("value" if alone in (None, "records") else alone, value)
     if value is None:
         is_line = bool(first)  # otherwise there is only one, and it is too long

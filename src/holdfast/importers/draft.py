@@ -16,7 +16,7 @@ MOST_MESSAGES = 1_000_000
 """Messages of one session: a hundred times the longest that was seen, and a gigabyte in memory."""
 
 
-class Row(Struct, frozen=True, gc=False):
+class DraftRow(Struct, frozen=True, gc=False):
     """One message as the dialect writes it, with what the file says about it."""
 
     item: Any
@@ -25,7 +25,7 @@ class Row(Struct, frozen=True, gc=False):
     place: str
 
 
-class Draft:
+class SessionDraft:
     """Takes messages in the order of the file, and leaves out an entry that comes again."""
 
     __slots__ = ("_at", "cwd", "lineage", "model", "notes", "rows", "source_id", "summaries",
@@ -36,7 +36,7 @@ class Draft:
         self.source_id = source_id
         self.lineage = lineage
         self.title = self.model = self.cwd = ""
-        self.rows: list[Row] = []
+        self.rows: list[DraftRow] = []
         self.summaries: list[int] = []
         self.notes: list[Note] = []
         self._at: dict[str, int] = {}
@@ -63,7 +63,7 @@ class Draft:
             self._at[entry_id] = len(self.rows)
         if summary:
             self.summaries.append(len(self.rows))
-        self.rows.append(Row(item, entry_id, time, place))
+        self.rows.append(DraftRow(item, entry_id, time, place))
 
     def note(self, kind: NoteKind, where: str, said: str) -> None:
         """Note what was survived."""

@@ -24,7 +24,7 @@ _SUBAGENT = "agent-"
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 
-class Place(Struct, frozen=True, gc=False):
+class AgentPlace(Struct, frozen=True, gc=False):
     """A folder or file in which an agent keeps sessions, in a home folder or under a variable."""
 
     agent: Agent
@@ -34,20 +34,20 @@ class Place(Struct, frozen=True, gc=False):
 
 
 _PLACES = (
-    Place("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    Place("claude-code", "XDG_CONFIG_HOME", ".config", "claude/projects"),
-    Place("codex", "CODEX_HOME", ".codex", "sessions"),
-    Place("codex", "CODEX_HOME", ".codex", "archived_sessions"),
-    Place("opencode", "XDG_DATA_HOME", ".local/share", "opencode/storage"),
-    Place("opencode", "XDG_DATA_HOME", ".local/share", "opencode/opencode.db"),
-    Place("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
-    Place("hermes", "HERMES_HOME", ".hermes", "state.db"),
-    Place("hermes", "HERMES_HOME", ".hermes", "profiles"),
-    Place("openhands", "OPENHANDS_HOME", ".openhands", "conversations"),
-    Place("openhands", "OPENHANDS_HOME", ".openhands", "sessions"),
-    Place("mini-swe-agent", "MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", ""),
-    Place("mini-swe-agent", "", "Library/Application Support/mini-swe-agent", ""),
-    Place("aider", "", "", ".aider.chat.history.md"),
+    AgentPlace("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    AgentPlace("claude-code", "XDG_CONFIG_HOME", ".config", "claude/projects"),
+    AgentPlace("codex", "CODEX_HOME", ".codex", "sessions"),
+    AgentPlace("codex", "CODEX_HOME", ".codex", "archived_sessions"),
+    AgentPlace("opencode", "XDG_DATA_HOME", ".local/share", "opencode/storage"),
+    AgentPlace("opencode", "XDG_DATA_HOME", ".local/share", "opencode/opencode.db"),
+    AgentPlace("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
+    AgentPlace("hermes", "HERMES_HOME", ".hermes", "state.db"),
+    AgentPlace("hermes", "HERMES_HOME", ".hermes", "profiles"),
+    AgentPlace("openhands", "OPENHANDS_HOME", ".openhands", "conversations"),
+    AgentPlace("openhands", "OPENHANDS_HOME", ".openhands", "sessions"),
+    AgentPlace("mini-swe-agent", "MSWEA_GLOBAL_CONFIG_DIR", ".config/mini-swe-agent", ""),
+    AgentPlace("mini-swe-agent", "", "Library/Application Support/mini-swe-agent", ""),
+    AgentPlace("aider", "", "", ".aider.chat.history.md"),
 )
 
 

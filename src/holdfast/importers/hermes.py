@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from holdfast.importers.databases import Database
-from holdfast.importers.draft import Draft
+from holdfast.importers.databases import AgentDatabase
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.hermes_copies import without_copies
 from holdfast.importers.imported import ImportedSession, Lineage, Relation
 from holdfast.importers.loose import elements, fields, identifier, parsed, seconds, text
@@ -27,7 +27,7 @@ def is_export(value: Payload) -> bool:
     return "parent_session_id" in value and type(value.get("messages")) is list
 
 
-def read_database(database: Database, path: str) -> Iterator[ImportedSession]:
+def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSession]:
     """Yield the sessions of a `state.db`, oldest first.
 
     Rows that a compaction set aside are part of the log, and the copies that it wrote of them are
@@ -48,7 +48,7 @@ def read_export(value: Payload, path: str) -> Iterator[ImportedSession]:
 def _read(
     session: Payload, rows: Sequence[Payload], ended: dict[str, str], path: str
 ) -> Iterator[ImportedSession]:
-    draft = Draft(identifier(session.get("id")))
+    draft = SessionDraft(identifier(session.get("id")))
     draft.title, draft.cwd = text(session.get("title")), text(session.get("cwd"))
     draft.model = text(session.get("model"))
     parent = identifier(session.get("parent_session_id"))
@@ -69,7 +69,7 @@ def _read(
         yield draft.finish("hermes", "openai-chat", path)
 
 
-def _take(draft: Draft, row: Payload, *, summary: bool) -> None:
+def _take(draft: SessionDraft, row: Payload, *, summary: bool) -> None:
     place = f"message {identifier(row.get('id'))}".strip()
     role = text(row.get("role"))
     if role not in _ROLES:

@@ -16,7 +16,7 @@ _TRIES = 8
 _LONGEST_OPENING = 64
 
 
-class Entry(Struct, frozen=True, gc=False):
+class FileEntry(Struct, frozen=True, gc=False):
     """One object and the line that it stands on (1-based)."""
 
     line: int
@@ -28,7 +28,7 @@ class Entry(Struct, frozen=True, gc=False):
         return f"line {self.line}"
 
 
-def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[Entry]:
+def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[FileEntry]:
     """Yield the whole objects of each line, in order; what is not one goes into `notes`.
 
     A torn line keeps the objects that it begins with, and the one that it ends with: a writer
@@ -46,12 +46,12 @@ def entries(lines: Iterable[bytes], notes: list[Note]) -> Iterator[Entry]:
             yield from _torn(body, number, notes, finished=line.endswith(b"\n"))
             continue
         if type(value) is dict:
-            yield Entry(number, value)  # pyright: ignore[reportUnknownArgumentType]
+            yield FileEntry(number, value)  # pyright: ignore[reportUnknownArgumentType]
         else:
             notes.append(Note("left out", f"line {number}", "is not a JSON object"))
 
 
-def _torn(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Iterator[Entry]:
+def _torn(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Iterator[FileEntry]:
     try:
         refuse_dense(body)
     except NotReadable as error:
@@ -70,9 +70,9 @@ def _torn(body: bytes, number: int, notes: list[Note], *, finished: bool) -> Ite
     elif "\ufffd" in words:
         notes.append(Note("torn", f"line {number}", "bytes that are not UTF-8 were replaced"))
     for value in whole:
-        yield Entry(number, value)
+        yield FileEntry(number, value)
     if last is not None:
-        yield Entry(number, last)
+        yield FileEntry(number, last)
 
 
 def _from_the_start(words: str) -> tuple[list[Payload], int]:

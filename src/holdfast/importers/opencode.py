@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.importers import blocks
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession, Lineage
 from holdfast.importers.loose import elements, fields, seconds, text
 from holdfast.transcript import Payload
@@ -34,7 +34,7 @@ def read(export: Payload, path: str) -> Iterator[ImportedSession]:
     and calls, and one with the results. A call that is still running has no result.
     """
     info = fields(export.get("info"))
-    draft = Draft(text(info.get("id")))
+    draft = SessionDraft(text(info.get("id")))
     draft.title, draft.cwd = text(info.get("title")), text(info.get("directory"))
     parent = text(info.get("parentID"))
     draft.lineage = Lineage(parent, "subagent") if parent else None
@@ -52,14 +52,14 @@ def read(export: Payload, path: str) -> Iterator[ImportedSession]:
         yield draft.finish("opencode", "anthropic", path)
 
 
-def _prompt(draft: Draft, about: Payload, parts: list[Any], place: str) -> None:
+def _prompt(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -> None:
     content = [block for part in parts for block in _words(fields(part))]
     if content:
         when = seconds(fields(about.get("time")).get("created"))
         draft.add(blocks.message("user", content), text(about.get("id")), when, place)
 
 
-def _answer(draft: Draft, about: Payload, parts: list[Any], place: str) -> None:
+def _answer(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -> None:
     draft.model = text(about.get("modelID")) or draft.model
     when = seconds(fields(about.get("time")).get("created"))
     own = text(about.get("id"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.importers import opencode
-from holdfast.importers.databases import Database
+from holdfast.importers.databases import AgentDatabase
 from holdfast.importers.files import leads_out, read_object
 from holdfast.importers.imported import ImportedSession, Note
 from holdfast.importers.loose import fields, parsed, text
@@ -60,7 +60,7 @@ def read_folder(
         yield from with_notes(found, notes)
 
 
-def read_database(database: Database, path: str) -> Iterator[ImportedSession]:
+def read_database(database: AgentDatabase, path: str) -> Iterator[ImportedSession]:
     """Yield the sessions of an `opencode.db`, each put together as an export would be."""
     for session in database.rows("session", order="id"):
         own = session["id"]

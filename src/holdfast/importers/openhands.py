@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
 from holdfast.importers import blocks
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession
 from holdfast.importers.loose import elements, fields, identifier, parsed, seconds, text
 from holdfast.transcript import Payload
@@ -40,7 +40,7 @@ def read_log(log: Payload, path: str) -> Iterator[ImportedSession]:
 
     `raw_messages` are those before calls were written as text for a model that knows no tools.
     """
-    draft = Draft()
+    draft = SessionDraft()
     sent = elements(log.get("raw_messages")) or elements(log.get("messages"))
     response = fields(log.get("response"))
     answers = [fields(choice).get("message") for choice in elements(response.get("choices"))[:1]]
@@ -65,7 +65,7 @@ def read_events(
     events: Sequence[Any], path: str, *, source_id: str = "", model: str = ""
 ) -> Iterator[ImportedSession]:
     """Yield the conversation that the events tell, a message for each that says something."""
-    draft, prompt = Draft(source_id), ""
+    draft, prompt = SessionDraft(source_id), ""
     draft.model = model
     for index, event in enumerate(events):
         event = fields(event)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.importers import blocks
-from holdfast.importers.draft import Draft, file_stem
+from holdfast.importers.draft import SessionDraft, file_stem
 from holdfast.importers.imported import ImportedSession, Lineage
-from holdfast.importers.lines import Entry
+from holdfast.importers.lines import FileEntry
 from holdfast.importers.loose import elements, fields, seconds, text
 from holdfast.transcript import Payload
 
@@ -30,15 +30,15 @@ def is_line(value: Payload) -> bool:
     return type(role) is str and role in _ROLES
 
 
-def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     """Yield the session of a file, then its branches, each with its own messages only.
 
     An entry whose parent has a child already starts a branch. Turns that were aborted before
     they said anything are left out, and noted.
     """
-    main = Draft()
-    drafts: list[Draft] = [main]
-    homes: dict[str, Draft] = {}
+    main = SessionDraft()
+    drafts: list[SessionDraft] = [main]
+    homes: dict[str, SessionDraft] = {}
     parents: set[str] = set()
     model = ""
     for entry in lines:
@@ -54,7 +54,9 @@ def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
         draft = homes.get(parent, main)
         if parent in parents:
             stem = main.source_id or file_stem(path)
-            draft = Draft(f"{stem}/{own}", Lineage(draft.source_id or stem, "branch", parent))
+            draft = SessionDraft(
+                f"{stem}/{own}", Lineage(draft.source_id or stem, "branch", parent)
+            )
             draft.cwd = main.cwd
             drafts.append(draft)
         if parent:
@@ -67,7 +69,7 @@ def read(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
             yield draft.finish("pi", "anthropic", path)
 
 
-def _begin(draft: Draft, value: Payload) -> str:
+def _begin(draft: SessionDraft, value: Payload) -> str:
     """Take the facts of the session and return its model."""
     draft.source_id = text(value.get("id"))
     draft.cwd = text(value.get("cwd"))
@@ -77,7 +79,7 @@ def _begin(draft: Draft, value: Payload) -> str:
     return text(value.get("modelId"))
 
 
-def _take(draft: Draft, entry: Entry, own: str) -> str:
+def _take(draft: SessionDraft, entry: FileEntry, own: str) -> str:
     """Add the message of an entry, if it is one, and return the model that wrote it."""
     value, kind = entry.value, text(entry.value.get("type"))
     when = seconds(value.get("timestamp"))

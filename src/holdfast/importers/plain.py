@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import NotReadable
-from holdfast.importers.draft import Draft, file_stem, pairing_notes, refuse_too_many
+from holdfast.importers.draft import SessionDraft, file_stem, pairing_notes, refuse_too_many
 from holdfast.importers.imported import Agent, ImportedSession
-from holdfast.importers.lines import Entry
+from holdfast.importers.lines import FileEntry
 from holdfast.importers.loose import fields, identifier, seconds, text
 from holdfast.transcript import Payload
 
@@ -70,9 +70,9 @@ def read(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession
     )
 
 
-def read_lines(lines: Iterable[Entry], path: str) -> Iterator[ImportedSession]:
+def read_lines(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     """Yield the one transcript of a file with a message a line; other lines are left out."""
-    draft = Draft()
+    draft = SessionDraft()
     for entry in lines:
         value = entry.value
         if is_message(value):

@@ -35,11 +35,11 @@ from holdfast.importers.databases import MAGIC, opened
 from holdfast.importers.detect import Detected, Kind, detect
 from holdfast.importers.files import open_regular
 from holdfast.importers.imported import ImportedSession, Note
-from holdfast.importers.lines import Entry, entries
+from holdfast.importers.lines import FileEntry, entries
 from holdfast.importers.values import read_records, read_value, with_notes
 
 _HEAD = 4_096
-_LINE_READERS: Mapping[Kind, Callable[[Iterable[Entry], str], Iterator[ImportedSession]]] = {
+_LINE_READERS: Mapping[Kind, Callable[[Iterable[FileEntry], str], Iterator[ImportedSession]]] = {
     "claude-code": claude_code.read,
     "codex": codex.read,
     "pi": pi.read,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession
 from holdfast.importers.loose import elements, fields, parsed, text
 from holdfast.transcript import Payload
@@ -25,7 +25,7 @@ def is_trajectory(value: Payload) -> bool:
 
 def read(run: Payload, path: str) -> Iterator[ImportedSession]:
     """Yield the history of a run; where there is none, what was answered and seen step by step."""
-    draft = Draft(text(run.get("instance_id")))
+    draft = SessionDraft(text(run.get("instance_id")))
     draft.model = text(fields(fields(_config(run).get("agent")).get("model")).get("name"))
     for index, message in enumerate(elements(run.get("history"))):
         draft.add(_item(fields(message)), "", None, f"history[{index}]")
@@ -45,7 +45,7 @@ def _item(message: Payload) -> Payload:
     return item
 
 
-def _take(draft: Draft, step: Payload, place: str) -> None:
+def _take(draft: SessionDraft, step: Payload, place: str) -> None:
     for role, key in (("assistant", "response"), ("user", "observation")):
         said = text(step.get(key))
         if said:

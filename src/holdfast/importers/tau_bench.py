@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.importers.draft import Draft, file_stem
+from holdfast.importers.draft import SessionDraft, file_stem
 from holdfast.importers.imported import ImportedSession
 from holdfast.importers.loose import elements, fields, identifier, seconds, text
 from holdfast.transcript import Payload
@@ -29,7 +29,7 @@ def read_runs(runs: Sequence[Any], path: str) -> Iterator[ImportedSession]:
     """Yield each run; its messages are chat messages already."""
     for run in map(fields, runs):
         task, trial = identifier(run.get("task_id")), identifier(run.get("trial"))
-        draft = Draft(f"{file_stem(path)}/task-{task}-trial-{trial}")
+        draft = SessionDraft(f"{file_stem(path)}/task-{task}-trial-{trial}")
         for index, item in enumerate(elements(run.get("traj"))):
             draft.add(item, "", None, f"message {index}")
         if draft.rows:
@@ -40,7 +40,7 @@ def read_simulations(results: Payload, path: str) -> Iterator[ImportedSession]:
     """Yield each simulation, as the agent saw it: the tools that the user has are left out."""
     agent = fields(fields(results.get("info")).get("agent_info"))
     for run in map(fields, elements(results.get("simulations"))):
-        draft = Draft(text(run.get("id")))
+        draft = SessionDraft(text(run.get("id")))
         draft.model = text(agent.get("llm"))
         for index, message in enumerate(elements(run.get("messages"))):
             _take(draft, fields(message), f"message {index}")
@@ -48,7 +48,7 @@ def read_simulations(results: Payload, path: str) -> Iterator[ImportedSession]:
             yield draft.finish("tau2-bench", "openai-chat", path)
 
 
-def _take(draft: Draft, message: Payload, place: str) -> None:
+def _take(draft: SessionDraft, message: Payload, place: str) -> None:
     together = elements(message.get("tool_messages"))
     if together:
         for each in together:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.importers.draft import Draft
+from holdfast.importers.draft import SessionDraft
 from holdfast.importers.imported import ImportedSession
 from holdfast.importers.loose import elements, fields, parsed, text
 from holdfast.transcript import Payload
@@ -28,7 +28,7 @@ def is_record(value: Payload) -> bool:
 
 def read(record: Payload, path: str, source_id: str) -> Iterator[ImportedSession]:
     """Yield the dialogue of a record as chat messages; its calls are numbered."""
-    draft, waiting = Draft(source_id), deque[str]()
+    draft, waiting = SessionDraft(source_id), deque[str]()
     made = 0
     for index, message in enumerate(map(fields, elements(record.get("messages")))):
         place = f"message {index}"

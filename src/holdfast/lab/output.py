@@ -9,7 +9,7 @@ import msgspec
 
 from holdfast.errors import MissingExtra, NotReadable
 from holdfast.lab.report.tables import markdown
-from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarise
+from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, WrittenRun, summarize
 from holdfast.lab.run import write_whole
 
 SUMMARY, TABLE, PLOTS, PAGE = "summary.json", "table.md", "plots", "report.html"
@@ -19,7 +19,7 @@ def write_results(
     folder: Path, manifest: RunManifest, rows: Sequence[ScoreRow], skipped: Sequence[str] = ()
 ) -> WrittenRun:
     """Write all that follows from the rows; without matplotlib and jinja2 no plots, no report."""
-    summary = RunSummary(manifest=manifest, skipped=list(skipped), lines=summarise(rows))
+    summary = RunSummary(manifest=manifest, skipped=list(skipped), lines=summarize(rows))
     write_tables(folder, summary)
     notes: list[str] = []
     try:

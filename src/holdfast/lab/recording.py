@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.caching.economics import Rule, Situation, Verdict, weigh
+from holdfast.caching.economics import PayoffRule, Situation, Verdict, weigh
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
 from holdfast.engine.oneshot import Compressed, compress
@@ -112,7 +112,9 @@ class PlanResult(Struct, frozen=True):
     verdict: Verdict
 
 
-def plan_for(transcript: Transcript, asked: PlanRequest, rule: Rule | None = None) -> PlanResult:
+def plan_for(
+    transcript: Transcript, asked: PlanRequest, rule: PayoffRule | None = None
+) -> PlanResult:
     """Return whether to compact before the next call after this transcript.
 
     A compaction is tried out, so that what it leaves is measured. Raises `CannotRepair` where the

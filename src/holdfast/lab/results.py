@@ -150,7 +150,7 @@ class RunManifest(Struct, frozen=True, kw_only=True):
     main: float
     drifting: tuple[str, ...]
     asked: dict[str, str]
-    """Further settings that change figures: model, summariser, peers."""
+    """Further settings that change figures: model, summarizer, peers."""
     sessions: tuple[str, ...]
     digest: str
     """Of the text of all sessions that were read, also of those that were not run."""
@@ -172,7 +172,7 @@ class WrittenRun(Struct, frozen=True):
     notes: list[str]
 
 
-def summarise(rows: Sequence[ScoreRow]) -> list[ScoreLine]:
+def summarize(rows: Sequence[ScoreRow]) -> list[ScoreLine]:
     """Return a line for each family, budget, number of compactions and strategy.
 
     A session counts once: its cuts are averaged first. The order is that of the rows.

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.economics import Rule, Situation, weigh
+from holdfast.caching.economics import PayoffRule, Situation, weigh
 from holdfast.caching.prices import Bill
 from holdfast.compaction.choose import HEAD_SHARE
 from holdfast.compaction.measure import Estimator, message_tokens
@@ -81,13 +81,15 @@ def rare_and_deep() -> ReplayStrategy:
 
 
 def planner(
-    start: float, rule: Rule | None = None, arrival: ArrivalLevel = "off"
+    start: float, rule: PayoffRule | None = None, arrival: ArrivalLevel = "off"
 ) -> ReplayStrategy:
     """Return the strategy that asks the planner from a share of the window on."""
     policy = replace(_policy_at(start), arrival=arrival)
     return ReplayStrategy(
         "planner" if arrival == "off" else "planner + arrival",
-        lambda recording, terms: _Compacting(recording, policy, terms, _by_costs(rule or Rule())),
+        lambda recording, terms: _Compacting(
+            recording, policy, terms, _by_costs(rule or PayoffRule())
+        ),
     )
 
 
@@ -154,13 +156,13 @@ def _at_calls(calls: frozenset[int]) -> Callable[[Budget, ReplayTerms], _Due]:
     return lambda budget, terms: lambda state, after, kept: state.calls in calls
 
 
-def _by_costs(rule: Rule) -> Callable[[Budget, ReplayTerms], _Due]:
+def _by_costs(rule: PayoffRule) -> Callable[[Budget, ReplayTerms], _Due]:
     """Return what makes the rule that asks the planner."""
     return lambda budget, terms: partial(_is_worth_it, rule, budget, terms)
 
 
 def _is_worth_it(
-    rule: Rule, budget: Budget, terms: ReplayTerms, state: CallState, after: int, kept: int
+    rule: PayoffRule, budget: Budget, terms: ReplayTerms, state: CallState, after: int, kept: int
 ) -> bool:
     now, by_model = state.prompt.tokens, terms.model_summary
     situation = Situation(
@@ -339,7 +341,7 @@ class StrategyCost(Struct, frozen=True, kw_only=True):
 
 
 def strategies_for(
-    thresholds: Sequence[float] = THRESHOLDS, rule: Rule | None = None
+    thresholds: Sequence[float] = THRESHOLDS, rule: PayoffRule | None = None
 ) -> list[ReplayStrategy]:
     """Return the strategies that are compared: append only first, the planner last, both also
     with results shown on arrival as the policy has it.

@@ -15,7 +15,7 @@ from typing import Any, cast
 from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.dialects.load import load
 from holdfast.errors import NotReadable
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.ports import Redact
 from holdfast.transcript import is_ask
 
@@ -74,7 +74,7 @@ def inject(messages: Sequence[Any], block: str, *, dialect: str | None = None) -
     if not block:
         return rows
     transcript = load(rows, dialect=dialect)
-    known = recognise(transcript.messages)  # a summary in the user's name is not the user's
+    known = recognize(transcript.messages)  # a summary in the user's name is not the user's
     asks = [message.position for message in known if is_ask(message)]
     if asks:
         rows[asks[-1]] = _append_text(rows[asks[-1]], block, transcript.dialect)

@@ -14,10 +14,10 @@ from holdfast.reduction.kinds import body_start, detect_kind, is_json
 from holdfast.reduction.marks import closing, is_only_marks, plural
 from holdfast.reduction.reduced import (
     KINDS,
-    Draft,
     Kind,
     Reduced,
     Reducer,
+    ReductionDraft,
     ReductionRequest,
     Render,
     TextReducer,
@@ -108,7 +108,7 @@ def tokens_of(text: str, counter: TokenCounter) -> int:
 
 def _guest(
     text: str, kind: Kind, budget_tokens: int, counter: TokenCounter, reducer: TextReducer
-) -> Draft | None:
+) -> ReductionDraft | None:
     """Return what a reducer from elsewhere made, None where it breaks a law."""
     made = reducer(text, kind, budget_tokens)
     if len(made) >= len(text) or counter.count(made) > budget_tokens:
@@ -116,7 +116,7 @@ def _guest(
     if (kind == "json" and not is_json(made)) or (kind == "jsonl" and not _are_json(made)):
         return None
     missing = len(text) - len(made)
-    return Draft(made, (plural(missing, "character"),), {"characters": missing})
+    return ReductionDraft(made, (plural(missing, "character"),), {"characters": missing})
 
 
 def _are_json(text: str) -> bool:
@@ -130,7 +130,7 @@ def _are_json(text: str) -> bool:
 
 def _own(
     text: str, kind: Kind, budget_tokens: int, reference: str, counter: TokenCounter
-) -> tuple[Kind, Draft]:
+) -> tuple[Kind, ReductionDraft]:
     """Return the reduction by our own reducers, and the kind as which the text was read."""
     start = 0 if kind in _VALID else body_start(text)
     opening = "".join(line for line in text[:start].splitlines(True) if status_spans(line))
@@ -161,7 +161,7 @@ _VALID = ("json", "jsonl")
 def _after(opening: str, render: Render) -> Render:
     """Return a render with the status lines of the tool before what it gives."""
 
-    def opened(budget_chars: int) -> Draft:
+    def opened(budget_chars: int) -> ReductionDraft:
         draft = render(budget_chars)
         return replace(draft, text=opening + draft.text)
 
@@ -170,9 +170,9 @@ def _after(opening: str, render: Render) -> Render:
 
 def _fitted(
     render: Render, room: int, most_chars: int, budget_tokens: int, counter: TokenCounter
-) -> Draft | None:
+) -> ReductionDraft | None:
     """Return the largest draft that was found to keep the budget, None where none does."""
-    best: tuple[int, Draft] | None = None
+    best: tuple[int, ReductionDraft] | None = None
     for _ in range(_TRIES):
         draft = render(room)
         tokens = max(counter.count(draft.text), 1)
@@ -187,7 +187,7 @@ def _fitted(
     return best[1] if best is not None else None
 
 
-def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) -> Draft:
+def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) -> ReductionDraft:
     """Return the start and the end of a text; where there is no room for a mark between them, the
     start alone; where even that is too much, less and less.
     """
@@ -199,16 +199,16 @@ def _ends(text: str, budget_tokens: int, reference: str, counter: TokenCounter) 
         left_out = (plural(len(text) - keep, "character"),)
         made = f"{text[:head]}\n{closing(left_out, reference)}\n{text[len(text) - tail :]}"
         if len(made) < len(text) and counter.count(made) <= budget_tokens:
-            return Draft(made, left_out, {"characters": len(text) - keep})
+            return ReductionDraft(made, left_out, {"characters": len(text) - keep})
         keep = keep * 5 // 6
     keep = min(len(text) * 3 // 4, 4 * budget_tokens)
     while keep > 0 and counter.count(text[:keep]) > budget_tokens:
         keep = keep * 2 // 3
     missing = len(text) - keep
-    return Draft(text[:keep], (plural(missing, "character"),), {"characters": missing})
+    return ReductionDraft(text[:keep], (plural(missing, "character"),), {"characters": missing})
 
 
-def _empty_json(text: str) -> Draft:
+def _empty_json(text: str) -> ReductionDraft:
     left_out = (plural(len(text), "character"),)
     made = "[]" if text.lstrip()[:1] == "[" else "{}"
-    return Draft(made, left_out, {"characters": len(text)})
+    return ReductionDraft(made, left_out, {"characters": len(text)})

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from holdfast.reduction.excerpt import Lines
 from holdfast.reduction.marks import closing, gap, plural, shortened
-from holdfast.reduction.reduced import Draft, Render
+from holdfast.reduction.reduced import ReductionDraft, Render
 
 __all__ = ["LINE_CHARS", "Ranking", "line_render", "ranking_of", "scattered", "without"]
 
@@ -72,16 +72,16 @@ def line_render(
     lines = ranking.lines
     unit = noun or lines.noun
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         note = closing((f"{plural(lines.total, unit)} of {lines.total:,}",), reference)
         kept = _choose(ranking, budget_chars - (0 if reference is None else len(note)))
         parts, missing = _assemble(ranking, kept, lambda absent: mark(absent, unit))
         shown = "\n".join(dress(parts))
         if not missing:
-            return Draft(shown, (), {}, ranking.notes)
+            return ReductionDraft(shown, (), {}, ranking.notes)
         left_out = (f"{plural(missing, unit)} of {lines.total:,}",)
         text = shown if reference is None else f"{shown}\n{closing(left_out, reference)}"
-        return Draft(text, left_out, {plural(2, unit)[2:]: missing}, ranking.notes)
+        return ReductionDraft(text, left_out, {plural(2, unit)[2:]: missing}, ranking.notes)
 
     return render
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 __all__ = [
     "KINDS",
-    "Draft",
     "Kind",
     "Reduced",
     "Reducer",
+    "ReductionDraft",
     "ReductionRequest",
     "Render",
     "TextReducer",
@@ -60,7 +60,7 @@ class ReductionRequest(Struct, frozen=True):
     does not sum up what was left out."""
 
 
-class Draft(Struct, frozen=True):
+class ReductionDraft(Struct, frozen=True):
     """A reduction to a number of characters, before its tokens are counted."""
 
     text: str
@@ -69,7 +69,7 @@ class Draft(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-Render: TypeAlias = Callable[[int], Draft]
+Render: TypeAlias = Callable[[int], ReductionDraft]
 """Gives the reduction of a text that was read once, to about so many characters."""
 
 Reducer: TypeAlias = Callable[[str, ReductionRequest], Render | None]

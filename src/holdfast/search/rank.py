@@ -47,7 +47,7 @@ _SPEAKER_NAME = re.compile(r"(?:\[[^\]\n]{1,60}\] ?)?([^\W\d_][^:\n]{0,40}):\s")
 """What comes before a colon at the start: `Ann: Hello`, `[9 May, 10:30] Ann: Hello`."""
 
 
-class Reading(Struct, frozen=True, gc=False):
+class TermCounts(Struct, frozen=True, gc=False):
     """What one message has of each term: how often, and how long it is."""
 
     counts: tuple[int, ...]
@@ -68,7 +68,7 @@ def rarity(count: float, total: float) -> float:
 
 def read(
     text: str, terms: Sequence[Term], weights: Sequence[float], *, for_sentence: bool
-) -> Reading:
+) -> TermCounts:
     """Return what a text has of the terms; of a long one its beginning is read."""
     text = text[:_READ_CHARS]
     flattened = flat(text)
@@ -90,10 +90,10 @@ def read(
     if for_sentence:
         before = ASKED if _asks(text) else TOLD
         fit += SPEAKER * _is_by_named_speaker(text, terms)
-    return Reading(tuple(counts), near, len(text) / 6 + 1, before, fit)
+    return TermCounts(tuple(counts), near, len(text) / 6 + 1, before, fit)
 
 
-def scores(readings: Mapping[Place, Reading], weights: Sequence[float]) -> dict[Place, float]:
+def scores(readings: Mapping[Place, TermCounts], weights: Sequence[float]) -> dict[Place, float]:
     """Return the score of each message, by its session and its position."""
     if not readings:
         return {}

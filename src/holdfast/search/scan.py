@@ -14,7 +14,7 @@ from holdfast.search.rank import Place
 from holdfast.search.values import Match, Query, Term, Wanted
 
 
-class Held(Struct, frozen=True, gc=False):
+class ScannedText(Struct, frozen=True, gc=False):
     """A message that can be found: its position, its role, and what it is found by."""
 
     position: int
@@ -22,7 +22,7 @@ class Held(Struct, frozen=True, gc=False):
     text: str
 
 
-def scan(held: Sequence[Held], text: str, most: int) -> list[Match]:
+def scan(held: Sequence[ScannedText], text: str, most: int) -> list[Match]:
     """Return at most `most` messages that fit a query, the best first, ranked as in a store.
 
     Any text is a query. The work is a pass over the texts for each of its terms.
@@ -36,7 +36,7 @@ def scan(held: Sequence[Held], text: str, most: int) -> list[Match]:
 class _Scanned:
     """The index of a scan; an id is the place in the sequence."""
 
-    def __init__(self, held: Sequence[Held], query: Query) -> None:
+    def __init__(self, held: Sequence[ScannedText], query: Query) -> None:
         self._held = held
         self._flats = [flat(one.text) for one in held]
         self._having: dict[Term, list[int]] = {}

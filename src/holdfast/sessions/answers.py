@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.sessions.finding import Shown
+from holdfast.sessions.finding import ShownMessage
 from holdfast.sessions.leaving import may_leave
 from holdfast.tokens import estimate_text
 
@@ -48,7 +48,7 @@ def listed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {name: list(values[:MOST_LISTED]), **more}
 
 
-def row_of(shown: Shown, *, dated: bool = True) -> dict[str, Any]:
+def row_of(shown: ShownMessage, *, dated: bool = True) -> dict[str, Any]:
     """Return a message as a row; of one that may not leave only where it is and what it is."""
     row: dict[str, Any] = {"position": shown.position, "role": shown.role}
     if not may_leave(shown.role):
@@ -63,16 +63,16 @@ def row_of(shown: Shown, *, dated: bool = True) -> dict[str, Any]:
     return {**row, "text": shown.text + rest}
 
 
-def cut_row(row: Shown, chars: int) -> Shown:
+def cut_row(row: ShownMessage, chars: int) -> ShownMessage:
     """Return a message with at most `chars` characters of its text."""
     over = max(len(row.text) - chars, 0)
-    return Shown(
+    return ShownMessage(
         position=row.position, role=row.role, time=row.time, text=row.text[: len(row.text) - over],
         cut=row.cut + over, tools=row.tools, generated=row.generated,
     )  # fmt: skip
 
 
-def in_order(rows: Sequence[Shown], *, dated: bool = True) -> list[dict[str, Any]]:
+def in_order(rows: Sequence[ShownMessage], *, dated: bool = True) -> list[dict[str, Any]]:
     """Return messages as rows, in the order of their positions."""
     ordered = sorted(rows, key=lambda row: row.position)
     return [row_of(row, dated=dated) for row in ordered]

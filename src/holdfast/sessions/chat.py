@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.memory.manager import MemoryManager, Recalled
 from holdfast.memory.messages import inject
 from holdfast.memory.provider import Switch
@@ -128,7 +128,7 @@ class Chat:
         return self.session.compact()
 
     async def areply(self, message: Any, usage: object = None) -> Report:
-        """Do what `reply` does, for hosts that await a summariser."""
+        """Do what `reply` does, for hosts that await a summarizer."""
         self._finish(message, usage)
         return await self.session.acompact()
 
@@ -174,7 +174,7 @@ class Chat:
 
     def _take_up(self) -> None:
         """Go on with a turn that has no answer yet, as after a crash."""
-        known = recognise(dialect_named(self._dialect).decode(self.session.messages, 0))
+        known = recognize(dialect_named(self._dialect).decode(self.session.messages, 0))
         asks = [message for message in known if is_ask(message)]
         if asks and not _is_answer(known[-1]):
             self._asked = "\n".join(texts(asks[-1]))

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from holdfast.compaction.arrival import Arriving
-from holdfast.compaction.index import Readings
+from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.index import LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.jsontext import dump, parse
@@ -18,10 +18,10 @@ from holdfast.dialects.loss import Loss
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
-from holdfast.engine.live_log import LiveLog
+from holdfast.engine.live_log import GrowingLog
 from holdfast.engine.saved import unpack_view
 from holdfast.errors import CannotRepair
-from holdfast.facts.frame import merged_summaries, recognise, without_summary
+from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.policy import Policy
 from holdfast.sessions.markdown import as_markdown
 from holdfast.sessions.rows import decoded, payloads
@@ -92,7 +92,7 @@ def transcript_of(
     `number` is that of a view, the current one where it is not given.
     """
     rows = store.read(info.id)
-    messages = recognise(decoded(rows, info.dialect))
+    messages = recognize(decoded(rows, info.dialect))
     marked = {row.position for row in rows if row.generated}
     log = tuple(
         replace(one, origin="summary") if one.position in marked else one for one in messages
@@ -109,8 +109,8 @@ def transcript_of(
 def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
     """Return the view on a whole log, what came since it was made as results are on arrival."""
     found = cast("Mapping[str, Any]", parse(info.frame) if info.frame else {})
-    arriving = convert(found.get("arrival", {"level": "off"}), Arriving)
-    log = LiveLog(info.dialect, Readings(Estimator(), Policy()), arriving)
+    arriving = convert(found.get("arrival", {"level": "off"}), ResultPolicy)
+    log = GrowingLog(info.dialect, LogReading(Estimator(), Policy()), arriving)
     log.load(payloads(rows), view)
     return log.view
 

@@ -23,7 +23,7 @@ _ANYWHERE = Filters()
 _NEWEST = SessionFilter(only_leaves=True)
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownMessage(Struct, frozen=True, kw_only=True):
     """One message, as far as a list shows it."""
 
     position: int
@@ -55,28 +55,28 @@ class Hit(Struct, frozen=True, kw_only=True):
     score: float
     more: int
     """Further hits in the same lineage."""
-    window: tuple[Shown, ...]
+    window: tuple[ShownMessage, ...]
     """The messages around it."""
-    first: tuple[Shown, ...]
-    last: tuple[Shown, ...]
+    first: tuple[ShownMessage, ...]
+    last: tuple[ShownMessage, ...]
 
 
 class Scroll(Struct, frozen=True, kw_only=True):
     """Messages around a place; `earlier` and `later` are places to go on from, None at an end."""
 
     session: SessionInfo
-    rows: tuple[Shown, ...]
+    rows: tuple[ShownMessage, ...]
     earlier: int | None
     later: int | None
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class SessionReading(Struct, frozen=True, kw_only=True):
     """A session from its beginning to its end; `left_out` messages in between where not whole."""
 
     session: SessionInfo
-    first: tuple[Shown, ...]
+    first: tuple[ShownMessage, ...]
     left_out: int = 0
-    last: tuple[Shown, ...] = ()
+    last: tuple[ShownMessage, ...] = ()
 
 
 class Recent(Struct, frozen=True, kw_only=True):
@@ -141,23 +141,29 @@ def scroll(
     )
 
 
-def message_at(store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is) -> Shown:
+def message_at(
+    store: Store, info: SessionInfo, position: int, *, show: Show = as_it_is
+) -> ShownMessage:
     """Return one message of a session in full."""
     (lines,) = store.glance([Stretch(info.id, position, position + 1)])
     (shown,) = _shown(lines, revealing(show), None)
     return shown
 
 
-def read(store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is) -> Reading:
+def read(
+    store: Store, session_id: str, *, whole: bool = False, show: Show = as_it_is
+) -> SessionReading:
     """Return a session: all of it in full, or its first 20 and last 10 messages."""
     info, reveal = store.session(session_id), revealing(show)
     if whole or info.length <= READ_FIRST + READ_LAST:
         (lines,) = store.glance([Stretch(info.id, 0)])
-        return Reading(session=info, first=_shown(lines, reveal, None if whole else _SHOWN_CHARS))
+        return SessionReading(
+            session=info, first=_shown(lines, reveal, None if whole else _SHOWN_CHARS)
+        )
     first, last = store.glance(
         [Stretch(info.id, 0, READ_FIRST), Stretch(info.id, info.length - READ_LAST)]
     )
-    return Reading(
+    return SessionReading(
         session=info,
         first=_shown(first, reveal),
         left_out=info.length - READ_FIRST - READ_LAST,
@@ -220,14 +226,14 @@ def _holding(info: SessionInfo, newest: SessionInfo, position: int) -> SessionIn
 
 def _shown(
     lines: Sequence[Line], reveal: Reveal, most: int | None = _SHOWN_CHARS
-) -> tuple[Shown, ...]:
-    found: list[Shown] = []
+) -> tuple[ShownMessage, ...]:
+    found: list[ShownMessage] = []
     for line in lines:
         # secrets are looked for in the whole text: a cut may hide what gives them away
         text = reveal(line.written).text
         cut = 0 if most is None else max(len(text) - most, 0)
         found.append(
-            Shown(
+            ShownMessage(
                 position=line.position, role=line.role, time=line.time,
                 text=text[: len(text) - cut], cut=cut, tools=line.tools, generated=line.generated,
             )

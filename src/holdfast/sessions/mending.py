@@ -14,7 +14,7 @@ from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
 
-class Mended(Struct, frozen=True):
+class MendedView(Struct, frozen=True):
     """Messages as their provider takes them, and the rules that they broke."""
 
     messages: list[Any]
@@ -31,10 +31,10 @@ def is_broken(messages: Sequence[Any], dialect: str) -> bool:
     return bool(messages) and bool(check(list(messages), dialect=dialect))
 
 
-def mended(messages: list[Any], dialect: str) -> Mended:
+def mended(messages: list[Any], dialect: str) -> MendedView:
     """Return messages repaired; as they are where a repair would have to invent something."""
     try:
         done = repair(messages, dialect=dialect)
     except CannotRepair:
-        return Mended(messages)
-    return Mended(list(done.messages), tuple(dict.fromkeys(each.rule for each in done.actions)))
+        return MendedView(messages)
+    return MendedView(list(done.messages), tuple(dict.fromkeys(each.rule for each in done.actions)))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
-from holdfast.compaction.arrival import Arriving
+from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.media import without_older_media
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
@@ -23,7 +23,7 @@ from holdfast.sessions.current import switch_to
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
 from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
-from holdfast.sessions.mending import Mended, is_broken, is_foreign, mended
+from holdfast.sessions.mending import MendedView, is_broken, is_foreign, mended
 from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import new_message, payloads, tool_names
 from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
@@ -150,10 +150,10 @@ class Session:
             frame = dump({**self._frame(), "system": text})
             self._info = self._store.change(self.id, frame=frame)
 
-    def _seen(self) -> Mended:
+    def _seen(self) -> MendedView:
         shown = self._engine.messages
         if not self._is_broken:
-            return Mended(shown)
+            return MendedView(shown)
         standing = (self.id, self._info.view, self._engine.length)
         if self._mended is None or self._mended[0] != standing:
             self._mended = (standing, mended(shown, self._engine.dialect))
@@ -237,7 +237,7 @@ class Session:
     async def acompact(
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
-        """Do what `compact` does, for hosts that await a summariser."""
+        """Do what `compact` does, for hosts that await a summarizer."""
         with self._compacting(force) as ready:
             if ready is not None:
                 return ready
@@ -493,14 +493,14 @@ class Session:
         self._given_out = 0
         if rows:
             start = replace(engine.arriving, start=len(rows))
-            arriving = start if noted is None else msgspec.convert(noted, Arriving)
+            arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
             engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
         engine.goal = info.goal
-        self._mended: tuple[tuple[str, int, int], Mended] | None = None
+        self._mended: tuple[tuple[str, int, int], MendedView] | None = None
         self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
         if info.id != was.id:
             self._switched(was.id, info.descent)

@@ -23,12 +23,12 @@ def _tool(
     *,
     reads: bool = True,
     **fields: Any,
-) -> Tool:
+) -> SessionTool:
     parameters = {"type": "object", "properties": fields, "required": list(required)}
-    return Tool(name, f"{description} {MARK}", parameters, reads)
+    return SessionTool(name, f"{description} {MARK}", parameters, reads)
 
 
-class Tool(Struct, frozen=True):
+class SessionTool(Struct, frozen=True):
     """A tool as a model sees it; constant, so that it never breaks a cached prefix."""
 
     name: str
@@ -53,7 +53,7 @@ _MAX_TOKENS = {
     "description": f"How long the answer may be; {TOKENS:,} if not given, at most {MOST_TOKENS:,}.",
 }  # fmt: skip
 
-TOOLS: tuple[Tool, ...] = (
+TOOLS: tuple[SessionTool, ...] = (
     _tool(
         "holdfast_sessions_search",
         "Search past sessions, also what compactions folded. Use it when the user refers to "

@@ -25,15 +25,15 @@ from holdfast.sessions.answers import (
     largest,
     listed,
 )
-from holdfast.sessions.finding import AROUND, Hit, Shown, discover, message_at, read, scroll
+from holdfast.sessions.finding import AROUND, Hit, ShownMessage, discover, message_at, read, scroll
 from holdfast.sessions.leaving import SPEAKERS, may_leave
 from holdfast.sessions.library import Library
 from holdfast.sessions.rows import payloads
 from holdfast.sessions.showing import PLACEHOLDER
-from holdfast.sessions.tool_list import MOST_HITS, TOOLS, Tool
+from holdfast.sessions.tool_list import MOST_HITS, TOOLS, SessionTool
 from holdfast.stores.values import SessionFilter
 
-__all__ = ["MARK", "TOOLS", "Answered", "Library", "Tool", "answer", "call"]
+__all__ = ["MARK", "TOOLS", "Answered", "Library", "SessionTool", "answer", "call"]
 
 _MOST_RECENT = 20
 """Sessions of a list; as many as `holdfast sessions list` prints."""
@@ -125,7 +125,7 @@ def _hits(library: Library, hits: list[Hit], max_tokens: int) -> dict[str, Any]:
     )  # fmt: skip
 
     def build(count: int) -> dict[str, Any]:
-        around: dict[int, list[Shown]] = {}
+        around: dict[int, list[ShownMessage]] = {}
         for _, at, row in near[: max(count - len(heads), 0)]:
             around.setdefault(at, []).append(row)
         shown = [

@@ -15,7 +15,7 @@ Writer: TypeAlias = Callable[[SummaryRequest], Script]
 
 
 class ScriptedSummarizer:
-    """A summariser with a script: a list of answers, in order, or a function of the request.
+    """A summarizer with a script: a list of answers, in order, or a function of the request.
 
     An answer that is an exception is raised instead. Asked more often than the list is long, it
     raises `AssertionError`, so that a test notices one call too many. With `hold`, it begins to
@@ -48,7 +48,7 @@ class ScriptedSummarizer:
         """Let nobody have an answer until it is released."""
         self._released.clear()
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the next answer, once it is let."""
         self.requests.append(request)
         self.asked.set()
@@ -56,7 +56,7 @@ class ScriptedSummarizer:
             raise SummarizerFailed("timed out", self.name)
         return self._answer(request)
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the next answer, once it is let."""
         self.requests.append(request)
         self.asked.set()

@@ -12,7 +12,7 @@ from holdfast.compaction.measure import Estimator
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.rules import roles_alternate
-from holdfast.facts.frame import recognise
+from holdfast.facts.frame import recognize
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
@@ -106,7 +106,7 @@ def _fold(
         costs.count_all()
     if not costs.exceed(target):
         return given, _unchanged("under target", costs)
-    messages = recognise(given.messages)
+    messages = recognize(given.messages)
     noted = with_notice(given) if policy.notice else given
     room = target - costs.outside - _notice_tokens(given, noted, costs, counter)
     region = choose_region(

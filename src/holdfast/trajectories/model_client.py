@@ -150,7 +150,7 @@ class ModelClient:
             self._calling += 1
             self._count(calls=1)
             try:
-                answer = await settings.summarizer.asummarise(request, settings.timeout)
+                answer = await settings.summarizer.asummarize(request, settings.timeout)
                 found = ModelAnswer(_writable(answer), failed)
                 if settings.answers is not None:
                     await asyncio.to_thread(save_answer, settings.answers, key, found)

@@ -38,7 +38,7 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     keep_last: int = 4
     """Turns at the end that are never folded."""
     notice: bool = True
-    """Whether the system turn says that turns were summarised."""
+    """Whether the system turn says that turns were summarized."""
     artifacts: Artifacts = "keep"
     count: Counted = "kept"
     """With `all`, `tokens_before` is exact and the run takes longer; the records are the same."""

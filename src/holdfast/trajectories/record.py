@@ -13,7 +13,7 @@ from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.errors import NotReadable
-from holdfast.facts.frame import merged_summaries, recognise, without_summary
+from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.trajectories.counting import SHAREGPT
 from holdfast.transcript import Groups, Message, Text, Transcript
 
@@ -69,7 +69,7 @@ def is_compacted(transcript: Transcript) -> bool:
 
     Summaries of other compressors count too, as far as their form is known.
     """
-    messages = recognise(transcript.messages)
+    messages = recognize(transcript.messages)
     return _has_generated(messages) or without_notice(transcript) is not transcript
 
 
@@ -84,7 +84,7 @@ def strip_generated(transcript: Transcript) -> Transcript:
     that it answers, as a result cannot be without it. If two turns of one speaker then meet, they
     become one. Raises `NotReadable` if nothing else is left.
     """
-    messages = recognise(transcript.messages)
+    messages = recognize(transcript.messages)
     if not _has_generated(messages):
         return without_notice(transcript)
     merged = merged_summaries(messages)
@@ -104,7 +104,7 @@ def strip_generated(transcript: Transcript) -> Transcript:
 
 
 NOTICE = (
-    "[holdfast notice] Some earlier turns of this conversation are summarised in one message, "
+    "[holdfast notice] Some earlier turns of this conversation are summarized in one message, "
     "which is marked as such."
 )
 _ADDED = f"\n\n{NOTICE}"

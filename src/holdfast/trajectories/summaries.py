@@ -9,14 +9,14 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState, carried_in, rehydrated
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.frame import merged_summaries, summary_text
 from holdfast.facts.languages import phrases_for
-from holdfast.facts.ledger import Around, Ledger, summarise, tokens_per_char, update
+from holdfast.facts.ledger import Around, Ledger, summarize, tokens_per_char, update
 from holdfast.facts.summary import Summary, merged, render_summary
 from holdfast.policy import Policy
 from holdfast.ports import Redact, SummaryAnswer, SummaryRequest, TokenCounter
@@ -100,7 +100,7 @@ class RegionFacts(Struct, frozen=True):
     @property
     def summary(self) -> Summary:
         """All of it as one summary, what was carried over included; entries name their sources."""
-        made = summarise(self.ledger, self.around)
+        made = summarize(self.ledger, self.around)
         return made if self.carried is None else merged(self.carried, made)
 
 
@@ -112,19 +112,17 @@ def region_summary(
     Summaries of an earlier run among them are carried over. Entries name no sources: the turns
     that they come from are in no record any more.
     """
-    readings = Readings(counter, _POLICY, redact, references=False)
+    readings = LogReading(counter, _POLICY, redact, references=False)
     return _without_sources(_read_facts(messages, region, readings, tokens).summary)
 
 
 def _read_facts(
-    messages: Sequence[Message], region: Region, readings: Readings, tokens: int
+    messages: Sequence[Message], region: Region, readings: LogReading, tokens: int
 ) -> RegionFacts:
     """Return the facts of the folded turns, for a summary of about `tokens`."""
     counter, redact = readings.counter, readings.redact
     folded = messages[region.start : region.stop]
-    index = ScannedIndex(
-        folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN
-    )
+    index = FrozenLog(folded, whole(len(folded)), readings, lines_of=tokens * _READ_CHARS_PER_TOKEN)
     ledger = update(Ledger(), index.facts(0, len(folded)))
     kept = [*range(region.start), *range(region.stop, len(messages))]
     around = Around(
@@ -255,7 +253,7 @@ def region_material(
     """Return what a model is asked about and checked by, the same value as in a compaction, and
     the facts of the region.
     """
-    readings = Readings(model.counter, _POLICY, model.redact, references=False)
+    readings = LogReading(model.counter, _POLICY, model.redact, references=False)
     facts = _read_facts(messages, region, readings, summary_tokens)
     material = Material(
         log=messages,

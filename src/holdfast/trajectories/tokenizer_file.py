@@ -109,7 +109,7 @@ class Added(Struct, frozen=True):
 
     content: str
     normalized: bool
-    """Whether it is looked for in normalised text, and after those of which it is not so."""
+    """Whether it is looked for in normalized text, and after those of which it is not so."""
     single_word: bool
     lstrip: bool
     rstrip: bool

@@ -37,16 +37,16 @@ LONGEST_PAUSE = 3_600.0
 _OUT_OF_REACH: frozenset[FailureKind] = frozenset({"refused", "not found", "unreachable"})
 """Failures that the user must mend: to wait for that loses nothing while there is room."""
 _REMEDIES: dict[FailureKind, str] = {
-    "refused": "check the key and the quota of the summariser",
+    "refused": "check the key and the quota of the summarizer",
     "not found": "check the name of the model and the address",
     "unreachable": "check the network and the address",
     "timed out": "try again, or allow it more time",
     "rate limited": "it is asked again after the pause",
     "overloaded": "it is asked again after the pause",
-    "too long": "name a summariser with a larger window",
-    "broken answer": "try again, or name another summariser",
-    "empty answer": "try again, or name another summariser",
-    "bad answer": "try again, or name another summariser",
+    "too long": "name a summarizer with a larger window",
+    "broken answer": "try again, or name another summarizer",
+    "empty answer": "try again, or name another summarizer",
+    "bad answer": "try again, or name another summarizer",
     "cancelled": "start it again when it suits",
 }
 
@@ -54,7 +54,7 @@ _REMEDIES: dict[FailureKind, str] = {
 def next_step(
     kind: FailureKind, on_failure: OnFailure, urgency: Urgency, *, has_other: bool
 ) -> NextStep:
-    """Return what follows a failure; `has_other` while another summariser was not tried yet.
+    """Return what follows a failure; `has_other` while another summarizer was not tried yet.
 
     At hard urgency an abort would leave the session stuck, so the ledger's summary is taken,
     unless an abort was asked for: nothing is lost by it, the originals are there.
@@ -98,7 +98,7 @@ def sentence(failure: SummarizerFailed, step: NextStep) -> str:
     kept = {
         "abort": "nothing was changed",
         "ledger": "the summary was made without a model",
-        "other": "the other summariser was asked",
+        "other": "the other summarizer was asked",
     }[step]
     return f"{failure}; {kept}; {remedy_for(failure.kind)}"
 

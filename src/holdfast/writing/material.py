@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import Partition
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import Wish
+from holdfast.compaction.work import Options
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.languages import Language
 from holdfast.facts.ledger import Ledger
@@ -41,7 +41,7 @@ class Material(Struct, frozen=True, kw_only=True):
     """The room of the whole summary."""
     counter: TokenCounter
     redact: Redact
-    wish: Wish = Wish()
+    wish: Options = Options()
     """Its focus and what the memory has to say are read."""
 
     @property

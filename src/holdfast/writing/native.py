@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices, paid
 from holdfast.catalog.prices import economy_of
-from holdfast.compaction.compact import Outcome, Plan, Unchanged, finish, plan
+from holdfast.compaction.compact import Compaction, Plan, Skipped, finish, plan
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.state import Breaker
-from holdfast.compaction.work import Work
+from holdfast.compaction.work import CompactionInput
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import SummarizerFailed, UnknownName
 from holdfast.ports import NativeAnswer, NativeCompactor, NativeItem, NativeRequest
@@ -207,7 +207,7 @@ def _prepare(
         return _without(todo, why_not)
     work = replace(todo.work, wish=replace(todo.work.wish, keeps_head=False))
     again = replace(todo, work=work) if work.state.count else plan(work)
-    if isinstance(again, Unchanged):
+    if isinstance(again, Skipped):
         return _without(todo, again.detail)
     partition = _partition(again)
     if not partition.folds():
@@ -216,7 +216,7 @@ def _prepare(
     return _Ready(native, again, _request(again.work, partition, native))
 
 
-def _why_not(work: Work, native: NativeCompaction, context: WriteContext) -> str:
+def _why_not(work: CompactionInput, native: NativeCompaction, context: WriteContext) -> str:
     breaker = work.state.native_breaker
     if never := why_never(native, work.rules.name, work.log):
         return never
@@ -250,7 +250,9 @@ def _partition(todo: Plan) -> Partition:
     return replace(partition, islands=islands)
 
 
-def _request(work: Work, partition: Partition, native: NativeCompaction) -> NativeRequest:
+def _request(
+    work: CompactionInput, partition: Partition, native: NativeCompaction
+) -> NativeRequest:
     encode = dialect_named(native.compactor.dialect).encode
     start, stop = partition.head_stop, partition.tail_start
     system = work.log[: system_stop(work.log)]
@@ -262,7 +264,7 @@ def _request(work: Work, partition: Partition, native: NativeCompaction) -> Nati
     )
 
 
-def _shown(work: Work, start: int, stop: int) -> Iterator[Message]:
+def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
     """Yield what the model sees of a range now: the provider has it in its cache."""
     for item in work.view.items:
         if item.stop <= start or item.start >= stop:
@@ -300,7 +302,7 @@ def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | No
     }
 
 
-def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
+def _outcome(ready: _Ready, answer: NativeAnswer) -> Compaction:
     """Return the next view, or raise `SummarizerFailed` if the answer cannot be part of it."""
     name, dialect = ready.native.compactor.name, ready.native.compactor.dialect
     try:
@@ -316,7 +318,7 @@ def _outcome(ready: _Ready, answer: NativeAnswer) -> Outcome:
     if not sealed:
         raise SummarizerFailed("empty answer", name, "nothing in it is a compaction")
     done = finish(ready.todo, None, messages)
-    if isinstance(done, Unchanged):
+    if isinstance(done, Skipped):
         raise SummarizerFailed("bad answer", name, f"{done.reason}: {done.detail}")
     item = NativeItem(sealed, done.summary_text)
     return replace(done, state=replace(done.state, native=item))

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Plan, Unchanged
+from holdfast.compaction.compact import Compaction, Plan, Skipped
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.ledger import Ledger, is_complex
 from holdfast.facts.summary import Summary
@@ -65,7 +65,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     checked: Checked | None = None
     note: SummaryNote = SummaryNote()
     breaker: Breaker = Breaker()
-    done: Outcome | None = None
+    done: Compaction | None = None
     """The next view if it is made already, as by a provider's own compaction."""
     native_breaker: Breaker | None = None
     """The pause of the provider's own compaction, if it was asked."""
@@ -98,9 +98,9 @@ def add_draft(report: Report, draft: Draft | None) -> Report:
     return replace(report, summary_source=note, notes=notes, economics=economics)
 
 
-def count_patched(draft: Draft | None, done: Outcome | Unchanged) -> Draft | None:
+def count_patched(draft: Draft | None, done: Compaction | Skipped) -> Draft | None:
     """Return the draft with the count of what the ledger had to put in."""
-    if draft is None or draft.checked is None or isinstance(done, Unchanged):
+    if draft is None or draft.checked is None or isinstance(done, Skipped):
         return draft
     return replace(draft, note=replace(draft.note, patched=done.patched))
 
@@ -297,8 +297,8 @@ def _answer(
     answer = yield from answer_of(
         Call(
             writer.name,
-            lambda: writer.summarise(request, deadline.left(writer.name)),
-            lambda: writer.asummarise(request, deadline.left(writer.name)),
+            lambda: writer.summarize(request, deadline.left(writer.name)),
+            lambda: writer.asummarize(request, deadline.left(writer.name)),
         )
     )
     if isinstance(answer, SummarizerFailed):
@@ -337,7 +337,7 @@ def _preview(material: Material, writers: Writers, context: WriteContext) -> str
 def _while_paused(breaker: Breaker, writers: Writers, context: WriteContext) -> Draft:
     """Return what is done while no summarizer is asked."""
     seconds = round(breaker.until - context.now)
-    said = f"the summariser failed ({breaker.kind}) and is asked again in {seconds:,} s"
+    said = f"the summarizer failed ({breaker.kind}) and is asked again in {seconds:,} s"
     note = failure_note(breaker.kind)
     if without_writer(breaker.kind, writers.on_failure, context.urgency) == "abort":
         return Draft(note=note, breaker=breaker, stops="cooldown", detail=said)

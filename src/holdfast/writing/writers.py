@@ -12,7 +12,7 @@ from holdfast.ports import Summarizer
 from holdfast.writing.failures import OnFailure
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told before every call: the summariser, the number of the call, how many there are."""
+"""Told before every call: the summarizer, the number of the call, how many there are."""
 DEFAULT_TIMEOUT = 120.0
 """Seconds; chosen, the default of `--summarizer-timeout`."""
 MOST_CALLS = 8

@@ -63,7 +63,7 @@ def test_no_heading_can_be_taken_for_markdown(language: Language) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_language_is_its_own(language: Language) -> None:
-    """The longest sentence that we write is recognised as the language that it is in."""
+    """The longest sentence that we write is recognized as the language that it is in."""
     assert language_of(phrases_for(language).made_without_model) == language
 
 

@@ -321,7 +321,7 @@ def test_a_command_does_what_the_table_says(command: str, expected: list[str]) -
 
 
 def test_a_known_directory_is_joined_with_relative_paths_only() -> None:
-    """`cwd` stands before every relative path, which is then normalised; others stay."""
+    """`cwd` stands before every relative path, which is then normalized; others stay."""
     assert told("rm ./a ../b /c ~/d", "/r/s") == [
         "delete /r/s/a", "delete /r/b", "delete /c", "delete ~/d",
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.facts.ledger import Fact, Ledger, update
 from holdfast.policy import Policy
@@ -16,7 +16,7 @@ from holdfast.transcript import Message, whole
 
 
 def _facts_in(log: Sequence[Message], redact: Redact = str) -> list[Fact]:
-    index = ScannedIndex(log, whole(len(log)), Readings(Estimator(), Policy(), redact))
+    index = FrozenLog(log, whole(len(log)), LogReading(Estimator(), Policy(), redact))
     return index.facts(0, len(log))
 
 

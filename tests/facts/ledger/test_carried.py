@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.compaction.measure import Estimator
-from holdfast.facts.ledger import Around, Ledger, summarise
+from holdfast.facts.ledger import Around, Ledger, summarize
 from holdfast.facts.ledger.carried import carried_facts
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.testing import assistant, call, result, user
@@ -40,7 +40,7 @@ OLDER = """\
 
 def told(*rows: object, ledger_of: LedgerOf, budget: int = 2_000) -> str:
     around = Around(room_chars=4.0 * budget, carried=parse_summary(OLDER))
-    return render_summary(summarise(ledger_of(*rows), around), COUNTER, budget)
+    return render_summary(summarize(ledger_of(*rows), around), COUNTER, budget)
 
 
 def test_lines_of_one_head_are_weighed_one_by_one() -> None:
@@ -89,7 +89,7 @@ def test_what_a_look_did_not_find_is_carried_before_other_lines(ledger_of: Ledge
         "- ls /srv/old: ls: /srv/old: No such file or directory [m4]"
     )
     around = Around(room_chars=600, carried=older, brief=True)
-    shown = render_summary(summarise(ledger_of(user("Go on.")), around), COUNTER, 150)
+    shown = render_summary(summarize(ledger_of(user("Go on.")), around), COUNTER, 150)
     assert "No such file or directory" in shown
 
 
@@ -106,7 +106,7 @@ def test_an_older_task_is_one_of_the_asks_where_the_user_wrote_again(ledger_of: 
         f"{rows}"
     )  # fmt: skip
     ledger = ledger_of(user("Now test it."), assistant("Done."))
-    made = summarise(ledger, Around(room_chars=800, carried=older, brief=True))
+    made = summarize(ledger, Around(room_chars=800, carried=older, brief=True))
     shown = {name: [row.text for row in rows] for name, rows in made.sections.items()}
     assert shown["task"] == ["The user wrote (answered): Now test it."]
     assert shown["pending"][-1] == "The user wrote (answered): Port it now."
@@ -119,7 +119,7 @@ def test_a_value_is_that_of_the_log_where_the_log_has_one(ledger_of: LedgerOf) -
     """The newest wins, and an older summary does not tell another beside it."""
     older = parse_summary("## Active state\n- working directory: /srv/old [m1]\n- port: 80 [m2]")
     rows = [user("Go on."), assistant("", call("Bash", command="cd /srv/new")), result("")]
-    made = summarise(ledger_of(*rows), Around(room_chars=4_000, carried=older))
+    made = summarize(ledger_of(*rows), Around(room_chars=4_000, carried=older))
     state = [row.text for row in made.sections["state"]]
     assert state == ["port: 80", "working directory: /srv/new"]
 
@@ -144,7 +144,7 @@ def test_any_entry_can_be_carried(lines: list[str], section: str) -> None:
     """Whatever an entry holds, its words are among the facts or stand as they are."""
     text = "\n".join(lines)
     summary = Summary({section: (Entry(text, "m3"),)})  # pyright: ignore[reportArgumentType]
-    shown = summarise(Ledger(), Around(room_chars=4_000, carried=summary))
+    shown = summarize(Ledger(), Around(room_chars=4_000, carried=summary))
     told_again = " ".join(entry.text for rows in shown.sections.values() for entry in rows)
     assert all(word.rstrip(":") in told_again for word in text.split())
 
@@ -157,7 +157,7 @@ def test_a_carried_rule_stands_before_carried_wishes(ledger_of: LedgerOf) -> Non
         "- Never touch db/schema.sql. [m1]"
     )
     around = Around(room_chars=500, carried=older, brief=True)
-    shown = render_summary(summarise(ledger_of(user("Go on.")), around), COUNTER, 130)
+    shown = render_summary(summarize(ledger_of(user("Go on.")), around), COUNTER, 130)
     assert shown.count("Never touch db/schema.sql.") == 1
 
 

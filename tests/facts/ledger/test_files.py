@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.facts.effects import Effect
-from holdfast.facts.ledger import Around, Fact, FileState, Ledger, summarise, update
+from holdfast.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import ToolCall
 
@@ -223,10 +223,10 @@ def test_what_exists_is_what_a_simple_model_says(done: list[tuple[str, str, str]
 def test_a_path_that_was_put_together_is_told_as_its_call_names_it(ledger_of: LedgerOf) -> None:
     """Its folder stands beside it; one call that has the whole path is enough to show that."""
     made = [user("Go."), assistant(call("bash", command="cd sub && touch deep/a.py")), result("ok")]
-    told = summarise(ledger_of(*made), Around(4_000)).sections["files"]
+    told = summarize(ledger_of(*made), Around(4_000)).sections["files"]
     assert [entry.text for entry in told] == ["deep/a.py: created (sub/)"]
     made += [assistant(call("Edit", file_path="sub/deep/a.py", old_string="x")), result("ok")]
-    told = summarise(ledger_of(*made), Around(4_000)).sections["files"]
+    told = summarize(ledger_of(*made), Around(4_000)).sections["files"]
     assert [entry.text for entry in told] == ["sub/deep/a.py: created, changed"]
 
 

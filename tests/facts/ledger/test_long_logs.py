@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 import pytest
 
-from holdfast.facts.ledger import Around, Fact, Ledger, facts_of, summarise, update
+from holdfast.facts.ledger import Around, Fact, Ledger, facts_of, summarize, update
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
 MOST_BYTES = 4_000_000
@@ -44,7 +44,7 @@ def test_very_many_tiny_messages_make_a_small_ledger() -> None:
     assert msgspec.json.encode(ledger) == msgspec.json.encode(update(Ledger(), facts))
     assert ledger.asks[-1].fact.text == "do item_19996, never x19996"
     assert ledger.command_count == 5_000
-    told = summarise(ledger, Around(8_000))
+    told = summarize(ledger, Around(8_000))
     assert sum(len(entry.text) for rows in told.sections.values() for entry in rows) < 16_000
 
 

@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from holdfast import load
-from holdfast.compaction.index import Readings, ScannedIndex
+from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.measure import Estimator
 from holdfast.facts.effects import effects_of_call
 from holdfast.facts.languages import counted, phrases_for
-from holdfast.facts.ledger import Around, Fact, Ledger, summarise, update
+from holdfast.facts.ledger import Around, Fact, Ledger, summarize, update
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
 from holdfast.facts.tools import arguments_given
@@ -54,7 +54,7 @@ def sessions(path: Path, most_chars: int) -> Iterator[Sequence[Message]]:
 
 
 def read(log: Sequence[Message]) -> tuple[Sequence[Message], list[Fact]]:
-    index = ScannedIndex(log, whole(len(log)), Readings(Estimator(), Policy()))
+    index = FrozenLog(log, whole(len(log)), LogReading(Estimator(), Policy()))
     return log, index.facts(0, len(log))
 
 
@@ -114,7 +114,7 @@ def test_no_summary_of_a_session_invents_a_term(path: Path) -> None:
     """Every name, path and number of every entry stands in the session or is one of our words."""
     for log, facts in sample(path):
         source = source_of(log)
-        made = summarise(update(Ledger(), facts), Around(20_000))
+        made = summarize(update(Ledger(), facts), Around(20_000))
         phrases = phrases_for(made.language)
         times = [counted(phrases, phrases.times, n) for n in range(999)]
         ours = f"{msgspec.to_builtins(phrases)} {times} {[message.label for message in log]}"
@@ -134,7 +134,7 @@ def test_a_summary_of_a_session_fits_and_comes_back(path: Path) -> None:
     counter = Estimator()
     for log, facts in sample(path):
         labels = {message.label for message in log}
-        made = summarise(update(Ledger(), facts), Around(12_000))
+        made = summarize(update(Ledger(), facts), Around(12_000))
         for budget in (150, 900, 4_000):
             assert counter.count(render_summary(made, counter, budget)) <= budget
         found = parse_summary(render_summary(made, counter, 100_000))

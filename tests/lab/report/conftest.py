@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec import Struct
 
-from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, summarise
+from holdfast.lab.results import RunManifest, RunSummary, ScoreRow, summarize
 
 LEVELS = {"holdfast": 0.8, "head+tail": 0.5, "masking-3": 0.9, "bare-list": 0.05, "peer": 0.6}
 SCORES = ("recall", "bound", "copy4", "errors", "reach", "stale")
@@ -65,7 +65,7 @@ def made_up(
         main=0.2, drifting=tuple(strategies), asked={"model": ""}, digest="0123",
         sessions=tuple(dict.fromkeys(row.session for row in rows)),
     )  # fmt: skip
-    return MadeUp(rows, RunSummary(manifest=manifest, skipped=list(skipped), lines=summarise(rows)))
+    return MadeUp(rows, RunSummary(manifest=manifest, skipped=list(skipped), lines=summarize(rows)))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Plan, finish
+from holdfast.compaction.compact import Compaction, Plan, finish
 from holdfast.compaction.measure import Estimator
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.summary import SECTIONS, Entry, Summary
@@ -90,7 +90,7 @@ def test_every_folded_message_is_asked_about_once_or_left_to_the_ledger(
 @given(sizes=st.lists(st.tuples(st.sampled_from(("word ", "x9Kq/+", "漢字", "\n\n| a |", "🙂")),
                                 st.integers(1, 4_000)), min_size=1, max_size=12),
        window=st.sampled_from((1_500, 2_500, 4_000, 16_000)))  # fmt: skip
-def test_no_request_is_longer_than_the_summariser_can_read(
+def test_no_request_is_longer_than_the_summarizer_can_read(
     planned: Planned, sizes: list[tuple[str, int]], window: int
 ) -> None:
     """By our own estimate, with the room for the answer, in the first and in every later round."""
@@ -102,7 +102,7 @@ def test_no_request_is_longer_than_the_summariser_can_read(
 
 def test_the_form_of_an_answer_takes_nothing_from_its_words(planned: Planned) -> None:
     """Thirteen keys with an entry each cost more than a small answer may have: they come on top of
-    1.3 × the budget, within the summariser's window."""
+    1.3 × the budget, within the summarizer's window."""
     plan = planned(log_of())
     empty = COUNTER.count(answer(**{name: [""] for name in SECTIONS}).text)
     roomy = begin(material_of(plan), now=NOW, summarizer_window=32_000)
@@ -271,7 +271,7 @@ def test_a_later_round_reads_only_what_is_new_and_counts_on(planned: Planned) ->
     assert done.prose is not None
     assert done.prose.numbered == 2
     outcome = finish(first)
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, Compaction)
     more = talk(
         *steps(4), user("And now the last thing."), *steps(3, start=50), user("End.")
     ).messages

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.compaction.compact import Outcome, Plan, finish
+from holdfast.compaction.compact import Compaction, Plan, finish
 from holdfast.compaction.join import joined
 from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.frame import SUMMARY_OPEN, summary_text
-from holdfast.facts.ledger import Around, summarise
+from holdfast.facts.ledger import Around, summarize
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.ports import SummaryAnswer
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -101,7 +101,7 @@ def test_nothing_invented_and_no_secret_survives(planned: Planned, text: str) ->
             assert any(words in ask or row.text in ask for ask in said)
     counter = Estimator()
     plan = planned(LOG, redact=REDACT)
-    ledger = summarise(plan.told, Around(room_chars=2_000))
+    ledger = summarize(plan.told, Around(room_chars=2_000))
     both = joined(made.summary, ledger, 2_000)
     for summary in (made.summary, both):
         text = render_summary(summary, counter, 500)
@@ -182,12 +182,12 @@ def test_a_forgetful_model_takes_nothing_away_in_eight_compactions(planned: Plan
         assert done == [f"Checked module_{n}.py on 2026-11-15." for n in range(number + 1)]
         kept = [row.text for row in made.summary.sections["decisions"]]
         assert kept == [f"Kept limit_{n} at {n + 700}." for n in range(number + 1)]
-        ledger = summarise(plan.told, Around(room_chars=4_000))
+        ledger = summarize(plan.told, Around(room_chars=4_000))
         alone = render_summary(ledger, counter, 1_200)
         both = render_summary(joined(made.summary, ledger, 4_000), counter, 1_200)
         for row in (row for rows in ledger.sections.values() for row in rows if row.weight >= 100):
             assert row.text not in alone or row.text in both or "made without" in row.text
         outcome = finish(plan)
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, Compaction)
         rows += [user("Go on."), assistant("Yes."), user("Last.")]
         state, view = replace(outcome.state, prose=made.summary), outcome.view

@@ -114,13 +114,13 @@ Ask = Callable[[Summarizer, SummaryRequest, float], SummaryAnswer]
 
 
 def wait(summarizer: Summarizer, request: SummaryRequest, timeout: float) -> SummaryAnswer:
-    return summarizer.summarise(request, timeout)
+    return summarizer.summarize(request, timeout)
 
 
 def await_(summarizer: Summarizer, request: SummaryRequest, timeout: float) -> SummaryAnswer:
     async def main() -> SummaryAnswer:
         try:
-            return await summarizer.asummarise(request, timeout)
+            return await summarizer.asummarize(request, timeout)
         finally:
             tidy = getattr(summarizer, "_tidy", None)
             if tidy:  # this loop ends here too, and litellm keeps clients for it

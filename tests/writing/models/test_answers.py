@@ -54,7 +54,7 @@ def test_why_a_model_stopped_is_kept(
 ) -> None:
     """A cut or a refusal is no failure here: the gate decides."""
     server.replies(Says("some words", stopped))
-    answer = api.at(api.url(server)).summarise(question, 20)
+    answer = api.at(api.url(server)).summarize(question, 20)
     assert (answer.text, answer.stopped) == ("some words", stopped)
 
 
@@ -75,13 +75,13 @@ def test_a_server_that_does_not_stream_is_read_too(
         return Sends(body=body)
 
     server.replies(whole)
-    assert api.at(api.url(server)).summarise(question, 20).text == "a whole answer"
+    assert api.at(api.url(server)).summarize(question, 20).text == "a whole answer"
 
 
 def test_a_schema_goes_along(api: Any, server: ModelServer, question: SummaryRequest) -> None:
     """Each API has its own field for it."""
     server.replies('{"goal": "x"}')
-    api.at(api.url(server)).summarise(replace(question, schema=SCHEMA), 20)
+    api.at(api.url(server)).summarize(replace(question, schema=SCHEMA), 20)
     body = server.requests[0].body
     sent = {
         "chat": lambda: body["response_format"]["json_schema"]["schema"],
@@ -118,7 +118,7 @@ def test_nothing_before_the_appended_message_of_a_prefix_changes(
         pytest.importorskip("mcp", reason="litellm needs mcp where there are tools")
     server.replies("a summary")
     prefix = PREFIXES[api.answers_as]
-    api.at(api.url(server)).summarise(replace(question, prefix=prefix, schema=SCHEMA), 20)
+    api.at(api.url(server)).summarize(replace(question, prefix=prefix, schema=SCHEMA), 20)
     body = server.requests[0].body
     sent = body["input"] if api.answers_as == "responses" else body["messages"]
     assert sent[:-1] == list(prefix.messages)
@@ -154,7 +154,7 @@ def test_a_cancelled_task_closes_its_connection(
 
     async def main() -> None:
         summarizer = api.at(api.url(server))
-        task = asyncio.create_task(summarizer.asummarise(question, 60))
+        task = asyncio.create_task(summarizer.asummarize(question, 60))
         await asyncio.to_thread(asked.wait, 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -178,7 +178,7 @@ def interruptible() -> Iterator[None]:
 def test_an_interrupt_of_the_caller_closes_the_connection(
     api: Any, server: ModelServer, question: SummaryRequest
 ) -> None:
-    """Control-C while `summarise` waits: the request is given up, and the interrupt passes."""
+    """Control-C while `summarize` waits: the request is given up, and the interrupt passes."""
 
     def script(request: ModelRequest) -> Waits:
         os.kill(os.getpid(), signal.SIGINT)
@@ -186,18 +186,18 @@ def test_an_interrupt_of_the_caller_closes_the_connection(
 
     server.replies(script)
     with pytest.raises(KeyboardInterrupt):
-        api.at(api.url(server)).summarise(question, 60)
+        api.at(api.url(server)).summarize(question, 60)
     assert server.requests[0].left.wait(20)
 
 
 def test_waiting_works_inside_a_running_loop(
     api: Any, server: ModelServer, question: SummaryRequest
 ) -> None:
-    """A notebook has a loop already; `summarise` has its own."""
+    """A notebook has a loop already; `summarize` has its own."""
     server.replies("a summary")
 
     async def main() -> str:
-        return api.at(api.url(server)).summarise(question, 20).text
+        return api.at(api.url(server)).summarize(question, 20).text
 
     assert asyncio.run(main()) == "a summary"
 
@@ -208,10 +208,10 @@ def test_no_thread_is_left_after_a_call(
     """Neither after an answer nor after a timeout."""
     server.replies("a summary")
     summarizer = api.at(api.url(server))
-    summarizer.summarise(question, 20)
+    summarizer.summarize(question, 20)
     server.replies(Waits(threading.Event()))
     with pytest.raises(SummarizerFailed):
-        summarizer.summarise(question, 0.2)
+        summarizer.summarize(question, 0.2)
     assert not [each for each in threading.enumerate() if each.name.startswith("holdfast")]
 
 
@@ -220,7 +220,7 @@ def test_an_answer_without_end_is_cut_off(
 ) -> None:
     """A server that ignores the limit does not fill the memory."""
     server.replies(Says(" ".join(map(str, range(12_000)))))
-    answer = api.at(api.url(server)).summarise(question, 20)
+    answer = api.at(api.url(server)).summarize(question, 20)
     assert answer.stopped == "length"
     assert len(answer.text) <= 20 * question.max_tokens + 50_000
 

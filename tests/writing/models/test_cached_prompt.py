@@ -109,7 +109,7 @@ def test_room_for_thinking_comes_on_top_of_the_answer(
     server.replies("a summary")
     made = summarizer_named("anthropic:model-x", url=server.anthropic_url)
     assert made is not None
-    made.summarise(replace(question, prefix=prefixed("messages")), 20)
+    made.summarize(replace(question, prefix=prefixed("messages")), 20)
     assert server.requests[0].body["max_tokens"] == question.max_tokens + 2048
 
 
@@ -125,7 +125,7 @@ def test_a_forced_call_is_not_asked_for(
         pytest.importorskip("mcp", reason="litellm needs mcp where there are tools")
     server.replies("a summary")
     prefix = prefixed(api.answers_as, tool_choice=forced)
-    api.at(api.url(server)).summarise(replace(question, prefix=prefix), 20)
+    api.at(api.url(server)).summarize(replace(question, prefix=prefix), 20)
     sent = server.requests[0].body.get("tool_choice")
     assert sent == (None if api.answers_as == "messages" else "none")
 

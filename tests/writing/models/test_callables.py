@@ -1,4 +1,4 @@
-"""Any function as a summariser, sync or async, with the same deadline and the same failures."""
+"""Any function as a summarizer, sync or async, with the same deadline and the same failures."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_interrupt_passes(error: type[BaseException], question: SummaryReques
         raise error
 
     with pytest.raises(error):
-        from_callable(writer).summarise(question, 10)
+        from_callable(writer).summarize(question, 10)
 
 
 def test_a_cancelled_caller_cancels_an_async_function(question: SummaryRequest) -> None:
@@ -139,7 +139,7 @@ def test_a_cancelled_caller_cancels_an_async_function(question: SummaryRequest) 
                 raise
             return ""
 
-        task = asyncio.create_task(from_callable(writer).asummarise(question, 60))
+        task = asyncio.create_task(from_callable(writer).asummarize(question, 60))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

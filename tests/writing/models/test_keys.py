@@ -48,7 +48,7 @@ def test_an_address_of_ones_own_gets_no_key_of_a_vendor(
 ) -> None:
     """Nor an organisation or a header that is meant for the vendor."""
     server.replies("a summary")
-    assert api.at(api.url(server)).summarise(question, 20).text == "a summary"
+    assert api.at(api.url(server)).summarize(question, 20).text == "a summary"
     assert PLANTED not in sent(server)
 
 
@@ -61,7 +61,7 @@ def test_a_key_that_is_paired_with_the_address_is_sent_there(
         server.replies("a summary")
         made = summarizer_named(api.spec, url=api.url(server), context_length=1000, **pair)
         assert made is not None
-        assert made.summarise(question, 20).text == "a summary"
+        assert made.summarize(question, 20).text == "a summary"
         assert "sk-mine" in sent(server)
         assert PLANTED not in sent(server)
 
@@ -75,7 +75,7 @@ def test_the_vendors_key_can_be_paired_with_another_address(
         api.spec, url=api.url(server), key_variable="OPENAI_API_KEY", context_length=1000
     )
     assert made is not None
-    made.summarise(question, 20)
+    made.summarize(question, 20)
     assert f"Bearer {PLANTED}-openai" in sent(server)
 
 
@@ -115,7 +115,7 @@ def test_an_address_in_the_variable_of_the_sdk_gets_the_key_in_the_other_one(
     server.replies("a summary")
     made = summarizer_named(f"{package}:model-x", context_length=1000)
     assert made is not None
-    made.summarise(question, 20)
+    made.summarize(question, 20)
     assert f"{PLANTED}-{package}" in sent(server)
 
 
@@ -211,7 +211,7 @@ def test_litellm_asks_a_foreign_address_only_where_no_other_key_can_go_along(
     made = summarizer_named(f"litellm:{provider}/model-x", url=url, context_length=1000)
     assert made is not None
     with pytest.raises(SummarizerFailed) as caught:
-        made.summarise(question, 20)
+        made.summarize(question, 20)
     assert bool(listener.received) == is_asked
     assert PLANTED not in "".join(listener.received)
     if not is_asked:

@@ -16,7 +16,7 @@ from holdfast.writing.models.sdk import demand
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 
-def test_none_is_no_summariser() -> None:
+def test_none_is_no_summarizer() -> None:
     """The ledger writes alone."""
     assert summarizer_named("none") is None
 
@@ -48,7 +48,7 @@ def test_a_package_that_is_not_there_names_its_extra() -> None:
     assert "holdfast[no_such_package]" in str(caught.value)
 
 
-def test_a_summariser_says_who_it_is(api: Any) -> None:
+def test_a_summarizer_says_who_it_is(api: Any) -> None:
     """By the name that it was given, with the window that it was given."""
     made = summarizer_named(api.spec, context_length=32_000)
     assert made is not None
@@ -92,11 +92,11 @@ def test_a_server_of_ones_own_needs_no_key(
     monkeypatch.delenv(KEYS[api.package])
     monkeypatch.setenv("HOME", str(tmp_path))  # where Anthropic's SDK looks for profiles
     server.replies("a summary")
-    assert api.at(api.url(server)).summarise(question, 20).text == "a summary"
+    assert api.at(api.url(server)).summarize(question, 20).text == "a summary"
 
 
 def test_no_sdk_is_imported_before_it_is_asked() -> None:
-    """Neither by the package nor by naming a summariser."""
+    """Neither by the package nor by naming a summarizer."""
     code = (
         "import sys, holdfast, holdfast.writing.models as s\n"
         "from holdfast.errors import MissingExtra\n"

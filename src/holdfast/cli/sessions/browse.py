@@ -39,7 +39,7 @@ from holdfast.cli.stores import (
     until_of,
 )
 from holdfast.dialects.registry import DIALECTS
-from holdfast.sessions.finding import AROUND, Reading, Shown
+from holdfast.sessions.finding import AROUND, SessionReading, ShownMessage
 from holdfast.sessions.finding import read as read_session
 from holdfast.sessions.finding import scroll as scroll_session
 from holdfast.stores.values import Page, SessionFilter, SessionInfo
@@ -204,7 +204,7 @@ def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
     return 0
 
 
-def show_reading(found: Reading) -> None:
+def show_reading(found: SessionReading) -> None:
     """Print the beginning and the end of a session."""
     picture = Picture()
     picture.line(*session_line(found.session), "\n")
@@ -245,7 +245,7 @@ def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any
     return 0
 
 
-def _message_row(message: Shown) -> dict[str, Any]:
+def _message_row(message: ShownMessage) -> dict[str, Any]:
     """Return a message as it is printed for programs."""
     return {
         "position": message.position, "role": message.role, "time": message.time,
@@ -254,7 +254,9 @@ def _message_row(message: Shown) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show_messages(picture: Picture, rows: Iterable[Shown], *, marked: int | None = None) -> None:
+def _show_messages(
+    picture: Picture, rows: Iterable[ShownMessage], *, marked: int | None = None
+) -> None:
     """Print messages with their places and roles."""
     for row in rows:
         facts = (", ".join(row.tools), format_time(row.time))

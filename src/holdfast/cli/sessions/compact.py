@@ -27,7 +27,7 @@ from holdfast.cli.stores import opened, place_options, print_session, session_co
 from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.profiles import profile_for
 from holdfast.engine.compressor import Compressor
-from holdfast.engine.difference import Difference, difference
+from holdfast.engine.difference import ViewDifference, difference
 from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
@@ -165,14 +165,14 @@ def diff(session: str, views: tuple[int, int] | None, as_json: bool, **given: An
 
 def _compare_views(
     store: Store, info: SessionInfo, views: tuple[int, int]
-) -> tuple[Comparison, Difference]:
+) -> tuple[Comparison, ViewDifference]:
     """Return what became of every message from one view of a session to another."""
     old, new = (transcript_of(store, info, what="view", number=number) for number in views)
     made = difference(old.messages, new.messages)
     return compare((f"view {views[0]}", f"view {views[1]}"), (old, new), made), made
 
 
-def show_views(info: SessionInfo, compared: Comparison, made: Difference) -> None:
+def show_views(info: SessionInfo, compared: Comparison, made: ViewDifference) -> None:
     """Print what became of every message from one view of a session to another."""
     step = f"  {compared.before} to {compared.after}: "
     show_comparison(Picture(), [(info.id, "bold"), step], compared, made)

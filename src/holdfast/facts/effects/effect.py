@@ -42,10 +42,10 @@ def place(base: str, path: str) -> str:
         return path
     if "\\" in base and "/" not in base:
         return f"{base.rstrip(chr(92))}\\{path}"
-    return normalise(f"{base}/{path}")
+    return normalize(f"{base}/{path}")
 
 
-def normalise(path: str) -> str:
+def normalize(path: str) -> str:
     """Return the path without `.`, `//` and what `..` takes back; `.` where nothing is left."""
     root = "/" if path.startswith("/") else ""
     parts: list[str] = []

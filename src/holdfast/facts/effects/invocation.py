@@ -14,7 +14,7 @@ Args: TypeAlias = Sequence[str | None]
 """The words behind a command's name; None for one whose value is not known."""
 
 
-class Options(Struct, frozen=True):
+class CommandOptions(Struct, frozen=True):
     """`given` maps `-x` and `--long` to their values, an empty one where they take none."""
 
     given: dict[str, list[str | None]]
@@ -37,7 +37,7 @@ class Options(Struct, frozen=True):
         return [operand for operand in self.operands if operand is not None]
 
 
-def split_options(args: Args, valued: str = "", long: Sequence[str] = ()) -> Options:
+def split_options(args: Args, valued: str = "", long: Sequence[str] = ()) -> CommandOptions:
     """Return options and operands in the manner of getopt.
 
     `valued` holds the letters that take a value, `long` the long names that take one as the
@@ -72,7 +72,7 @@ def split_options(args: Args, valued: str = "", long: Sequence[str] = ()) -> Opt
                     given.setdefault("-" + letter, []).append(args[at] if at < count else None)
                     at += 1
                 break
-    return Options(given, operands)
+    return CommandOptions(given, operands)
 
 
 class Invocation(Struct, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from holdfast.facts.effects.commands import files, programs, text
 from holdfast.facts.effects.commands.text import narrow_lines, shown_lines
-from holdfast.facts.effects.effect import Action, Effect, is_absolute, is_device, normalise, place
+from holdfast.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
 from holdfast.facts.effects.invocation import (
     SHELLS,
     WRAPPERS,
@@ -46,7 +46,7 @@ def effects_of_command(command: str, cwd: str = "") -> tuple[Effect, ...]:
 
     Paths stay as they are written. Only where the working directory is known, because `cwd` is
     given or a `cd` stands before them in the same command, are relative ones joined with it and
-    normalised. A path that depends on a value that the command does not show is left out, and so
+    normalized. A path that depends on a value that the command does not show is left out, and so
     is a relative one behind a `cd` to such a place. Globs stay as written; `for` loops over
     literal words are followed. Never raises; linear in the command.
     """
@@ -264,7 +264,7 @@ class _Run:
                 self.base = None
             else:
                 base = place(before or "", where)
-                base = base if "\\" in base else normalise(base)
+                base = base if "\\" in base else normalize(base)
                 self.base = None if len(base) > _MAX_PATH_CHARS else "" if base == "." else base
         if self.base and not self.scopes:
             self.effects.append(Effect("chdir", self.base))

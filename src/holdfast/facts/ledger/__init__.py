@@ -12,10 +12,10 @@ from holdfast.facts.ledger.fact import (
     redact_fact,
     without_secrets,
 )
-from holdfast.facts.ledger.summarise import Around, summarise, tokens_per_char
+from holdfast.facts.ledger.summarize import Around, summarize, tokens_per_char
 from holdfast.facts.ledger.take import facts_of
 from holdfast.facts.ledger.update import KEPT_ASKS, KEPT_RULES, update
 
 __all__ = ["KEPT_ASKS", "KEPT_RULES", "Around", "Fact", "FactKind", "FileState", "Ledger",
-           "facts_of", "is_complex", "is_piece", "redact_fact", "summarise", "tokens_per_char",
+           "facts_of", "is_complex", "is_piece", "redact_fact", "summarize", "tokens_per_char",
            "update", "without_secrets"]  # fmt: skip

@@ -177,7 +177,7 @@ class Slot(Struct, frozen=True, gc=False):
 
 
 class Ledger(Struct, frozen=True):
-    """The facts of everything that was folded so far; serialises with the state.
+    """The facts of everything that was folded so far; serializes with the state.
 
     Law: `update(update(empty, a), b)` equals `update(empty, a + b)`. Everything is bounded: by
     the newest, and lines by what they hold.

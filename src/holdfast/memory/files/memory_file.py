@@ -28,7 +28,7 @@ from holdfast.memory.files.history import StoredVersion, Version, Who, to_text
 from holdfast.memory.files.shared_file import SharedFile
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.search.scan import Held, scan
+from holdfast.search.scan import ScannedText, scan
 from holdfast.tokens import estimate_text
 
 _APART = 100
@@ -134,7 +134,9 @@ class MemoryFile:
     def search(self, query: str, most: int = 10) -> list[MemoryEntry]:
         """Return the entries that fit a query, the best first; any text is one."""
         entries = self.entries()
-        held = [Held(number * _APART, "", entry.text) for number, entry in enumerate(entries)]
+        held = [
+            ScannedText(number * _APART, "", entry.text) for number, entry in enumerate(entries)
+        ]
         return [entries[match.position // _APART] for match in scan(held, query, most)]
 
     def take_edit(self, base: str, edited: str, who: Who) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from holdfast.reduction.marks import closing, gap, plural, shortened
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.share import fair_cap
 from holdfast.reduction.terminal import plain
@@ -55,7 +55,7 @@ def reduce_diff(text: str, ask: ReductionRequest) -> Render | None:
         for start, stop in zip(starts, [*starts[1:], len(text)], strict=True)
     ]
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         share = budget_chars // _PREAMBLE_SHARE
         intro = preamble
         if introduce is not None and len(preamble) > share:
@@ -72,7 +72,7 @@ def reduce_diff(text: str, ask: ReductionRequest) -> Render | None:
         left_out = shown.sentences(files)
         if left_out:
             parts.append(closing(left_out, ask.reference))
-        return Draft("\n".join(parts), left_out, shown.counts(files))
+        return ReductionDraft("\n".join(parts), left_out, shown.counts(files))
 
     return render
 

@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.reduction.excerpt import read_lines
 from holdfast.reduction.marks import closing, gap, plural
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.json_value import show_value, tally_sentences
 from holdfast.reduction.rows import notable
 from holdfast.reduction.share import fair_cap
@@ -29,7 +29,7 @@ def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
     if not rows:
         return None
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         tally: Counter[str] = Counter()
         room = budget_chars - 80 - len(ask.reference or "")
         mean = sum(map(len, rows)) // len(rows)
@@ -51,7 +51,7 @@ def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
         if left_out:
             parts.append(msgspec.json.encode(closing(left_out, ask.reference)))
         counts = {f"{noun}s": n for noun, n in (*tally.items(), ("line", missing)) if n}
-        return Draft(b"\n".join(parts).decode(), left_out, counts)
+        return ReductionDraft(b"\n".join(parts).decode(), left_out, counts)
 
     return render
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from holdfast.reduction.marks import closing, plural, shortened
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.rows import notable
 from holdfast.reduction.share import fair_cap
@@ -50,7 +50,7 @@ def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
     if root[:1] not in (b"{", b"["):
         return None
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         tally: Counter[str] = Counter()
         note = len(
             closing(tally_sentences({"item": 9999, "key": 99, "character": 99999}), ask.reference)
@@ -59,7 +59,9 @@ def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
         left_out = tally_sentences(tally)
         if left_out:
             shown = _with_note(shown, closing(left_out, ask.reference))
-        return Draft(shown.decode(), left_out, {f"{noun}s": n for noun, n in tally.items()})
+        return ReductionDraft(
+            shown.decode(), left_out, {f"{noun}s": n for noun, n in tally.items()}
+        )
 
     return render
 

@@ -10,7 +10,7 @@ from holdfast.reduction.lines import indices, line_starts
 from holdfast.reduction.marks import closing, plural
 from holdfast.reduction.pack import line_render
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 from holdfast.reduction.share import fair_cap
 from holdfast.reduction.signals import error_spans
@@ -39,7 +39,7 @@ def reduce_listing(text: str, ask: ReductionRequest) -> Render:
     rest = "\n".join(others)
     show_rest = reduce_log(rest, ReductionRequest(ask.room_chars, None))
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         share = max(budget_chars // 4, min(len(rest), _OTHERS_CHARS))
         opening = rest if len(rest) <= share else show_rest(share).text
         room = budget_chars - len(opening) - 90 - len(ask.reference or "") - len(root)
@@ -60,11 +60,13 @@ def reduce_listing(text: str, ask: ReductionRequest) -> Render:
         counts = {"entries": missing, "folders": unnamed}
         counts = {name: count for name, count in counts.items() if count}
         if not counts and opening == rest:
-            return Draft("\n".join(parts), (), {})
+            return ReductionDraft("\n".join(parts), (), {})
         left_out = (f"{plural(missing, 'entry')} of {len(entries) + skipped:,}",)
         if unnamed:
             left_out += (plural(unnamed, "folder"),)
-        return Draft("\n".join([*parts, closing(left_out, ask.reference)]), left_out, counts)
+        return ReductionDraft(
+            "\n".join([*parts, closing(left_out, ask.reference)]), left_out, counts
+        )
 
     return render
 

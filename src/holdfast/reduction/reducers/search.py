@@ -11,7 +11,7 @@ from holdfast.reduction.excerpt import Lines, read_lines
 from holdfast.reduction.marks import closing, gap, plural, shortened
 from holdfast.reduction.pack import line_render
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import reduce_log
 
 __all__ = ["read_matches", "reduce_search"]
@@ -52,7 +52,7 @@ def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Rend
         "" if len(lines.texts) == lines.total else f" in the parts read of {lines.total:,} lines"
     )
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         head = f"{plural(total, noun)} in {plural(len(files), 'file')}{unread}"
         share = max(budget_chars // 4, min(len(rest), _OTHERS_CHARS))
         opening = rest if len(rest) <= share else show_rest(share).text
@@ -75,7 +75,7 @@ def reduce_search(text: str, ask: ReductionRequest, noun: str = "match") -> Rend
         left_out = tuple(_sentence(name, count) for name, count in counts.items())
         tail = [closing(left_out, ask.reference)] if left_out else []
         opened = [opening] if opening else []
-        return Draft("\n".join([*opened, head, *body, *tail]), left_out, counts)
+        return ReductionDraft("\n".join([*opened, head, *body, *tail]), left_out, counts)
 
     return render
 

@@ -9,7 +9,7 @@ from holdfast.reduction.lines import indices, line_starts
 from holdfast.reduction.marks import plural, shortened
 from holdfast.reduction.pack import line_render, without
 from holdfast.reduction.rank import Taste, rank_lines
-from holdfast.reduction.reduced import Draft, ReductionRequest, Render
+from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
 from holdfast.reduction.reducers.log import without_days
 from holdfast.reduction.testreport import failing_packages, failing_spans, failing_tests
 
@@ -42,7 +42,7 @@ def reduce_test(text: str, ask: ReductionRequest) -> Render:
     named = set(indices(line_starts(lines.texts), spans))
     rest = line_render(without(ranking, named, {}), ask.reference, dress=without_days)
 
-    def render(budget_chars: int) -> Draft:
+    def render(budget_chars: int) -> ReductionDraft:
         listed = f"[{plural(len(names), 'failing test')}: {', '.join(names)}]"
         draft = whole(budget_chars)
         if all(name in draft.text for name in names):

@@ -20,32 +20,32 @@ _SHORTEST_BEGINNING = 3
 _TRIGRAM = re.compile("[a-z0-9]{3}")
 
 
-class Conditions(Struct, frozen=True):
+class PostgresConditions(Struct, frozen=True):
     """What follows a `WHERE`, and its values."""
 
     sql: str
     values: tuple[Any, ...]
 
 
-def joined(conditions: Sequence[Conditions], word: str = "AND") -> Conditions:
+def joined(conditions: Sequence[PostgresConditions], word: str = "AND") -> PostgresConditions:
     """Return all of them as one."""
-    return Conditions(
+    return PostgresConditions(
         "(" + f" {word} ".join(each.sql for each in conditions) + ")",
         tuple(value for each in conditions for value in each.values),
     )
 
 
-def passing(tx: Open, tenant: str, wanted: Wanted) -> Conditions:
+def passing(tx: Open, tenant: str, wanted: Wanted) -> PostgresConditions:
     """Return what a message must be to be found at all."""
-    found = [Conditions("m.tenant = ?", (tenant,))]
+    found = [PostgresConditions("m.tenant = ?", (tenant,))]
     if not wanted.generated:
-        found.append(Conditions("m.generated = 0", ()))
+        found.append(PostgresConditions("m.generated = 0", ()))
     if wanted.kinds:
         found.append(_among("s.kind", wanted.kinds))
     if wanted.without_roots:
-        found.append(Conditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
+        found.append(PostgresConditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
     if places := wanted.without_places:
-        found.append(Conditions(
+        found.append(PostgresConditions(
             "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
             " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
             " AND m.position < l.stop)",
@@ -56,7 +56,7 @@ def passing(tx: Open, tenant: str, wanted: Wanted) -> Conditions:
     return joined(found)
 
 
-def having(tenant: str, term: Term) -> Conditions:
+def having(tenant: str, term: Term) -> PostgresConditions:
     """Return what a message that has the term must be; more may be, see `is_decided`."""
     match term.kind:
         case "word":
@@ -74,7 +74,7 @@ def is_decided(term: Term) -> bool:
     return term.kind == "substring"
 
 
-def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[Conditions]:
+def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[PostgresConditions]:
     if filters.roles:
         yield _among("m.role", filters.roles)
     if filters.sources:
@@ -83,19 +83,19 @@ def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[Conditions]:
         yield _among("s.cwd", filters.folders)
     if filters.tools:
         named = [
-            Conditions("strpos(lower(m.tools), lower(?)) > 0", (_json(name),))
+            PostgresConditions("strpos(lower(m.tools), lower(?)) > 0", (_json(name),))
             for name in _names(filters.tools)
         ]
         yield joined(named, "OR")
     if filters.since is not None:
-        yield Conditions("m.time >= ?", (filters.since,))
+        yield PostgresConditions("m.time >= ?", (filters.since,))
     if filters.until is not None:
-        yield Conditions("m.time < ?", (filters.until,))
+        yield PostgresConditions("m.time < ?", (filters.until,))
     if filters.sessions:
         yield _of_sessions(tx, tenant, _names(filters.sessions))
 
 
-def _of_sessions(tx: Open, tenant: str, names: list[str]) -> Conditions:
+def _of_sessions(tx: Open, tenant: str, names: list[str]) -> PostgresConditions:
     """What a session owns, and what it shares with its ancestors.
 
     Both are looked up first: then the server goes by the key of `messages`.
@@ -108,7 +108,7 @@ def _of_sessions(tx: Open, tenant: str, names: list[str]) -> Conditions:
         "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
         (tenant, own),
     )
-    return Conditions(
+    return PostgresConditions(
         "m.session = ANY(?) AND (m.session = ANY(?) OR EXISTS (SELECT 1"
         " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) AS g (owner, start, stop)"
         " WHERE g.owner = m.session AND m.position >= g.start AND m.position < g.stop))",
@@ -120,27 +120,27 @@ def _of_sessions(tx: Open, tenant: str, names: list[str]) -> Conditions:
     )
 
 
-def _all_words(tenant: str, words: Sequence[str]) -> Conditions:
+def _all_words(tenant: str, words: Sequence[str]) -> PostgresConditions:
     """Every stem; also what has more words than fit into its index."""
     if not words:
-        return Conditions("false", ())
+        return PostgresConditions("false", ())
     return _matching(tenant, [_quoted(lexeme(word)) for word in words])
 
 
-def _holding(tenant: str, text: str) -> Conditions:
+def _holding(tenant: str, text: str) -> PostgresConditions:
     """The characters side by side, in whatever words the text falls into."""
     small = folded(text)
     if _TRIGRAM.search(small):
-        holding = Conditions("m.folded LIKE ?", (f"%{_escaped(small)}%",))
+        holding = PostgresConditions("m.folded LIKE ?", (f"%{_escaped(small)}%",))
     else:  # without a trigram to go by, the index of them would be read whole
-        holding = Conditions("strpos(m.folded, ?) > 0", (small,))
+        holding = PostgresConditions("strpos(m.folded, ?) > 0", (small,))
     pieces = list(_pieces(text))
     return joined((_matching(tenant, pieces), holding)) if pieces else holding
 
 
-def _matching(tenant: str, parts: Sequence[str]) -> Conditions:
+def _matching(tenant: str, parts: Sequence[str]) -> PostgresConditions:
     query = " & ".join(dict.fromkeys(parts))
-    return Conditions(
+    return PostgresConditions(
         "m.words @@ ?::tsquery",
         (f"{_quoted(tenant_lexeme(tenant))} & (({query}) | {_quoted(MORE)})",),
     )
@@ -168,8 +168,8 @@ def _pieces(text: str) -> Iterator[str]:
         yield f"{_quoted(two[0])}:*"
 
 
-def _among(column: str, wanted: Sequence[str]) -> Conditions:
-    return Conditions(f"{column} = ANY(?)", (_names(wanted),))
+def _among(column: str, wanted: Sequence[str]) -> PostgresConditions:
+    return PostgresConditions(f"{column} = ANY(?)", (_names(wanted),))
 
 
 def _names(names: Sequence[str]) -> list[str]:

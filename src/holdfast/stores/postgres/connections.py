@@ -16,7 +16,7 @@ MOST = 8
 """At a time and process. What waits for the server's disk at the same time is synced together."""
 
 
-class Connections:
+class PostgresConnections:
     """Lends connections; each is used by one thread at a time and kept for the next.
 
     None is made before it is needed, and what goes wrong then is raised to who needed it. After a

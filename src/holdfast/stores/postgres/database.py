@@ -17,7 +17,7 @@ from holdfast.search.values import Match, Reveal, Wanted
 from holdfast.stores.database import BodyKey, MessageRow, Packed, Statements, Ticks
 from holdfast.stores.postgres import index, matching, upkeep
 from holdfast.stores.postgres.backup import backup
-from holdfast.stores.postgres.connections import Connections, connect
+from holdfast.stores.postgres.connections import PostgresConnections, connect
 from holdfast.stores.postgres.opening import Connection, has_trigrams, make_ready, newest, settings
 from holdfast.stores.postgres.statements import NotAlone, Open, reads, writes
 from holdfast.stores.postgres.trouble import is_contention, is_lost, shown, unavailable
@@ -40,7 +40,7 @@ def open_postgres(
     database = PostgresDatabase(
         where,
         _tenant(tenant, profile),
-        Connections(lambda: connect(url, extra)),
+        PostgresConnections(lambda: connect(url, extra)),
         read_only=read_only,
     )
     try:
@@ -58,7 +58,7 @@ class PostgresDatabase:
     for_update = " FOR UPDATE"
 
     def __init__(
-        self, where: str, tenant: str, connections: Connections, *, read_only: bool
+        self, where: str, tenant: str, connections: PostgresConnections, *, read_only: bool
     ) -> None:
         self.where = where
         self.tenant = tenant

@@ -15,7 +15,13 @@ from holdfast.search.find import Postings, Row, find
 from holdfast.search.message_texts import MessageTexts
 from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
-from holdfast.stores.postgres.conditions import Conditions, having, is_decided, joined, passing
+from holdfast.stores.postgres.conditions import (
+    PostgresConditions,
+    having,
+    is_decided,
+    joined,
+    passing,
+)
 from holdfast.stores.postgres.index import MORE
 from holdfast.stores.postgres.opening import has_trigrams
 from holdfast.stores.postgres.statements import Open
@@ -86,7 +92,7 @@ class PostgresIndex:
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
-        older = Conditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
+        older = PostgresConditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
         found = copy(self)
         found._passing = joined((self._passing, older))
         return found
@@ -140,19 +146,25 @@ class PostgresIndex:
                 calls = tools != "" and role != "tool"
                 self._texts.add(message, Written(dialect, body, text.decode(), calls))
 
-    def _decided(self, terms: Sequence[Term]) -> list[Conditions]:
+    def _decided(self, terms: Sequence[Term]) -> list[PostgresConditions]:
         """Return what the server looks at for the terms, and for what is unwanted."""
         found = [having(self._tenant, term) for term in terms]
         for term in () if self.hides else self._without:
             if is_decided(term):
                 unwanted = having(self._tenant, term)
-                found.append(Conditions(
+                found.append(PostgresConditions(
                     f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
                 ))  # fmt: skip
         return found
 
     def _some(
-        self, wanted: Conditions, most: int, last: int | None, oldest: bool, *, by_text: bool
+        self,
+        wanted: PostgresConditions,
+        most: int,
+        last: int | None,
+        oldest: bool,
+        *,
+        by_text: bool,
     ) -> list[tuple[int, bool]]:
         """Return ids in order from the `last` one on, and whether all words are in the index.
 
@@ -173,7 +185,7 @@ class PostgresIndex:
         return self._passed(every, start, wanted, f"m.id + 0 {order}", most)
 
     def _passed(
-        self, given: str, values: Sequence[Any], wanted: Conditions, order: str, most: int
+        self, given: str, values: Sequence[Any], wanted: PostgresConditions, order: str, most: int
     ) -> list[tuple[int, bool]]:
         rows = self._tx.rows(
             f"SELECT m.id, NOT m.words @@ '{MORE}' FROM (SELECT m.* FROM {given}) AS m"

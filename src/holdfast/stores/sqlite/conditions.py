@@ -17,14 +17,14 @@ _END = (
 )
 
 
-class Conditions(Struct, frozen=True):
+class SqliteConditions(Struct, frozen=True):
     """What follows a `WHERE`, and its values."""
 
     sql: str
     values: tuple[Value, ...]
 
 
-def conditions(tenant: str, wanted: Wanted) -> Conditions:
+def conditions(tenant: str, wanted: Wanted) -> SqliteConditions:
     """Return what a message must be, to be found at all."""
     # the plus keeps SQLite from an index on the tenant, which all messages of a file share
     parts: list[str] = ["+m.tenant = ?"]
@@ -44,7 +44,7 @@ def conditions(tenant: str, wanted: Wanted) -> Conditions:
         values.append(_json(wanted.without_places))
     for filters in (wanted.filters, wanted.query.filters):
         _add(tenant, filters, parts, values)
-    return Conditions(" AND ".join(parts), tuple(values))
+    return SqliteConditions(" AND ".join(parts), tuple(values))
 
 
 def within(tx: Statements, tenant: str, wanted: Wanted) -> tuple[int, int]:

@@ -18,7 +18,7 @@ _MOST_IDLE = 8
 _FORK_PATIENCE_SECONDS = 5.0
 
 
-class Connections:
+class SqliteConnections:
     """Lends connections; each is used by one thread at a time.
 
     Before a fork all are closed and afterwards opened anew on both sides: SQLite keeps what this
@@ -142,11 +142,11 @@ class Connections:
         self._begin()
 
 
-_ALL: weakref.WeakSet[Connections] = weakref.WeakSet()
+_ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
 _KEPT: list[tuple[Connection | None, list[Connection]]] = []
 
 
-def _each(step: Callable[[Connections], None]) -> Callable[[], None]:
+def _each(step: Callable[[SqliteConnections], None]) -> Callable[[], None]:
     def run() -> None:
         for connections in list(_ALL):
             step(connections)
@@ -156,7 +156,7 @@ def _each(step: Callable[[Connections], None]) -> Callable[[], None]:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_each(Connections.before_fork),
-        after_in_parent=_each(Connections.after_fork_in_parent),
-        after_in_child=_each(Connections.after_fork_in_child),
+        before=_each(SqliteConnections.before_fork),
+        after_in_parent=_each(SqliteConnections.after_fork_in_parent),
+        after_in_child=_each(SqliteConnections.after_fork_in_child),
     )

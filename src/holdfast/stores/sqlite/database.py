@@ -16,7 +16,7 @@ from holdfast.stores.database import BodyKey, MessageRow, Packed, Row, Statement
 from holdfast.stores.sqlite import index, matching, upkeep
 from holdfast.stores.sqlite.clock import ticks
 from holdfast.stores.sqlite.connection import Connection
-from holdfast.stores.sqlite.connections import Connections
+from holdfast.stores.sqlite.connections import SqliteConnections
 from holdfast.stores.sqlite.opening import (
     PATIENCE_SECONDS,
     check_readable,
@@ -57,7 +57,7 @@ class SqliteDatabase:
         self.where = path
         self.tenant = tenant
         self.read_only = read_only
-        self._connections = Connections(path, lambda: connect(path, read_only=read_only))
+        self._connections = SqliteConnections(path, lambda: connect(path, read_only=read_only))
         # kept open between calls: closing the last connection would write the whole log back
         self.read(lambda tx: None)
 

@@ -17,7 +17,7 @@ from holdfast.search.message_texts import MessageTexts
 from holdfast.search.values import Match, Reveal, Term, Wanted, Written
 from holdfast.stores.bodies import unpack
 from holdfast.stores.database import Statements
-from holdfast.stores.sqlite.conditions import Conditions, conditions, within
+from holdfast.stores.sqlite.conditions import SqliteConditions, conditions, within
 from holdfast.stores.sqlite.index import mark
 
 _GRAM = 3
@@ -57,7 +57,7 @@ class SqliteIndex:
     def __init__(
         self,
         tx: Statements,
-        where: Conditions,
+        where: SqliteConditions,
         ids: tuple[int, int],
         wanted: Wanted,
         reveal: Reveal | None = None,
@@ -98,7 +98,7 @@ class SqliteIndex:
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
         found = copy(self)
-        found._where = Conditions(
+        found._where = SqliteConditions(
             f"{self._where.sql} AND s.root NOT IN (SELECT value FROM json_each(?))",
             (*self._where.values, _json(sorted(roots))),
         )

@@ -2,7 +2,7 @@
 
     asking = begin(material, now="2026-11-15", summarizer_window=128_000)
     while (request := asking.request) is not None:
-        asking = take(asking, summarizer.summarise(request, timeout))
+        asking = take(asking, summarizer.summarize(request, timeout))
     prose = asking.prose
 
 Nothing here calls anybody: a driver that waits and one that awaits share every line of it.

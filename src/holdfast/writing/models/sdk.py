@@ -77,11 +77,11 @@ class ModelSummarizer:
         if self._package:
             _load(self._package)
 
-    def summarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    def summarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; works also inside a running event loop."""
         return _wait_for(lambda: self._alone(request, timeout), timeout, self.name)
 
-    async def asummarise(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
+    async def asummarize(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         """Return the answer within `timeout` seconds; cancelling the task cancels the request."""
         ask = self._ask_without
         answer = await _in_time(lambda: ask(request, timeout), timeout, self.name, key=self._key)
@@ -92,7 +92,7 @@ class ModelSummarizer:
 
     async def _alone(self, request: SummaryRequest, timeout: float) -> SummaryAnswer:
         try:
-            return await self.asummarise(request, timeout)
+            return await self.asummarize(request, timeout)
         finally:
             if self._tidy:
                 await self._tidy()

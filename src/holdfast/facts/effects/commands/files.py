@@ -14,7 +14,13 @@ from holdfast.facts.effects.effect import (
     names_directory,
     place,
 )
-from holdfast.facts.effects.invocation import Args, Handler, Invocation, Options, split_options
+from holdfast.facts.effects.invocation import (
+    Args,
+    CommandOptions,
+    Handler,
+    Invocation,
+    split_options,
+)
 
 _INTO = ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--size", "--reference")
 
@@ -101,7 +107,7 @@ def truncate(call: Invocation) -> Iterator[Effect]:
             yield Effect("change", path)
 
 
-def _pairs(call: Invocation, options: Options) -> Iterator[tuple[str, str]]:
+def _pairs(call: Invocation, options: CommandOptions) -> Iterator[tuple[str, str]]:
     """Yield source and target of a copy or move, an empty text for one that is not known."""
     operands = options.operands
     directory = options.value("-t", "--target-directory")

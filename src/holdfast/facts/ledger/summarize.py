@@ -111,7 +111,7 @@ class Around(Struct, frozen=True):
     """A summary of still older messages, whose originals are gone."""
 
 
-def summarise(ledger: Ledger, around: Around) -> Summary:
+def summarize(ledger: Ledger, around: Around) -> Summary:
     """Return the ledger as a summary. Says of itself that no model wrote it.
 
     What must be there comes first: asks, constraints, changed files, open errors, the agent's

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.compaction.measure import Estimator
 from holdfast.facts.languages import Language, counted, phrases_for
-from holdfast.facts.ledger import Around, Fact, Ledger, summarise, tokens_per_char, update
+from holdfast.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.reduction.terminal import plain
@@ -79,14 +79,14 @@ def test_a_summary_stays_within_its_budget(
     """However much room was hoped for, the text is never longer than its tokens allow."""
     ledger = update(Ledger(), facts_in(log))
     for around in (Around(room), Around(room, brief=True, focus="schema")):
-        text = render_summary(summarise(ledger, around), COUNTER, budget)
+        text = render_summary(summarize(ledger, around), COUNTER, budget)
         assert COUNTER.count(text) <= budget
 
 
 @given(log=logs())
 def test_a_summary_comes_back_as_it_was(log: tuple[Message, ...], facts_in: FactsIn) -> None:
     """Every entry with its section, its words and its source, whatever language it is in."""
-    made = summarise(update(Ledger(), facts_in(log)), LARGE)
+    made = summarize(update(Ledger(), facts_in(log)), LARGE)
     found = parse_summary(render_summary(made, COUNTER, 1_000_000))
     for section in SECTIONS:
         wanted = [(row.text.strip(), row.source) for row in made.sections.get(section, ())]
@@ -103,7 +103,7 @@ def test_every_entry_names_a_message_of_the_log(
 ) -> None:
     """Only the note about the record itself has no source."""
     labels = {message.label for message in log}
-    rows = entries_of(summarise(update(Ledger(), facts_in(log)), LARGE))
+    rows = entries_of(summarize(update(Ledger(), facts_in(log)), LARGE))
     assert [row.source for row in rows if row.source not in labels] == [""]
 
 
@@ -130,7 +130,7 @@ def source_of(log: Sequence[Message]) -> str:
 def test_no_term_is_invented(log: tuple[Message, ...], facts_in: FactsIn) -> None:
     """Every name, path and number of a summary stands in the log, or is one of our own words."""
     source = source_of(log)
-    made = summarise(update(Ledger(), facts_in(log)), LARGE)
+    made = summarize(update(Ledger(), facts_in(log)), LARGE)
     phrases = phrases_for(made.language)
     times = [counted(phrases, phrases.times, n) for n in range(99)]
     ours = f"{msgspec.to_builtins(phrases)} {times} {[message.label for message in log]}"
@@ -173,7 +173,7 @@ def test_a_secret_is_in_no_fact_and_in_no_summary(facts_in: FactsIn) -> None:
     ledger = update(Ledger(), facts_in(log, masked))
     assert SECRET not in msgspec.json.encode(ledger).decode()
     assert msgspec.json.encode(ledger).decode().count("***") > 20
-    assert SECRET not in render_summary(summarise(ledger, LARGE), COUNTER, 100_000)
+    assert SECRET not in render_summary(summarize(ledger, LARGE), COUNTER, 100_000)
 
 
 def test_asks_are_quoted_verbatim_with_their_ids(ledger_of: LedgerOf) -> None:
@@ -181,7 +181,7 @@ def test_asks_are_quoted_verbatim_with_their_ids(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(
         user("One  with\nblanks."), user("Two."), assistant("Yes."), user("Three."), user("Four.")
     )
-    sections, ours = summarise(ledger, LARGE).sections, phrases_for("en")
+    sections, ours = summarize(ledger, LARGE).sections, phrases_for("en")
     [goal], [task], [two, three] = sections["goal"], sections["task"], sections["pending"]
     assert goal.text.startswith(ours.first_request)
     assert (goal.text.partition(": ")[2], goal.source) == ("One  with\nblanks.", "m0")
@@ -198,17 +198,17 @@ def test_nothing_of_a_live_ask_is_repeated(ledger_of: LedgerOf) -> None:
     """What stands verbatim outside the summary is in no section: words, rules, lines."""
     live = f"Never use ftp_x. The port is 8081.\n{'word ' * 1_300}\nsrc/late_file.py = 7"
     ledger = ledger_of(user("First."), assistant("Yes."), user(live))
-    told = repr(summarise(ledger, Around(40_000, live_asks=frozenset({"m2"}))).sections)
+    told = repr(summarize(ledger, Around(40_000, live_asks=frozenset({"m2"}))).sections)
     for words in ("ftp_x", "8081", "late_file"):
         assert words not in told
-        assert words in repr(summarise(ledger, LARGE).sections)
+        assert words in repr(summarize(ledger, LARGE).sections)
     assert "First." in told
 
 
 def test_a_long_ask_is_cut_at_its_end(ledger_of: LedgerOf) -> None:
     """It begins as the user began, and says that there was more."""
     long = "Please do this: " + "and that, " * 400
-    text = summarise(ledger_of(user(long)), Around(2_000)).sections["goal"][0].text
+    text = summarize(ledger_of(user(long)), Around(2_000)).sections["goal"][0].text
     assert ": Please do this: and that, and that," in text
     assert text.endswith("…")
     assert len(text) < 700
@@ -216,7 +216,7 @@ def test_a_long_ask_is_cut_at_its_end(ledger_of: LedgerOf) -> None:
 
 def test_thirteen_sections_stand_in_order_and_say_none(ledger_of: LedgerOf) -> None:
     """For a large budget every heading is there, and an empty section says so."""
-    text = render_summary(summarise(ledger_of(user("Hello there.")), LARGE), COUNTER, 20_000)
+    text = render_summary(summarize(ledger_of(user("Hello there.")), LARGE), COUNTER, 20_000)
     headings = [line[3:] for line in text.split("\n") if line.startswith("## ")]
     assert headings == [phrases_for("en").headings[section] for section in SECTIONS]
     assert len(headings) == 13
@@ -243,7 +243,7 @@ def test_our_own_words_are_in_the_users_language(
         result("Error: boom_x\nexit code 2"), assistant(call("Edit", file_path="src/app.py")),
         result("ok"),
     )  # fmt: skip
-    summary = summarise(ledger, LARGE)
+    summary = summarize(ledger, LARGE)
     phrases = phrases_for(language)
     text = render_summary(summary, COUNTER, 20_000)
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == [
@@ -272,8 +272,8 @@ def printed_rows(count: int) -> list[Message | ToolResult]:
 def test_a_focus_lifts_what_speaks_of_it(ledger_of: LedgerOf) -> None:
     """What would not have had room has it; without the focus it is left out."""
     ledger = ledger_of(*printed_rows(200), user("x"), assistant("y"))
-    plain_one = summarise(ledger, Around(900))
-    focused_one = summarise(ledger, Around(900, focus="item_3 please"))
+    plain_one = summarize(ledger, Around(900))
+    focused_one = summarize(ledger, Around(900, focus="item_3 please"))
     assert not any("item_3 " in row.text for row in plain_one.sections["critical"])
     assert any("item_3 " in row.text for row in focused_one.sections["critical"])
 
@@ -282,7 +282,7 @@ def test_what_the_model_still_sees_makes_way(ledger_of: LedgerOf) -> None:
     """Terms that stand in the tail count for little."""
     ledger = ledger_of(*printed_rows(40))
     shown = frozenset(f"item_{n}" for n in range(20, 40)) | {f"{n}99" for n in range(20, 40)}
-    critical = summarise(ledger, Around(1_200, shown_terms=shown)).sections["critical"]
+    critical = summarize(ledger, Around(1_200, shown_terms=shown)).sections["critical"]
     told = [row.text for row in critical if "item_" in row.text]
     assert told
     assert not any(f"item_{n} " in text for text in told for n in range(20, 40))
@@ -291,7 +291,7 @@ def test_what_the_model_still_sees_makes_way(ledger_of: LedgerOf) -> None:
 def test_a_summary_says_that_no_model_wrote_it() -> None:
     """Also an empty one, and also in brief."""
     for around in (LARGE, Around(0), Around(100, brief=True)):
-        critical = summarise(Ledger(), around).sections["critical"]
+        critical = summarize(Ledger(), around).sections["critical"]
         assert "without a model" in critical[-1].text
     assert Ledger().is_empty
 
@@ -303,7 +303,7 @@ def test_what_is_open_stands_as_open(ledger_of: LedgerOf) -> None:
         {"content": "Test it", "status": "in_progress"},
         {"content": "Ship it", "status": "pending"},
     ]
-    sections = summarise(
+    sections = summarize(
         ledger_of(
             user("Go. The port is 8080."), assistant(call("bash", command="make all")),
             result("Error: no rule_x\nexit code 2"),
@@ -327,7 +327,7 @@ def test_what_is_open_stands_as_open(ledger_of: LedgerOf) -> None:
 
 def test_files_are_told_by_what_was_done(ledger_of: LedgerOf) -> None:
     """In the past tense, each once, how often it was changed."""
-    sections = summarise(
+    sections = summarize(
         ledger_of(
             user("Go."), assistant(call("Write", file_path="new.py", content="x")), result("ok"),
             assistant(call("Edit", file_path="a.py")), result("ok"),
@@ -348,7 +348,7 @@ def test_fields_of_one_result_stand_on_one_line(ledger_of: LedgerOf) -> None:
     """Under the call that they come from, those of one name together."""
     body = '[{"order_id": "#W1234567"}, {"order_id": "#W7654321"}]'
     ledger = ledger_of(user("Look."), assistant(call("get_orders", user="mia_li")), result(body))
-    told = [row.text for row in summarise(ledger, LARGE).sections["critical"]]
+    told = [row.text for row in summarize(ledger, LARGE).sections["critical"]]
     assert any("order_id: #W1234567, #W7654321" in text for text in told)
 
 
@@ -373,7 +373,7 @@ def failures(count: int, lines: int) -> list[Message | ToolResult]:
 def test_every_open_failure_is_named_before_one_is_told_in_full(ledger_of: LedgerOf) -> None:
     """Where not all lines of all failures have room, each still has its first."""
     ledger = ledger_of(*failures(12, 8))
-    blocked = summarise(ledger, Around(6_000)).sections["blocked"]
+    blocked = summarize(ledger, Around(6_000)).sections["blocked"]
     told = "\n".join(entry.text for entry in blocked)
     assert all(f"part 0 of step_{number} broke" in told for number in range(12))
     assert sum(len(entry.text) for entry in blocked) <= 6_000 * 0.35
@@ -381,7 +381,7 @@ def test_every_open_failure_is_named_before_one_is_told_in_full(ledger_of: Ledge
 
 def test_the_room_of_failures_is_used_up_line_by_line(ledger_of: LedgerOf) -> None:
     """Where each has its first line, the newest has its second first, and so on while lines fit."""
-    blocked = summarise(ledger_of(*failures(4, 8)), Around(2_000)).sections["blocked"]
+    blocked = summarize(ledger_of(*failures(4, 8)), Around(2_000)).sections["blocked"]
     counts = [len(entry.pieces) for entry in blocked]
     assert sum(counts) > len(counts)
     assert counts == sorted(counts)
@@ -398,7 +398,7 @@ def test_a_line_of_several_failures_stands_once(ledger_of: LedgerOf) -> None:
         assistant(call("bash", command="npm run check -- --only a.ts")),
         result(f"{said}exit code 2"),
     )
-    told = "\n".join(entry.text for entry in summarise(ledger, Around(9_000)).sections["blocked"])
+    told = "\n".join(entry.text for entry in summarize(ledger, Around(9_000)).sections["blocked"])
     assert told.count("TS2304") == 1
     assert told.count("TS1005") == 1
 
@@ -418,7 +418,7 @@ def test_a_rule_and_a_failure_have_their_place_where_hardly_anything_has(
         assistant("One moment."),
     )
     around = Around(room_chars=480, brief=True, newer_asks=True)
-    shown = render_summary(summarise(ledger, around), COUNTER, 130)
+    shown = render_summary(summarize(ledger, around), COUNTER, 130)
     assert "I can only pay up to $100 for the change." in shown
     assert "Error: flight HAT030 not available on date 2024-05-13" in shown
     assert "I need to change one of my upcoming flights" in shown
@@ -430,7 +430,7 @@ def test_a_command_that_ran_often_stands_once_and_before_others(ledger_of: Ledge
     for number in range(6):
         rows += [assistant(call("bash", command=f"./once.sh step-{number}")), result("done")]
         rows += [assistant(call("bash", command="npm run build 2>&1 | tail -3")), result("ok")]
-    completed = summarise(ledger_of(*rows), Around(120)).sections["completed"]
+    completed = summarize(ledger_of(*rows), Around(120)).sections["completed"]
     told = [entry.text for entry in completed]
     assert told.count("`npm run build 2>&1 | tail -3`") == 1
     assert len(told) < 7
@@ -448,7 +448,7 @@ def test_failures_and_rules_stand_before_the_asks_in_between(ledger_of: LedgerOf
             assistant("One moment."),
         ]
     rows += [user("Never pay more than $40."), assistant("Yes."), user("And now?")]
-    summary = summarise(ledger_of(*rows), Around(room_chars=900, brief=True))
+    summary = summarize(ledger_of(*rows), Around(room_chars=900, brief=True))
     shown = render_summary(summary, COUNTER, 230)
     assert [n for n in range(8) if f"Error: seat {n} is taken" in shown] == list(range(8))
     assert "Never pay more than $40." in shown
@@ -465,7 +465,7 @@ def test_changed_files_stand_before_the_asks_in_between(ledger_of: LedgerOf) -> 
             user(f"Then the one after it, in whichever folder that may be, number {number}."),
             assistant("One moment."),
         ]
-    summary = summarise(ledger_of(*rows, user("And now?")), Around(room_chars=900, brief=True))
+    summary = summarize(ledger_of(*rows, user("And now?")), Around(room_chars=900, brief=True))
     shown = render_summary(summary, COUNTER, 190)
     assert [n for n in range(6) if f"src/part_{n}.py" in shown] == list(range(6))
 
@@ -476,7 +476,7 @@ def test_a_tool_that_fails_often_leaves_room_for_the_others(ledger_of: LedgerOf)
     for number in range(300):
         rows += [assistant(call("book", seat=number)), result(f"Error: seat {number} is taken")]
     rows += [assistant(call("pay", card="x1")), result("Error: card x1 refused")]
-    summary = summarise(ledger_of(*rows), Around(room_chars=2_000))
+    summary = summarize(ledger_of(*rows), Around(room_chars=2_000))
     told = "\n".join(entry.text for entry in summary.sections["blocked"])
     assert "Error: card x1 refused" in told
     assert "Error: seat 299 is taken" in told
@@ -497,6 +497,6 @@ def test_long_commands_that_begin_alike_do_not_outdate_each_other(ledger_of: Led
     made: list[Message | ToolResult] = [user("Look.")]
     for name, output in (("one.py", "alpha_value = 31"), ("two.py", "omega_value = 32")):
         made += [assistant(call("bash", command=f"python {folder}{name}")), result(output)]
-    text = render_summary(summarise(ledger_of(*made), Around(4_000)), COUNTER, 4_000)
+    text = render_summary(summarize(ledger_of(*made), Around(4_000)), COUNTER, 4_000)
     assert "alpha_value" in text
     assert "omega_value" in text
