@@ -1,6 +1,7 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
 #   make test    all checks and tests
+#   make test-fast  the pure parts in a minute, while you work
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
 #   make test-ray  batches on a real Ray, in minutes; installs it here
@@ -14,7 +15,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test tests test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model test tests test-fast test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -30,6 +31,12 @@ test: $(VENV)/.stamp-dev
 tests: export PYTHONDONTWRITEBYTECODE =
 tests: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
+	@echo "$$(grep -rhE '^ *(async )?def test_' tests --include='test_*.py' | wc -l) test functions"
+
+# the pure packages, two examples a law, no database and no processes: while you work
+FAST := adapters caching compaction dialects engine facts reduction search tokens transcript
+test-fast: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -n 2 --examples 2 -m "not soak" tests/test_shape.py $(FAST:%=tests/%)
 
 # kills, a full disk, a cluster of two nodes; also in the soak, where Ray is installed
 test-ray: $(VENV)/.stamp-dev $(VENV)/.stamp-ray

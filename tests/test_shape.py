@@ -1,0 +1,91 @@
+"""The shape of the whole: what grows with the code base and no single file shows."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+MODULES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((SOURCE / "holdfast").rglob("*.py"))
+}
+PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
+DEEPER = {"compaction": 10, "dialects": 9, "redaction": 10, "reduction": 11, "stores": 9}
+"""Packages with more layers than the 8 that we want; none may get deeper."""
+
+
+@cache
+def imports(name: str) -> frozenset[str]:
+    """Return the modules of ours that one imports, also inside functions and for types alone."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            full = {f"{node.module}.{one.name}" for one in node.names}
+            found |= full & MODULES.keys()
+            if not full <= MODULES.keys():
+                found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+    return frozenset((found & MODULES.keys()) - {name})
+
+
+@cache
+def layers_below(name: str, package: str) -> int:
+    """Return how many layers of its package a module stands on, itself included."""
+    own = [
+        one
+        for one in imports(name)
+        if one.startswith(f"holdfast.{package}.") and not name.startswith(f"{one}.")
+    ]
+    return 1 + max((layers_below(one, package) for one in own), default=0)
+
+
+def test_no_public_class_name_is_defined_twice() -> None:
+    """One word for one thing: whoever searches for a class finds one."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(name)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Counting imports inside functions and imports for types alone."""
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " → ".join((*trail[trail.index(name) :], name))
+        if name not in done:
+            for one in sorted(imports(name)):
+                visit(one, (*trail, name))
+            done.add(name)
+
+    for name in MODULES:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_few_layers(package: str) -> None:
+    """At most eight; the few that have more do not get deeper."""
+    own = [name for name in MODULES if name.startswith(f"holdfast.{package}.")]
+    assert max(layers_below(name, package) for name in own) <= DEEPER.get(package, 8)
+
+
+def test_the_first_compaction_loads_few_modules() -> None:
+    """Of ours, in a process of its own; the aim is 150."""
+    script = (
+        "import sys, holdfast; holdfast.compress; "
+        "print(sum(name.split('.')[0] == 'holdfast' for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) <= 215
