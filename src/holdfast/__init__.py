@@ -8,28 +8,19 @@ from typing import TYPE_CHECKING
 from holdfast.dialects.check import check
 from holdfast.dialects.load import dump, load
 from holdfast.dialects.repair import Repaired, repair
-from holdfast.errors import CannotEncode, CannotRepair, HoldfastError, NotReadable, UnknownName
-from holdfast.transcript import (
-    Media,
-    Message,
-    Opaque,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    Violation,
-)
+from holdfast.errors import HoldfastError
+from holdfast.transcript import Message, Transcript, Violation
 
 if TYPE_CHECKING:
     from holdfast.adapters.contract import ContextEngine
     from holdfast.config import open_engine, open_memory, open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
-    from holdfast.engine.oneshot import compress
+    from holdfast.engine.oneshot import Compressed, compress
     from holdfast.engine.reducing import reduce
     from holdfast.policy import Policy
-    from holdfast.redaction import Redacted, RedactionPolicy, Redactor, Vault, redact
+    from holdfast.ports import Summarizer
+    from holdfast.redaction import Redacted, RedactionPolicy, Redactor, redact
     from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
     from holdfast.sessions.chat import Chat
@@ -37,17 +28,13 @@ if TYPE_CHECKING:
     from holdfast.stores.store import Store
 
 __all__ = [
-    "CannotEncode",
-    "CannotRepair",
     "Chat",
+    "Compressed",
     "Compressor",
     "ContextEngine",
     "Converted",
     "HoldfastError",
-    "Media",
     "Message",
-    "NotReadable",
-    "Opaque",
     "Policy",
     "Redacted",
     "RedactionPolicy",
@@ -57,13 +44,8 @@ __all__ = [
     "Report",
     "Session",
     "Store",
-    "Text",
-    "Thinking",
-    "ToolCall",
-    "ToolResult",
+    "Summarizer",
     "Transcript",
-    "UnknownName",
-    "Vault",
     "Violation",
     "check",
     "compress",
@@ -80,6 +62,7 @@ __all__ = [
 
 _LATER = {
     "Chat": "holdfast.sessions.chat",
+    "Compressed": "holdfast.engine.oneshot",
     "Compressor": "holdfast.engine.compressor",
     "ContextEngine": "holdfast.adapters.contract",
     "Converted": "holdfast.dialects.convert",
@@ -91,7 +74,7 @@ _LATER = {
     "Report": "holdfast.report",
     "Session": "holdfast.sessions.session",
     "Store": "holdfast.stores.store",
-    "Vault": "holdfast.redaction",
+    "Summarizer": "holdfast.ports",
     "compress": "holdfast.engine.oneshot",
     "convert": "holdfast.dialects.convert",
     "open_engine": "holdfast.config",

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import CannotRepair, HoldfastError, NotReadable, check, convert, load, repair
+from holdfast import check, convert, load, repair
 from holdfast.dialects.plain import DEEPEST, plain
-from holdfast.errors import WrongDialect
+from holdfast.errors import CannotRepair, HoldfastError, NotReadable, WrongDialect
 
 USER = {"role": "user", "content": "Which tests fail?"}
 CALL = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast import RedactionPolicy, Redactor, Vault, redact
+from holdfast.errors import UnknownName
+from holdfast.redaction import RedactionPolicy, Redactor, Vault, redact
 from holdfast.redaction.examples import load_examples
 from holdfast.redaction.keys import A_PIECE, key_tail
 from holdfast.redaction.kinds import FIELDS, kinds_of
@@ -193,7 +194,7 @@ def test_any_collection_says_what_is_kept(keep: Any) -> None:
 @pytest.mark.parametrize("kind", ["emial", "", "Email", "line", "personal"])
 def test_a_kind_that_does_not_exist_is_refused(kind: str) -> None:
     """A slip would hide what should stay; and what nobody has read, a whole line, is never kept."""
-    with pytest.raises(holdfast.UnknownName) as raised:
+    with pytest.raises(UnknownName) as raised:
         Redactor(RedactionPolicy(keep={"phone", kind}))
     assert raised.value.name == kind
     assert {"email", "password", "github-token", "api-key"} <= set(raised.value.known)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import NotReadable, check
+from holdfast import check
 from holdfast.dialects.load import dump, load
+from holdfast.errors import NotReadable
 from holdfast.facts.frame import SUMMARY_OPEN, digest_text, summary_text
 from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import NotReadable, check
+from holdfast import check
 from holdfast.dialects.load import load
-from holdfast.errors import InvalidSetting
+from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from holdfast.testing import assistant, call, result, system, talk, user
 from holdfast.testing.trajectories import trajectories

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import NotReadable
+from holdfast.errors import NotReadable
 from holdfast.trajectories.reading import RawRecord, cut_shards, find_sources, read_records
 from holdfast.trajectories.stats import sample
 
