@@ -227,3 +227,12 @@ def test_an_own_rule_costs_no_more_than_a_text_may(cpu_of: Any) -> None:
     texts = [("ab" * n) for n in (50_000, 100_000, 200_000, 400_000)]
     times = [cpu_of(lambda text=text: redactor(text)) for text in texts]
     assert times[-1] < 40 * max(times[0], 0.002)
+
+
+def test_an_unknown_rule_is_one_readable_sentence() -> None:
+    """The similar names come first; the other seven hundred are counted, not printed."""
+    with pytest.raises(UnknownName) as raised:
+        Redactor(RedactionPolicy(without=["openai-keys"]))
+    assert "known: openai-key, " in str(raised.value)
+    assert str(raised.value).endswith(" more")
+    assert len(str(raised.value)) < 1_000

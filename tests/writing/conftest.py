@@ -47,7 +47,7 @@ def plan_of(
             rules=WireRules("any", rules),
             counter=counter,
             redact=redact,
-            wish=Options(keep_last=keep_last, focus=focus),
+            options=Options(keep_last=keep_last, focus=focus),
         )
     )
     assert isinstance(made, Plan)

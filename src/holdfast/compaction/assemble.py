@@ -328,7 +328,7 @@ def _led(message: Message, native: tuple[Message, ...]) -> Message:
 
 
 def _fold_reference(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> str:
-    if not folds or not work.wish.references:
+    if not folds or not work.options.references:
         return ""
     return reference_of_range(folds[0][0], folds[-1][1], work.log)
 
@@ -337,7 +337,7 @@ def _named(
     work: CompactionInput, choice: Selection, rewritten: dict[int, Message]
 ) -> dict[int, str]:
     """Return the references of what is rendered otherwise than it was, by position."""
-    if not work.wish.references:
+    if not work.options.references:
         return {}
     made = choice.references
     return {index: made.get(index) or reference_of(work.log[index]) for index in rewritten}
@@ -350,7 +350,7 @@ def _references(
     reference: str,
     named: dict[int, str],
 ) -> tuple[Reference, ...]:
-    if not work.wish.references:
+    if not work.options.references:
         return ()
     folds = partition.folds()
     known = {reference.ref for reference in work.state.references}

@@ -136,7 +136,7 @@ def _ground(work: CompactionInput, before: int) -> _Ground:
     cuts = allowed_cuts(parts)
     head = _head(work, cuts)
     least = max(head, _after_old_summary(work))
-    anchored = work.index.anchors.positions(work.wish.pinned, len(work.log))
+    anchored = work.index.anchors.positions(work.options.pinned, len(work.log))
     return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
 
 
@@ -146,7 +146,7 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     That is the size asked for, or else the threshold: a head that stays at the cost of most of
     what a compaction would save is read, and paid for, in every call to come.
     """
-    if work.state.count or not work.wish.keeps_head:
+    if work.state.count or not work.options.keeps_head:
         return head_stop(work.log, cuts, first=0)
     stop = head_stop(work.log, cuts, first=work.policy.protect_first)
     least = head_stop(work.log, cuts, first=0)
@@ -182,10 +182,14 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
 
 
 def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:
-    """Return where the tail starts, as the wish or the budget says, and its tokens."""
-    log, wish, cost = ground.work.log, ground.work.wish, ground.pruner.cost
-    if wish.above is not None or wish.keep_last is not None:
-        wanted = wish.above if wish.above is not None else nth_last_ask(log, wish.keep_last or 1)
+    """Return where the tail starts, as the options or the budget says, and its tokens."""
+    log, options, cost = ground.work.log, ground.work.options, ground.pruner.cost
+    if options.above is not None or options.keep_last is not None:
+        wanted = (
+            options.above
+            if options.above is not None
+            else nth_last_ask(log, options.keep_last or 1)
+        )
         start = max(snapped_back(ground.cuts, max(wanted, 0)), ground.least)
         return start, ground.work.costs.span(start, len(log))
 

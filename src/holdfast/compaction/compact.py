@@ -131,8 +131,8 @@ def finish(
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
-    if problem is not None and problem.reason == "cannot" and work.wish.keeps_head:
-        again = plan(replace(work, wish=replace(work.wish, keeps_head=False)))
+    if problem is not None and problem.reason == "cannot" and work.options.keeps_head:
+        again = plan(replace(work, options=replace(work.options, keeps_head=False)))
         return again if isinstance(again, Skipped) else finish(again, prose)
     if problem is None and not todo.choice.is_new:
         problem = _worth_it(made, todo.tokens_before)
@@ -165,7 +165,7 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
         newer_asks=_has_newer_asks(todo),
         shown_terms=_shown_terms(todo),
         shown_calls=_shown_calls(todo),
-        focus=work.wish.focus,
+        focus=work.options.focus,
         brief=work.is_brief,
         carried=work.state.carried,
     )
@@ -174,10 +174,10 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
     if prose is not None:
         patched = patched_by(prose, summary)
         summary = joined(prose, summary, around.room_chars)
-    if work.wish.focus:
-        summary = focused(summary, work.wish.focus)
-    if work.wish.goal:
-        summary = aimed(summary, work.wish.goal, around.room_chars)
+    if work.options.focus:
+        summary = focused(summary, work.options.focus)
+    if work.options.goal:
+        summary = aimed(summary, work.options.goal, around.room_chars)
     return summary, patched
 
 

@@ -61,7 +61,7 @@ class Pruner:
             self.pruned[index] = self._was[index]
             note_newer(message, prepared, self._newer)
             return message_tokens(self._was[index], work.counter)
-        if index >= self._from or index in work.wish.pinned:
+        if index >= self._from or index in work.options.pinned:
             note_newer(message, prepared, self._newer)
             return work.costs[index]
         if depends_on_newer(message, prepared, self._newer):
@@ -123,7 +123,7 @@ class Pruner:
             cost, original = self.cost(index), work.log[index]
             if excess <= 0 or cost < _LEAST_SQUEEZED_TOKENS:
                 break
-            if index in work.wish.pinned:
+            if index in work.options.pinned:
                 continue
             wanted = max(cost - excess - _MARGIN_TOKENS, _LEAST_SQUEEZED_TOKENS // 2)
             share = self._share(index) * wanted / cost
@@ -142,7 +142,7 @@ class Pruner:
         return self._shares.get(index, first)
 
     def _reference(self, message: Message) -> str:
-        if not self.work.wish.references:
+        if not self.work.options.references:
             return ""
         found = self.references.get(message.position)
         if found is None:

@@ -19,7 +19,7 @@ _BRIEF_TOKENS = 4_000
 
 class Options(Struct, frozen=True, kw_only=True):
     """What the caller asks of one run beyond the policy; raises `InvalidSetting` where that is no
-    wish that can be granted.
+    options that can be granted.
     """
 
     keep_last: int | None = None
@@ -38,7 +38,7 @@ class Options(Struct, frozen=True, kw_only=True):
     """Whether originals are kept, so that references may be written."""
 
     def __post_init__(self) -> None:
-        """Check what a wish can say."""
+        """Check what a options can say."""
         if self.keep_last is not None and self.keep_last < 1:
             raise InvalidSetting("keep_last", self.keep_last, "at least 1")
         if self.keep_last is not None and self.above is not None:
@@ -60,7 +60,7 @@ class CompactionInput(Struct, frozen=True, kw_only=True):
     redact: Redact
     outside_tokens: int = 0
     """System prompt and tools that stand outside the message list."""
-    wish: Options = Options()
+    options: Options = Options()
 
     @property
     def costs(self) -> Costs:

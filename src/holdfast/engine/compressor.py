@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,12 +57,20 @@ from holdfast.writing.failures import OnFailure
 from holdfast.writing.native import (
     Broker,
     NativeCompaction,
-    awrite_through,
+    draft_steps,
     native_of,
     without_native,
-    write_through,
 )
-from holdfast.writing.write import Draft, WriteContext, add_draft, context_at, window_note
+from holdfast.writing.write import (
+    Call,
+    Steps,
+    WriteContext,
+    add_draft,
+    arun_calls,
+    context_at,
+    run_calls,
+    window_note,
+)
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
 
 _WORTH_ANOTHER = 0.05
@@ -82,22 +91,6 @@ class _Attempt(Struct, frozen=True):
 
     report: Report | None = None
     estimate: int = 0
-
-
-class _Wait(Struct, frozen=True):
-    """Wait for what is being prepared."""
-
-    preparing: InThread | InTask
-
-
-class _Write(Struct, frozen=True):
-    """Have the summary of a run written."""
-
-    run: Run
-    moment: WriteContext
-
-
-_Steps: TypeAlias = Generator[_Wait | _Write, Draft | None, Report]
 
 
 class Compressor:
@@ -334,18 +327,8 @@ class Compressor:
         What was prepared in the background is taken in. `pinned` are log positions that stay as
         they are.
         """
-        wish = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        steps = self._steps(wish, force=force)
-        written: Draft | None = None
-        while True:
-            try:
-                step = steps.send(written)
-            except StopIteration as end:
-                return end.value
-            if isinstance(step, _Wait):
-                step.preparing.wait(self._broker.patience)
-            else:
-                written = write_through(step.run.todo, self._broker, step.moment)
+        options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        return run_calls(self._steps(options, force=force))
 
     async def acompact(
         self,
@@ -356,46 +339,41 @@ class Compressor:
         pinned: Iterable[int] = (),
     ) -> Report:
         """Do what `compact` does, for hosts that await; cancelling it changes nothing."""
-        wish = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
-        steps = self._steps(wish, force=force)
-        written: Draft | None = None
-        while True:
-            try:
-                step = steps.send(written)
-            except StopIteration as end:
-                return end.value
-            if isinstance(step, _Wait):
-                await step.preparing.await_done(self._broker.patience)
-            else:
-                written = await awrite_through(step.run.todo, self._broker, step.moment)
+        options = Options(focus=focus, keep_last=keep_last, pinned=frozenset(pinned))
+        return await arun_calls(self._steps(options, force=force))
 
-    def _steps(self, wish: Options, *, force: bool) -> _Steps:
-        """Yield what to wait for, and return the report; whoever drives it waits or awaits."""
+    def _steps(self, options: Options, *, force: bool) -> Steps[Report]:
+        """Yield the calls to make, and return the report; whoever drives it waits or awaits."""
         preparing = self._usable(force=force)
         if preparing is not None:
             if not preparing.is_done and self.decide().urgency != "hard":
                 return self._report_busy()
-            yield _Wait(preparing)
+            seconds = self._broker.patience
+            yield Call(
+                self.summarizer_name,
+                partial(preparing.wait, seconds),
+                partial(preparing.await_done, seconds),
+            )
             if (finished := self._let_go(preparing)) is not None:
                 return self._with_verdict(self.end_run(preparing.run, finished), None)
         decision = self.decide()
         if not force and decision.urgency == "soft" and self._costs.is_put_off(self.estimate()):
             stays = Skipped("deferred", self._costs.reason, self.estimate())
-            return self._report_skip(self.work_with(wish), stays, decision)
-        run = self.begin_run(wish, force=force, frozen=not self._broker.asks_nobody)
+            return self._report_skip(self.work_with(options), stays, decision)
+        run = self.begin_run(options, force=force, frozen=not self._broker.asks_nobody)
         if isinstance(run, Report):
             return run
         verdict = None if force else self._verdict(run)
         if verdict is not None and verdict.answer == "wait":
             return self._put_off(run, verdict)
-        written = yield _Write(run, self._moment(run, forced=force))
+        written = yield from draft_steps(run.todo, self._broker, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
 
-    def begin_run(self, wish: Options, *, force: bool, frozen: bool = False) -> Run | Report:
+    def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
         """
-        decision, work = self.decide(), self.work_with(wish, frozen=frozen)
+        decision, work = self.decide(), self.work_with(options, frozen=frozen)
         if not force and not decision.due:
             stays = Skipped(decision.reason, decision.detail, self.estimate())
             return self._report_skip(work, stays, decision)
@@ -416,7 +394,7 @@ class Compressor:
                 "aborted", "the conversation was compacted, undone or replaced in the meantime",
                 self.estimate(),
             )  # fmt: skip
-            return self._report_skip(self.work_with(work.wish), gone, decision)
+            return self._report_skip(self.work_with(work.options), gone, decision)
         report = add_draft(self.report_on(work, finished.done, decision), written)
         if isinstance(finished.done, Compaction):
             self.adopt(finished.done, report)
@@ -431,7 +409,7 @@ class Compressor:
         """Return whether the conversation only grew since a run was begun."""
         return run.log is self._log and run.state is self.state
 
-    def work_with(self, wish: Options, *, frozen: bool = False) -> CompactionInput:
+    def work_with(self, options: Options, *, frozen: bool = False) -> CompactionInput:
         """Return what a compaction starts from; a frozen one does not see what arrives later."""
         log = self.log
         return work_on(
@@ -440,7 +418,7 @@ class Compressor:
             view=log.view,
             state=self._with_arrivals(self.state),
             carried=log.carried,
-            wish=replace(wish, goal=self.goal, remembered=self.remembered),
+            options=replace(options, goal=self.goal, remembered=self.remembered),
             ratio=self._meter.ratio(self.settings.model),
         )  # fmt: skip
 

@@ -109,11 +109,11 @@ def compress(
     transcript, actions = repair_transcript(
         with_safe_names(given, settings.redact), profile.without("call-pending")
     )
-    wish = Options(
+    options = Options(
         keep_last=keep_last, above=above, focus=focus, references=references,
         pinned=frozenset(pinned),
     )  # fmt: skip
-    work = _work(settings, transcript, wish)
+    work = _work(settings, transcript, options)
     todo = plan(work)
     if isinstance(todo, Skipped):
         finished = Finished(None, todo)
@@ -129,19 +129,19 @@ def compress(
     return _compressed(messages, given, transcript, finished.done, report)
 
 
-def _work(settings: EngineSettings, transcript: Transcript, wish: Options) -> CompactionInput:
+def _work(settings: EngineSettings, transcript: Transcript, options: Options) -> CompactionInput:
     """Return what a compaction of one list starts from."""
     head = settings.policy.protect_first
     known = recognize(transcript.messages, head=head)
     merged = merged_summaries(known, head=head)
     log = _log(known, merged)
-    _check_places(wish.above, wish.pinned, len(log))
+    _check_places(options.above, options.pinned, len(log))
     view = _view(transcript.messages, log)
-    readings = replace(settings.readings, references=wish.references)
+    readings = replace(settings.readings, references=options.references)
     return work_on(
         replace(settings, outside_tokens=_outside(transcript, settings.counter)), transcript,
         FrozenLog(log, view, readings, settings.target_tokens or 0),
-        log=log, view=view, carried=carried_in(known, merged), wish=wish,
+        log=log, view=view, carried=carried_in(known, merged), options=options,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def work_on(
     view: View,
     state: CompactionState = _NO_STATE,
     carried: Iterable[str] = (),
-    wish: Options,
+    options: Options,
     ratio: float = 1.0,
 ) -> CompactionInput:
     """Return what a compaction starts from.
@@ -121,7 +121,7 @@ def work_on(
         counter=settings.counter,
         redact=settings.redact,
         outside_tokens=settings.outside_tokens,
-        wish=wish,
+        options=options,
     )
 
 
@@ -218,7 +218,7 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
         rewritten=rewritten,
         folded=folded,
         compaction_count=done.state.count,
-        recoverable=work.wish.references,
+        recoverable=work.options.references,
         references=done.new_references,
         summary_source=SummaryNote(source="ledger" if folded else "none", confidence="medium"),
         summary_tokens=done.summary_tokens,

@@ -67,6 +67,8 @@ from holdfast.trajectories.workers import WorkerSetup, do_shards
 from holdfast.transcript import Message
 from holdfast.writing import prompts
 
+_NO_LIMITS = RequestLimits()
+
 
 class Progress(Struct, frozen=True):
     """How far a batch is; bytes are those of the files, packed as they are."""
@@ -104,7 +106,7 @@ def compress_batch(
     *,
     workers: int | None = 1,
     resume: bool = True,
-    limits: RequestLimits = RequestLimits(),  # noqa: B008
+    limits: RequestLimits = _NO_LIMITS,
     tell: OnProgress = lambda _: None,
     ray: str | None = None,
 ) -> BatchResult:

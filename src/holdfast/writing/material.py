@@ -41,7 +41,7 @@ class Material(Struct, frozen=True, kw_only=True):
     """The room of the whole summary."""
     counter: TokenCounter
     redact: Redact
-    wish: Options = Options()
+    options: Options = Options()
     """Its focus and what the memory has to say are read."""
 
     @property
@@ -99,5 +99,5 @@ def material_of(plan: Plan) -> Material:
         summary_tokens=plan.choice.summary_tokens,
         counter=work.counter,
         redact=work.redact,
-        wish=work.wish,
+        options=work.options,
     )

@@ -44,8 +44,8 @@ from holdfast.writing.write import (
     Steps,
     WriteContext,
     answer_of,
-    arun,
-    run,
+    arun_calls,
+    run_calls,
     write_steps,
 )
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers
@@ -137,15 +137,16 @@ def write_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | 
 
     Raises nothing that comes from a provider or a summarizer.
     """
-    return run(_steps(todo, broker, context))
+    return run_calls(draft_steps(todo, broker, context))
 
 
 async def awrite_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | None:
     """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
-    return await arun(_steps(todo, broker, context))
+    return await arun_calls(draft_steps(todo, broker, context))
 
 
-def _steps(todo: Plan, broker: Broker, context: WriteContext) -> Steps[Draft | None]:
+def draft_steps(todo: Plan, broker: Broker, context: WriteContext) -> Steps[Draft | None]:
+    """Yield the calls that a plan needs, and return what came of them."""
     ready = _prepare(todo, broker.native, context)
     before = (yield from _ask(ready, context)) if isinstance(ready, _Ready) else ready
     if broker.writers is None or (before is not None and before.is_final):
@@ -205,7 +206,7 @@ def _prepare(
     why_not = _why_not(todo.work, native, context)
     if why_not:
         return _without(todo, why_not)
-    work = replace(todo.work, wish=replace(todo.work.wish, keeps_head=False))
+    work = replace(todo.work, options=replace(todo.work.options, keeps_head=False))
     again = replace(todo, work=work) if work.state.count else plan(work)
     if isinstance(again, Skipped):
         return _without(todo, again.detail)
@@ -220,7 +221,7 @@ def _why_not(work: CompactionInput, native: NativeCompaction, context: WriteCont
     breaker = work.state.native_breaker
     if never := why_never(native, work.rules.name, work.log):
         return never
-    if work.wish.focus:
+    if work.options.focus:
         return "a focus was asked for, which only our own summaries have"
     if work.budget.target_tokens is not None:
         return "a size was asked for, which only our own summaries keep"

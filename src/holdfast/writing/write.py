@@ -128,7 +128,7 @@ class Call(Generic[T]):
 Steps: TypeAlias = Generator[Call[Any], None, T]
 
 
-def run(steps: Steps[T]) -> T:
+def run_calls(steps: Steps[T]) -> T:
     """Return what the steps come to; waits for every call."""
     while True:
         try:
@@ -141,8 +141,8 @@ def run(steps: Steps[T]) -> T:
             call.fail(error)
 
 
-async def arun(steps: Steps[T]) -> T:
-    """Do what `run` does, for callers that await; cancelling it changes nothing."""
+async def arun_calls(steps: Steps[T]) -> T:
+    """Do what `run_calls` does, for callers that await; cancelling it changes nothing."""
     while True:
         try:
             call = next(steps)

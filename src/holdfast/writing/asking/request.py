@@ -249,15 +249,15 @@ def _room(asking: Asking) -> int:
 
 
 def _terms(material: Material, now: str, budget: int) -> PromptTerms:
-    redact, wish = material.redact, material.wish
-    focus = cut(redact(wish.focus), _FOCUS_CHARS)
+    redact, options = material.redact, material.options
+    focus = cut(redact(options.focus), _FOCUS_CHARS)
     return PromptTerms(
         language=material.language,
         budget_tokens=budget,
         date=now,
         focus=focus,
         latest=() if focus else _latest(material),
-        remembered=cut(redact(wish.remembered), _REMEMBERED_CHARS),
+        remembered=cut(redact(options.remembered), _REMEMBERED_CHARS),
     )
 
 

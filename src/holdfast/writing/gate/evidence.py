@@ -95,7 +95,7 @@ def evidence_of(material: Material, *, now: str = "", name: str = "summarizer") 
     those in the log; so does what an earlier note said and the log no longer shows, unless it was
     marked as not verified. `now` is the date that the model was given.
     """
-    log, focus = material.log, material.wish.focus
+    log, focus = material.log, material.options.focus
     gathered = _Gathered(material.redact)
     for at, message in enumerate(log):
         gathered.message(message, at)
