@@ -221,7 +221,7 @@ def _plan(messages: list[Any], options: argparse.Namespace) -> Plan:
             state=CompactionState(), policy=policy,
             budget=budget_for(policy, WINDOW_TOKENS, target_tokens=options.target_tokens),
             rules=wire_rules(transcript, profile_for(transcript.dialect, None), ""),
-            counter=counter, redact=redact, wish=Options(focus=options.focus),
+            counter=counter, redact=redact, options=Options(focus=options.focus),
         )
     )  # fmt: skip
     assert isinstance(made, Plan)
