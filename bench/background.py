@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from compress import generated
 from holdfast.engine.compressor import Compressor
 from holdfast.ports import SummaryAnswer, SummaryRequest
+from holdfast.writing.writers import writers_of
 
 ANSWER = json.dumps({
     "completed": [{"text": "The agent looked through the values.", "source": ""}],
@@ -71,7 +72,9 @@ def _run(messages: list[Any], seconds: float, *, background: bool) -> dict[str, 
     """Let a session grow at about forty messages a second while a summary is under way."""
     slow = Slow(seconds)
     made = Compressor(
-        context_length=200_000, summarizer=slow, background=background, on_failure="abort"
+        context_length=200_000,
+        summarizer=writers_of(slow, on_failure="abort"),
+        background=background,
     )
     taken: list[float] = []
     begins: list[float] = []

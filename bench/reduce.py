@@ -29,11 +29,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.compaction.measure import Estimator
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.kinds import detect_kind
 from holdfast.reduction.reduced import KINDS, Kind
 from holdfast.reduction.signals import error_lines, exit_status, failing_tests, test_counts
+from holdfast.tokens import Estimator
 
 COUNTER = Estimator()
 DEFAULT_TOKENS = 2_000

@@ -151,7 +151,7 @@ def _ours(side: str, path: Path) -> Figures:
             start = time.process_time()
             store.complete_index()
             found["index"] = {"cpu_us": (time.process_time() - start) * 1e6 / len(messages)}
-            engine = Compressor(context_length=CONTEXT_LENGTH, dialect="openai-chat")
+            engine = Compressor(context_length=CONTEXT_LENGTH, provider="openai-chat")
             service = Session(store, session, engine=lambda info: engine)
             commits: list[float] = []
             commit = store.commit
@@ -189,7 +189,7 @@ def _session(held: int, path: Path) -> Figures:
     new = NewSession(dialect="openai-chat", source="bench")
 
     def engine(_: Any) -> Compressor:
-        return Compressor(context_length=CONTEXT_LENGTH, dialect="openai-chat")
+        return Compressor(context_length=CONTEXT_LENGTH, provider="openai-chat")
 
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         if held:

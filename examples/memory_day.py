@@ -8,11 +8,7 @@ The model is a stub that follows a script, since none can run here; all else is 
 import tempfile
 from pathlib import Path
 
-from holdfast import Compressor, open_store
-from holdfast.memory.files.provider import FilesProvider, memory_folder
-from holdfast.memory.manager import MemoryManager
-from holdfast.sessions.chat import Chat
-from holdfast.sessions.recalling import recall_from
+from holdfast import Chat, Compressor, open_memory, open_store
 
 FILLING = "Here is another paragraph of the manual, to be read and put aside. " * 30
 NOTE = {"action": "add", "target": "user", "content": "Likes short answers."}
@@ -37,7 +33,7 @@ def work(home: Path, title: str, *texts: str) -> None:
     """Do a session as a process of its own would: store and memory are opened anew."""
     print(title)
     with open_store(home / "sessions.db") as store:
-        memory = MemoryManager(FilesProvider(memory_folder(home), recall=recall_from(store)))
+        memory = open_memory(store, environment={"HOLDFAST_HOME": str(home)})
         engine = lambda info: Compressor(context_length=8_000)  # noqa: E731 a small window
         with Chat(store, memory, system="You are a careful agent.", engine=engine) as chat:
             answers = [turn(chat, text) for text in texts]

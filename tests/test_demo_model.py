@@ -15,7 +15,7 @@ pytest.importorskip("openai", reason="the demo asks through the openai SDK")
 
 from holdfast.testing.model_server import ModelServer
 
-SCRIPT = Path(__file__).parent.parent / "examples" / "demo_model.py"
+SCRIPT = Path(__file__).parent.parent / "bench" / "demo_model.py"
 NOTE = {
     "task": [{"text": "Publish the package to the registry", "source": "m183"}],
     "completed": [{"text": "The comment in auto_commit_checkpoint_fix_test.go was restored.",

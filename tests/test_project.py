@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,53 @@ INDEX_HOSTS = ("pypi" + ".org", "python" + "hosted.org")
 
 
 def test_the_public_names_are_sorted_few_and_there() -> None:
-    """At most 30 names, in order, each importable, each with a docstring where it can have one."""
+    """At most 31 names, in order, each importable, each with a docstring where it can have one."""
     names = holdfast.__all__
     assert list(names) == sorted(names)
-    assert len(set(names)) == len(names) <= 30
+    assert len(set(names)) == len(names) <= 31
     for name in names:
         assert getattr(holdfast, name).__doc__
+
+
+PUBLIC_MODULES = (
+    "caching", "errors", "importers", "memory", "parts", "redaction", "reduction", "stores",
+    "summarizers", "testing", "tokens", "trajectories",
+)  # fmt: skip
+"""What is promised beside `import holdfast`; docs/architecture.md says the same."""
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_a_public_module_says_what_is_public(module: str) -> None:
+    """It names its public names, each is there, and the page about the code names the module."""
+    found = importlib.import_module(f"holdfast.{module}")
+    assert found.__doc__
+    assert [name for name in found.__all__ if getattr(found, name, None) is None] == []
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert f"`holdfast.{module}`" in page
+
+
+def test_examples_import_public_names_only() -> None:
+    """What a document or an example imports is promised: from `holdfast` or a public module."""
+    texts = {page.name: "\n".join(PYTHON_BLOCK.findall(page.read_text())) for page in PAGES}
+    texts |= {path.name: path.read_text() for path in sorted((ROOT / "examples").glob("*.py"))}
+    deep: list[str] = []
+    for name, text in texts.items():
+        for module, names in re.findall(r"^\s*from holdfast\.(\S+) import ([^\n(]+)", text, re.M):
+            promised = (
+                importlib.import_module(f"holdfast.{module}").__all__
+                if module in PUBLIC_MODULES
+                else []
+            )
+            deep += [f"{name}: {module}.{one}" for one in names.split(", ") if one not in promised]
+    assert deep == []
+
+
+def test_compress_and_compressor_take_few_parameters() -> None:
+    """Nine for a run and nine for a conversation; what is rarer is in a value that one of them
+    takes.
+    """
+    assert len(signature(holdfast.compress).parameters) <= 9
+    assert len(signature(holdfast.Compressor).parameters) <= 10
 
 
 def test_the_version_is_the_one_of_the_project() -> None:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.dialects.check import check
 from holdfast.dialects.load import dump, load
 from holdfast.dialects.repair import Repaired, repair
 from holdfast.errors import HoldfastError
+from holdfast.exports import import_later
 from holdfast.transcript import Message, Transcript, Violation
 
 if TYPE_CHECKING:
     from holdfast.adapters.contract import ContextEngine
+    from holdfast.compaction.work import Options
     from holdfast.config import open_engine, open_memory, open_store
     from holdfast.dialects.convert import Converted, convert
     from holdfast.engine.compressor import Compressor
     from holdfast.engine.oneshot import Compressed, compress
     from holdfast.engine.reducing import reduce
+    from holdfast.engine.run import Model
     from holdfast.policy import Policy
     from holdfast.ports import Summarizer
-    from holdfast.redaction import Redacted, RedactionPolicy, Redactor, redact
+    from holdfast.redaction import Redacted, Redactor, redact
     from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
     from holdfast.sessions.chat import Chat
@@ -35,9 +37,10 @@ __all__ = [
     "Converted",
     "HoldfastError",
     "Message",
+    "Model",
+    "Options",
     "Policy",
     "Redacted",
-    "RedactionPolicy",
     "Redactor",
     "Reduced",
     "Repaired",
@@ -66,9 +69,10 @@ _LATER = {
     "Compressor": "holdfast.engine.compressor",
     "ContextEngine": "holdfast.adapters.contract",
     "Converted": "holdfast.dialects.convert",
+    "Model": "holdfast.engine.run",
+    "Options": "holdfast.compaction.work",
     "Policy": "holdfast.policy",
     "Redacted": "holdfast.redaction",
-    "RedactionPolicy": "holdfast.redaction",
     "Redactor": "holdfast.redaction",
     "Reduced": "holdfast.reduction.reduced",
     "Report": "holdfast.report",
@@ -86,12 +90,7 @@ _LATER = {
 """Names that are imported when they are first asked for, so that a plain check starts quickly."""
 
 
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    found: object = getattr(import_module(_LATER[name]), name)
-    globals()[name] = found
-    return found
+__getattr__ = import_later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

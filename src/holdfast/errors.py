@@ -35,6 +35,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+__all__ = [
+    "AmbiguousSession",
+    "BatchStopped",
+    "CannotEncode",
+    "CannotRepair",
+    "CannotUndo",
+    "Conflict",
+    "ExactCountingUnavailable",
+    "HoldfastError",
+    "InvalidSetting",
+    "InvalidView",
+    "LeaseLost",
+    "MemoryConflict",
+    "MemoryRefused",
+    "MemoryUnavailable",
+    "MissingExtra",
+    "NotReadable",
+    "NotWritable",
+    "NothingToUndo",
+    "StoreError",
+    "StoreUnavailable",
+    "SummarizerFailed",
+    "UnknownName",
+    "UnknownPosition",
+    "UnknownReference",
+    "UnknownSession",
+    "WrongDialect",
+]
+
 if TYPE_CHECKING:
     from holdfast.transcript.violation import Violation
 

@@ -32,7 +32,7 @@ FOREIGN = "wombat"
 
 def engine(info: SessionInfo) -> Compressor:
     policy = Policy(floor_tokens=500, summary_min_tokens=100)
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=policy)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=policy)
 
 
 def begin(store: Store, *messages: Any, dialect: str = "openai-chat", **new: Any) -> Session:

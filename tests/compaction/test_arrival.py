@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.compaction.measure import Estimator
 from holdfast.compaction.work import Options
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.run import Run, finish_run
 from holdfast.policy import Policy
+from holdfast.tokens import Estimator
 
 SMALL = Policy(floor_tokens=200, summary_min_tokens=50, protect_last=4)
 ROWS = json.dumps([{"id": n, "price": 1.10, "name": f"row {n}"} for n in range(40)], indent=2)
@@ -103,7 +103,7 @@ def test_a_marker_stays_while_the_other_is_shown() -> None:
 def test_what_arrived_beside_a_compaction_is_shown_after_what_it_left() -> None:
     """A marker that was set while a summary was written points at nothing that the summary took
     away."""
-    here = Compressor(context_length=4_000, policy=SMALL, redact=str, dialect="openai-chat")
+    here = Compressor(context_length=4_000, policy=SMALL, redact=str, provider="openai-chat")
     here.append({"role": "user", "content": "Look."}, *step(1, LINES, "bash"))
     for number in range(2, 12):
         here.append(*step(number, f"{number} {LINES}", "bash"))

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.compaction.prune import answered_calls
 from holdfast.facts.cleaning import cleaned, cleaned_call
 from holdfast.facts.ledger import Fact, Ledger, facts_of, update
 from holdfast.policy import Policy
 from holdfast.redaction import Redactor
 from holdfast.testing import assistant, call, logs, result, talk, user
+from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
 
 SECRET = "hush-4f9a2c"

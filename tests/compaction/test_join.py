@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.compaction.join import PROSE_SHARE, joined, patched_by
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.languages import phrases_for
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary, render_summary
+from holdfast.tokens import Estimator
 
 NOTE = phrases_for("en").made_without_model
 LEDGER = Summary(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast import Options
 from holdfast.compaction.partition import (
     Anchors,
     Partition,
@@ -148,7 +149,7 @@ def test_a_wish_falls_back_to_the_nearest_cut() -> None:
 def test_keeping_the_last_exchanges_starts_the_tail_at_a_user_message() -> None:
     """`keep_last=2` keeps the last two asks and everything after them."""
     items = written("openai-chat", [Exchange(2, 1, 900)] * 5, ending="reply")
-    made = compress(items, keep_last=2, policy=Policy(protect_first=0))
+    made = compress(items, options=Options(keep_last=2), policy=Policy(protect_first=0))
     start = [at for at, item in enumerate(items) if item["role"] == "user"][-2]
     assert made.report.boundary == (0, start)
     assert made.messages[-(len(items) - start) :] == items[start:]
@@ -157,7 +158,9 @@ def test_keeping_the_last_exchanges_starts_the_tail_at_a_user_message() -> None:
 def test_folding_above_a_message_keeps_it_and_what_follows() -> None:
     """`above` is the first message of the tail, or the group that holds it."""
     items = written("openai-chat", [Exchange(2, 1, 900)] * 5, ending="reply")
-    made = compress(items, above=13, policy=Policy(protect_first=0, protect_last=30))
+    made = compress(
+        items, options=Options(above=13), policy=Policy(protect_first=0, protect_last=30)
+    )
     assert made.report.boundary is not None
     start = made.report.boundary[1]
     assert start in (12, 13)

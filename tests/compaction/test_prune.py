@@ -33,7 +33,7 @@ PRUNING = Policy(protect_first=0, protect_last=2, min_tail=2, target_ratio=0.8)
 
 def pruned(*steps: Any, policy: Policy = PRUNING, dialect: str = "openai-chat") -> Compressed:
     items = talk(*steps, user("And now?"), assistant("Wait."), user("Go on.")).wire(dialect)
-    return compress(items, dialect=dialect, policy=policy)
+    return compress(items, provider=dialect, policy=policy)
 
 
 def contents(made: Compressed) -> list[str]:

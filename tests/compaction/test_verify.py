@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.compaction.measure import Estimator
+from holdfast import Model, Options
 from holdfast.engine.oneshot import compress
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.tokens import Estimator
 
 
 class Longer(Estimator):
@@ -21,7 +22,7 @@ class Longer(Estimator):
 def test_a_result_that_is_not_smaller_does_not_replace_the_original() -> None:
     """By the same measure, whatever the measure is; the very list comes back with the reason."""
     items = written("openai-chat", [Exchange(1, 1, 300)] * 4)
-    made = compress(items, target_tokens=500, counter=Longer())
+    made = compress(items, target_tokens=500, model=Model(counter=Longer()))
     assert made.messages is items
     assert (made.report.status, made.report.reason) == ("unchanged", "not smaller")
     assert made.report.tokens_after == made.report.tokens_before
@@ -32,7 +33,7 @@ def test_short_asks_are_not_folded_into_a_longer_summary(keep_last: int) -> None
     """Three short turns are shorter than any frame around them."""
     items = talk(user("Hi."), assistant("Hello."), user("Hm?"), assistant("Yes."), user("Go."))
     wire = items.as_openai_chat()
-    made = compress(wire, keep_last=keep_last, policy=Policy(protect_first=0))
+    made = compress(wire, options=Options(keep_last=keep_last), policy=Policy(protect_first=0))
     assert made.messages is wire
     assert made.report.reason in ("not smaller", "nothing to compact")
 

@@ -15,6 +15,7 @@ from holdfast.errors import SummarizerFailed
 from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.writing.writers import Writers, writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 GOOD = '{"decisions": [{"text": "Everything was checked before it was changed.", "source": ""}]}'
@@ -26,7 +27,7 @@ def exchange(start: int, count: int = 1) -> list[Any]:
     return written("openai-chat", [Exchange(2, 2, 900)] * count, start=start)
 
 
-def engine(summarizer: ScriptedSummarizer, **settings: Any) -> Compressor:
+def engine(summarizer: ScriptedSummarizer | Writers, **settings: Any) -> Compressor:
     return Compressor(**{
         "context_length": 24_000, "policy": SMALL, "summarizer": summarizer, "background": True,
         **settings,
@@ -216,7 +217,7 @@ class _World:
         return SummarizerFailed("overloaded", "scripted:model") if self.fails else GOOD
 
     def _engine(self) -> Compressor:
-        return engine(self.summarizer, background=self.background, summarizer_timeout=WAITS)
+        return engine(writers_of(self.summarizer, timeout=WAITS), background=self.background)
 
     def turn(self) -> None:
         self.serial += 1

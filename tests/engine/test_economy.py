@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from holdfast import Model
 from holdfast.caching.prices import Prices
 from holdfast.engine.compressor import Compressor
 from holdfast.policy import Policy
@@ -30,7 +31,8 @@ class Clock:
 def engine(count: int, **settings: Any) -> Compressor:
     """A session of few calls, each of them large, most of which stays: little is to be saved."""
     made = Compressor(**{
-        "context_length": 80_000, "policy": SMALL, "prices": PRICES, "clock": Clock(), **settings,
+        "context_length": 80_000, "policy": SMALL, "model": Model(prices=PRICES),
+        "clock": Clock(), **settings,
     })  # fmt: skip
     made.append(*written("openai-chat", [Exchange(1, 2, 9_000)] * count))
     return made
@@ -75,7 +77,7 @@ def test_force_hard_urgency_and_a_cold_cache_do_not_wait() -> None:
 
 def test_prices_that_nobody_knows_leave_the_threshold_alone() -> None:
     """Then it acts where it is due, as ever."""
-    report = engine(4, prices=None, model="nobody-knows-this-model").compact()
+    report = engine(4, model="nobody-knows-this-model").compact()
     assert (report.status, report.economics) == ("compacted", None)
 
 
@@ -92,7 +94,9 @@ def test_a_summary_is_not_bought_where_it_does_not_pay() -> None:
 
 def test_many_turns_make_it_pay() -> None:
     """A session of many small calls, as long as it is large."""
-    made = Compressor(context_length=80_000, policy=SMALL, prices=PRICES, clock=Clock())
+    made = Compressor(
+        context_length=80_000, policy=SMALL, model=Model(prices=PRICES), clock=Clock()
+    )
     made.append(*written("openai-chat", [Exchange(3, 1, 600)] * 40))
     assert made.decide().urgency == "soft"
     report = made.compact()

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from holdfast import load
 from holdfast.compaction.index import LogReading
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.live_log import GrowingLog
 from holdfast.facts.ledger import Ledger, update
 from holdfast.policy import Policy
 from holdfast.testing.long_lists import Exchange, long_lists, written
+from holdfast.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import compress
+from holdfast import Model, compress
 from holdfast.caching.prices import Prices
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.check import check
 from holdfast.dialects.convert import convert
 from holdfast.dialects.load import load
@@ -25,8 +25,10 @@ from holdfast.report import Report
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import broken_laws, latest_ask, own_parts
 from holdfast.testing.long_lists import Exchange, joined, long_lists, written
+from holdfast.tokens import Estimator
 from holdfast.writing.failures import CLASSES, PAUSES
 from holdfast.writing.native import NativeCompaction
+from holdfast.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 PROVIDERS = ("openai-responses", "anthropic")
@@ -103,8 +105,9 @@ def engine(
     **settings: Any,
 ) -> Compressor:
     dialect = provider or (native.dialect if isinstance(native, Provider) else "")
+    writers = writers_of(settings.pop("summarizer", None), native=native)
     made = Compressor(**{
-        "context_length": 32_000, "policy": SMALL, "dialect": dialect, "native": native,
+        "context_length": 32_000, "policy": SMALL, "provider": dialect, "summarizer": writers,
         "clock": Clock(), **settings,
     })  # fmt: skip
     made.append(*(items_of(dialect) if items is None else items))
@@ -234,7 +237,12 @@ def test_a_block_in_an_ask_survives_a_restart() -> None:
         (Provider("anthropic", as_second), 2),
         (failing("anthropic", "refused"), 1),
     ):
-        made = Compressor(context_length=32_000, policy=SMALL, dialect="anthropic", native=native)
+        made = Compressor(
+            context_length=32_000,
+            policy=SMALL,
+            provider="anthropic",
+            summarizer=writers_of(None, native=native),
+        )
         made.restore(first.snapshot())
         made.append(*first.messages, *written("anthropic", LONE, start=1, ending="step")[1:])
         assert compact(made, force=True).status == "compacted"
@@ -329,7 +337,12 @@ def test_the_item_survives_a_restart(provider: str, fails: bool) -> None:
     first = engine(Provider(provider))
     compact(first)
     native = failing(provider, "overloaded") if fails else Provider(provider)
-    made = Compressor(context_length=32_000, policy=SMALL, dialect=provider, native=native)
+    made = Compressor(
+        context_length=32_000,
+        policy=SMALL,
+        provider=provider,
+        summarizer=writers_of(None, native=native),
+    )
     made.restore(first.snapshot())
     assert made.state.native == first.state.native
     made.append(*first.messages)
@@ -352,7 +365,7 @@ def test_a_list_that_begins_with_a_block_is_taken_as_it_is() -> None:
     """Nothing is put before a block: it stands for the messages before it."""
     first = engine(Provider("anthropic"))
     compact(first)
-    made = Compressor(context_length=32_000, policy=SMALL, dialect="anthropic")
+    made = Compressor(context_length=32_000, policy=SMALL, provider="anthropic")
     made.follow(first.messages)
     assert made.messages == first.messages
 
@@ -515,7 +528,7 @@ def test_a_name_of_another_kind_is_refused() -> None:
     """Two providers compact natively, each with a model."""
     for spec in ("openai:gpt-5", "litellm:x", "anthropic", "anthropic: "):
         with pytest.raises(UnknownName, match="anthropic:MODEL"):
-            Compressor(context_length=32_000, native=spec)
+            writers_of(None, native=spec)
 
 
 # In the background
@@ -630,8 +643,8 @@ def test_what_the_call_cost_is_in_the_report(is_usable: bool) -> None:
         )  # fmt: skip
 
     made = Compressor(
-        context_length=16_000, dialect="anthropic", policy=SMALL, prices=PRICES,
-        native=Provider("anthropic", answer),
+        context_length=16_000, provider="anthropic", policy=SMALL, model=Model(prices=PRICES),
+        summarizer=writers_of(None, native=Provider("anthropic", answer)),
     )  # fmt: skip
     made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
     report = made.compact(force=True)
@@ -647,8 +660,8 @@ def test_no_usage_and_no_prices_give_no_sum() -> None:
     """Nothing is guessed."""
     for prices in (PRICES, None):
         made = Compressor(
-            context_length=16_000, dialect="anthropic", policy=SMALL, prices=prices,
-            native=Provider("anthropic"),
+            context_length=16_000, provider="anthropic", policy=SMALL, model=Model(prices=prices),
+            summarizer=writers_of(None, native=Provider("anthropic")),
         )  # fmt: skip
         made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
         report = made.compact(force=True)
@@ -661,7 +674,11 @@ def test_a_call_of_the_provider_is_weighed_before_it_is_paid_for() -> None:
     calls: list[float] = []
     for native in (None, Provider("anthropic")):
         made = Compressor(
-            context_length=16_000, dialect="anthropic", policy=SMALL, prices=PRICES, native=native
+            context_length=16_000,
+            provider="anthropic",
+            policy=SMALL,
+            model=Model(prices=PRICES),
+            summarizer=writers_of(None, native=native),
         )
         made.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))
         report = made.compact()
@@ -683,7 +700,7 @@ def test_a_single_run_asks_the_provider_too(provider: str) -> None:
     )
     made = compress(
         {"model": "m", **fields}, context_length=16_000, provider=provider, policy=SMALL,
-        native=asked,
+        summarizer=writers_of(None, native=asked),
     )  # fmt: skip
     assert made.report.summary_source.source == "native"
     (request,) = asked.requests

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from holdfast import check, load
+from holdfast import Model, Options, check, load
 from holdfast.engine.oneshot import compress
 from holdfast.errors import CannotRepair, InvalidSetting, NotReadable, UnknownName, UnknownReference
 from holdfast.policy import Policy
 from holdfast.testing import assistant, call, media, result, system, talk, user
 from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, written
+from holdfast.writing.writers import Writers
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
@@ -98,7 +100,7 @@ def test_unknown_names_and_settings_are_refused() -> None:
     with pytest.raises(UnknownName):
         compress(items, provider="nobody")
     with pytest.raises(UnknownName):
-        compress(items, dialect="nothing")
+        compress(items, provider="nothing")
     with pytest.raises(InvalidSetting):
         compress(items, target_tokens=0)
     with pytest.raises(InvalidSetting):
@@ -284,7 +286,7 @@ def test_what_is_pinned_stays_as_it_is() -> None:
     """A pinned message in the middle is an island: the same object, between what was folded."""
     items = written("openai-chat", WORK, with_system=True)
     at = next(index for index, item in enumerate(items) if index > 6 and item["role"] == "user")
-    made = compress(items, target_tokens=3_000, pinned=[at])
+    made = compress(items, target_tokens=3_000, options=Options(pinned=frozenset([at])))
     assert made.report.status == "compacted"
     assert any(item is items[at] for item in made.messages)
 
@@ -298,10 +300,10 @@ def test_a_size_that_is_reached_already_changes_nothing() -> None:
 def test_a_tail_that_is_named_is_left_as_it_is() -> None:
     """Neither `above` nor `keep_last` shortens what it keeps; nothing to keep is a mistake."""
     items = written("openai-chat", WORK)
-    assert compress(items, above=0).messages is items
-    assert compress(items, keep_last=100).messages is items
+    assert compress(items, options=Options(above=0)).messages is items
+    assert compress(items, options=Options(keep_last=100)).messages is items
     with pytest.raises(InvalidSetting, match="keep_last"):
-        compress(items, keep_last=0)
+        compress(items, options=Options(keep_last=0))
 
 
 def test_a_pinned_result_in_the_tail_is_not_shortened() -> None:
@@ -309,7 +311,9 @@ def test_a_pinned_result_in_the_tail_is_not_shortened() -> None:
     items = written("openai-chat", [Exchange(2, 1, 1_500)] * 12)
     at = next(index for index, item in enumerate(items) if index > 20 and item["role"] == "tool")
     roomy = Policy(protect_first=0, protect_last=4, target_ratio=0.8, threshold=0.2)
-    made = compress(items, context_length=100_000, policy=roomy, pinned=[at])
+    made = compress(
+        items, context_length=100_000, policy=roomy, options=Options(pinned=frozenset([at]))
+    )
     assert any(item is items[at] for item in made.messages)
 
 
@@ -324,7 +328,9 @@ def test_an_ask_that_is_only_an_image_stays_live(provider: str) -> None:
     )
     items += [{"role": "user", "content": [picture]}, {"role": "assistant", "content": "Seen."}]
     policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0, min_tail=1)
-    made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
+    made = compress(
+        items, provider=provider, options=Options(keep_last=1), context_length=8_000, policy=policy
+    )
     assert made.report.status == "compacted"
     assert "https://example.test/a.png" in json.dumps(made.messages)
 
@@ -334,26 +340,33 @@ def test_a_list_without_a_system_message_still_starts_with_a_user(provider: str)
     """Also where the tail starts at a user's message and the provider would not mind."""
     items = written(provider, [Exchange(1, 1, 900)] * 12, ending="reply")
     policy = Policy(floor_tokens=500, summary_min_tokens=100, protect_first=0)
-    made = compress(items, provider=provider, keep_last=1, context_length=8_000, policy=policy)
+    made = compress(
+        items, provider=provider, options=Options(keep_last=1), context_length=8_000, policy=policy
+    )
     assert made.report.status == "compacted"
     assert made.messages[0]["role"] == "user"
 
 
 @pytest.mark.parametrize(
-    ("wish", "name"),
+    ("asked", "name"),
     [
-        ({"above": 999}, "above"), ({"above": -1}, "above"),
-        ({"above": 0, "keep_last": 1}, "above"), ({"keep_last": 0}, "keep_last"),
-        ({"pinned": [3, 999]}, "pinned"),
-        ({"pinned": [-1]}, "pinned"), ({"output_tokens": -1}, "output_tokens"),
-        ({"on_failure": "shrug"}, "on_failure"),
+        (lambda: {"options": Options(above=999)}, "above"),
+        (lambda: {"options": Options(above=-1)}, "above"),
+        (lambda: {"options": Options(above=0, keep_last=1)}, "above"),
+        (lambda: {"options": Options(keep_last=0)}, "keep_last"),
+        (lambda: {"options": Options(pinned=frozenset({3, 999}))}, "pinned"),
+        (lambda: {"options": Options(pinned=frozenset({-1}))}, "pinned"),
+        (lambda: {"model": Model(output_tokens=-1)}, "output_tokens"),
+        (lambda: {"summarizer": Writers(on_failure=cast("Any", "shrug"))}, "on_failure"),
     ],
-)  # fmt: skip
-def test_a_wish_that_cannot_be_granted_is_refused(wish: dict[str, Any], name: str) -> None:
-    """It is named, also where there is nothing to fold: a slip is not taken for another wish."""
+)
+def test_an_option_that_is_impossible_is_refused(
+    asked: Callable[[], dict[str, Any]], name: str
+) -> None:
+    """It is named, also if there is nothing to fold: a slip is not taken for another option."""
     for items in (written("openai-chat", WORK), [{"role": "user", "content": "hi"}]):
         with pytest.raises(InvalidSetting, match=name):
-            compress(items, **wish)
+            compress(items, **asked())
 
 
 def test_a_summary_beside_a_floor_that_is_too_large_is_in_proportion_to_it() -> None:

@@ -16,6 +16,7 @@ from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, written
 from holdfast.writing.failures import CLASSES, PAUSES
+from holdfast.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=600)
 ITEMS = written("openai-chat", [Exchange(2, 2, 900)] * 8, with_system=True)
@@ -38,10 +39,17 @@ class Clock:
         return self.now
 
 
+WRITING = ("fallback", "on_failure", "timeout")
+"""Settings of the engine below that its writers take."""
+
+
 def engine(*answers: Any, clock: Clock | None = None, **settings: Any) -> Compressor:
+    summarizer = settings.pop("summarizer", None) or ScriptedSummarizer(answers)
+    asked = {key: settings.pop(key) for key in WRITING if key in settings}
+    writers = writers_of(summarizer, **asked)
     made = Compressor(**{
         "context_length": 32_000, "policy": SMALL, "clock": clock or Clock(),
-        "summarizer": ScriptedSummarizer(answers), **settings,
+        "summarizer": writers, **settings,
     })  # fmt: skip
     made.append(*ITEMS)
     return made
@@ -117,7 +125,7 @@ def test_the_settings_say_what_follows(kind: FailureKind) -> None:
 def test_the_other_summarizer_is_asked_once(kind: FailureKind, how: str) -> None:
     """Whatever went wrong with the first; the user reads of it."""
     other = ScriptedSummarizer([GOOD], name="scripted:other")
-    made = engine(failure(kind), fallback_summarizer=other)
+    made = engine(failure(kind), fallback=other)
     report = compact(made, how)
     assert report.summary_source.name == "scripted:other"
     assert len(other.requests) == 1
@@ -129,7 +137,7 @@ def test_both_fail_and_the_last_failure_counts() -> None:
     """One pause, that of the second."""
     clock = Clock()
     other = ScriptedSummarizer([failure("overloaded")], name="scripted:other")
-    made = engine(failure("refused"), clock=clock, fallback_summarizer=other)
+    made = engine(failure("refused"), clock=clock, fallback=other)
     report = made.compact()
     assert (report.summary_source.source, report.summary_source.failure) == ("ledger", "overloaded")
     assert made.state.breaker.strikes == 1
@@ -288,13 +296,13 @@ def test_one_shot_takes_a_summarizer_too() -> None:
     with pytest.raises(UnknownName, match="openai:MODEL"):
         holdfast.compress(ITEMS, summarizer="llama:3")
     with pytest.raises(InvalidSetting, match="above 0"):
-        holdfast.compress(ITEMS, summarizer=ScriptedSummarizer([]), summarizer_timeout=0)
+        writers_of(ScriptedSummarizer([]), timeout=0)
     with pytest.raises(InvalidSetting, match="needs a summarizer"):
-        holdfast.compress(ITEMS, fallback_summarizer=ScriptedSummarizer([]))
+        writers_of(None, ScriptedSummarizer([]))
 
 
 def test_no_time_is_left_for_a_second_call() -> None:
     """All calls of one summary share the time that they are given."""
     slow = ScriptedSummarizer(hold=True)
-    report = engine(summarizer=slow, summarizer_timeout=0.02).compact()
+    report = engine(summarizer=slow, timeout=0.02).compact()
     assert report.summary_source.failure == "timed out"

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import (
     SECTIONS,
@@ -25,6 +24,7 @@ from holdfast.facts.summary import (
     render_summary,
 )
 from holdfast.testing.formats.words import words
+from holdfast.tokens import Estimator
 
 COUNTER = Estimator()
 LANGUAGES: tuple[Language, ...] = get_args(Language)

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import check, load
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast import Options, check, load
+from holdfast.compaction.measure import message_tokens
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.errors import UnknownReference
@@ -20,6 +20,7 @@ from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.policy import Policy, budget_for
 from holdfast.testing.laws import REFERENCE, broken_laws, summary_of, tokens_of
 from holdfast.testing.long_lists import Exchange, joined, written
+from holdfast.tokens import Estimator
 
 FIXTURES = {
     file.stem: json.loads(file.read_text()) for file in sorted(Path(__file__).parent.glob("*.json"))
@@ -194,7 +195,7 @@ def test_an_interrupt_in_the_middle_leaves_the_session_as_it_was(name: str) -> N
 def test_hermes_99568_no_hint_where_nothing_can_be_recalled() -> None:
     """Without originals there is neither a reference nor the word recall."""
     items = grown("hermes-99568-hint-without-tool")
-    made = compress(items, target_tokens=1_500, policy=SMALL, references=False)
+    made = compress(items, target_tokens=1_500, policy=SMALL, options=Options(references=False))
     assert made.report.status == "compacted"
     text = json.dumps(made.messages[: -len(items) // 2])
     assert not REFERENCE.search(text)

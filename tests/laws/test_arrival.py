@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from holdfast.adapters.hermes import HermesEngine
 from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.index import LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.live_log import GrowingLog
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.testing.long_lists import exchanges, joined, long_lists, written
+from holdfast.tokens import Estimator
 from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
@@ -30,8 +30,7 @@ LEVELS: st.SearchStrategy[ArrivalLevel] = st.sampled_from(("lossless", "bounded"
 
 def engine_for(provider: str, level: ArrivalLevel = "lossless") -> Compressor:
     policy = replace(SMALL, arrival=level, arrival_tokens=200)
-    dialect = profile_named(provider).dialect
-    return Compressor(context_length=16_000, provider=provider, policy=policy, dialect=dialect)
+    return Compressor(context_length=16_000, provider=provider, policy=policy)
 
 
 def outputs(message: Message) -> list[str]:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import check, load
-from holdfast.compaction.measure import Estimator
+from holdfast import Model, Options, check, load
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.oneshot import Compressed, compress
@@ -28,6 +27,7 @@ from holdfast.testing.laws import (
     words_of_users,
 )
 from holdfast.testing.long_lists import Exchange, exchanges, joined, long_lists, written
+from holdfast.tokens import Estimator
 
 PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "strict")
 EVERY_PROVIDER = pytest.mark.parametrize("provider", PROVIDERS)
@@ -141,7 +141,9 @@ def test_no_reference_is_written_where_no_original_is_kept(
 ) -> None:
     """Without originals there is no hint that cannot be redeemed."""
     items = data.draw(long_lists(provider))
-    made = compress(items, provider=provider, target_tokens=1_500, references=False)
+    made = compress(
+        items, provider=provider, target_tokens=1_500, options=Options(references=False)
+    )
     assert not REFERENCE.search(json.dumps(made.messages))
     assert made.report.references == ()
 
@@ -258,7 +260,7 @@ def test_a_counter_that_raises_leaves_the_compressor_as_it_was(provider: str) ->
     def engine() -> Compressor:
         Raising.left = 10**9
         made = Compressor(context_length=8_000, provider=provider, policy=SMALL,
-                          counter=Raising(), tools=tools)  # fmt: skip
+                          model=Model(counter=Raising()), tools=tools)  # fmt: skip
         made.append(*items)
         return made
 
@@ -284,7 +286,7 @@ def test_an_append_that_fails_takes_nothing() -> None:
     """A counter that raises at the second of three messages leaves none of them."""
     items = written("openai-chat", [Exchange(1, 1, 300)] * 2)
     Raising.left = 10**9
-    engine = Compressor(context_length=8_000, counter=Raising(), policy=SMALL)
+    engine = Compressor(context_length=8_000, model=Model(counter=Raising()), policy=SMALL)
     engine.append(*items)
     before, tokens = engine.messages, engine.decide().prompt_tokens
     more = [{"role": "user", "content": f"Word {n}."} for n in range(3)]
@@ -359,7 +361,9 @@ def test_the_work_for_a_new_message_does_not_grow_with_the_length(provider: str)
     """Append and decide ask the token counter as often, for as much text, after 100 messages as
     after 5,000."""
     work = [Exchange(2, 1, 300, "short")]
-    engine = Compressor(context_length=10_000_000, provider=provider, counter=Counting())
+    engine = Compressor(
+        context_length=10_000_000, provider=provider, model=Model(counter=Counting())
+    )
     seen: list[tuple[int, int]] = []
     number = length = 0
     for wanted in (100, 5_000):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidView
@@ -27,10 +26,7 @@ ARRIVALS = st.sampled_from((
 
 
 def engine_for(provider: str, policy: Policy = SMALL) -> Compressor:
-    return Compressor(
-        context_length=16_000, provider=provider, policy=policy,
-        dialect=profile_named(provider).dialect,
-    )  # fmt: skip
+    return Compressor(context_length=16_000, provider=provider, policy=policy)
 
 
 def taken_up(

@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Compressor, compress, load
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.profiles import profile_named
 from holdfast.facts.summary import SECTIONS
 from holdfast.policy import Policy
 from holdfast.testing import ScriptedSummarizer
 from holdfast.testing.laws import SUMMARY, broken_laws
 from holdfast.testing.long_lists import Exchange, long_lists, written
+from holdfast.tokens import Estimator
+from holdfast.writing.writers import writers_of
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=800)
 SECRET = "ghp_R4tq8ZbW2mKx7LpV9sYc3NdG6hJf1TeA5uQo"
@@ -68,8 +70,8 @@ def test_whatever_a_model_answers_every_law_holds(provider: str, data: st.DataOb
     items = data.draw(long_lists(provider, least=4, most=8))
     summarizer = ScriptedSummarizer(lambda _: data.draw(ANSWERS))
     made = compress(
-        items, provider=provider, context_length=16_000, policy=SMALL, summarizer=summarizer,
-        on_failure="ledger",
+        items, provider=provider, context_length=16_000, policy=SMALL,
+        summarizer=writers_of(summarizer, on_failure="ledger"),
     )  # fmt: skip
     assert broken_laws(items, made.messages, made.report, made.recall, provider=provider) == []
     words = json.dumps(made.messages, ensure_ascii=False)
@@ -85,8 +87,10 @@ def test_the_long_lived_form_holds_them_too(answers: list[str], sizes: list[int]
     """Through six compactions with new turns between; nothing nests, the budget is kept."""
     left = iter(answers)
     made = Compressor(
-        context_length=24_000, policy=SMALL, on_failure="ledger",
-        summarizer=ScriptedSummarizer(lambda _: next(left, "")),
+        context_length=24_000, policy=SMALL,
+        summarizer=writers_of(
+            ScriptedSummarizer(lambda _: next(left, "")), on_failure="ledger"
+        ),
     )  # fmt: skip
     start = 0
     for count in sizes:

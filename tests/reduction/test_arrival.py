@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import InvalidSetting
 from holdfast.reduction import Truncation, on_arrival
+from holdfast.tokens import Estimator
 
 COUNTER = Estimator()
 POLICY = Truncation(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import reduce
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import InvalidSetting, UnknownName
 from holdfast.reduction import KINDS, Kind, Reduced, detect_kind
+from holdfast.tokens import Estimator
 
 REFERENCE = "hf-0123456789"
 

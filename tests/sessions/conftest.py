@@ -18,7 +18,7 @@ SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
 
 def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=SMALL)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
 
 
 def talk(start: int, count: int) -> list[Any]:

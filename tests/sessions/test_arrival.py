@@ -26,7 +26,7 @@ def by(level: ArrivalLevel) -> Engine:
     )
 
     def engine(info: SessionInfo) -> Compressor:
-        return Compressor(context_length=8_000, dialect=info.dialect, policy=policy)
+        return Compressor(context_length=8_000, provider=info.dialect, policy=policy)
 
     return engine
 

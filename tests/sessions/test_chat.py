@@ -56,7 +56,7 @@ class Notes(MemoryProvider):
 
 def small(info: SessionInfo) -> Compressor:
     """Return a compressor with a window that a few turns fill."""
-    return Compressor(context_length=6_000, dialect=info.dialect)
+    return Compressor(context_length=6_000, provider=info.dialect)
 
 
 def test_a_day_with_memory(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_memory_says_before_a_compaction_reaches_the_model_that_writes(tmp_
 
     def engine(info: SessionInfo) -> Compressor:
         return Compressor(
-            context_length=6_000, dialect=info.dialect, summarizer=from_callable(write)
+            context_length=6_000, provider=info.dialect, summarizer=from_callable(write)
         )
 
     with open_store(tmp_path / "s.db") as store:

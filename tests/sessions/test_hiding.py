@@ -15,11 +15,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Compressor, RedactionPolicy, Redactor
+from holdfast import Compressor, Redactor
 from holdfast.config import Settings, open_memory
 from holdfast.memory.files.provider import FilesProvider
 from holdfast.memory.manager import MemoryManager
 from holdfast.policy import Policy
+from holdfast.redaction import RedactionPolicy
 from holdfast.sessions.chat import Chat
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.recalling import recall_from
@@ -42,7 +43,7 @@ where, tenant, name, more = sys.argv[1:]
 small = Policy(floor_tokens=500, summary_min_tokens=100)
 with open_store(where, tenant=tenant) as store:
     session = Session.resume(store, name, engine=lambda info: Compressor(
-        context_length=8_000, dialect=info.dialect, policy=small))
+        context_length=8_000, provider=info.dialect, policy=small))
     before = session.messages
     session.append(*json.loads(more))
     session.compact(force=True)
@@ -51,7 +52,7 @@ with open_store(where, tenant=tenant) as store:
 
 
 def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=SMALL)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
 
 
 def talk(count: int, *secrets: str) -> list[Any]:
@@ -118,7 +119,7 @@ def test_what_the_caller_says_wins(store: Store) -> None:
 
     def made(info: SessionInfo, redact: Any) -> Compressor:
         return Compressor(
-            context_length=8_000, dialect=info.dialect, policy=SMALL, redact=redact
+            context_length=8_000, provider=info.dialect, policy=SMALL, redact=redact
         )  # fmt: skip
 
     said = talk(20, SECRET)

@@ -23,7 +23,7 @@ SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
 def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=6_000, dialect=info.dialect, policy=SMALL)
+    return Compressor(context_length=6_000, provider=info.dialect, policy=SMALL)
 
 
 class Cut(BaseException):

@@ -15,7 +15,7 @@ from holdfast.stores.values import NewMessage, NewSession, SessionInfo
 
 def engine(info: SessionInfo) -> Compressor:
     small = Policy(floor_tokens=500, summary_min_tokens=100)
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=small)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=small)
 
 
 def broken(count: int) -> list[dict[str, Any]]:

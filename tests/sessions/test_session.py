@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor, check
+from holdfast import Compressor, Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
 from holdfast.policy import Policy
 from holdfast.sessions.current import SessionField, current_session
@@ -21,7 +21,7 @@ SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
 def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=SMALL)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
 
 
 def talk(start: int, count: int) -> list[Any]:
@@ -304,10 +304,12 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     counts all of it, and from its first message on nothing is known of the whole."""
     messages = talk(0, 6)
     first = ByCharacters()
-    session = Session.create(store, engine=lambda info: Compressor(counter=first))
+    session = Session.create(store, engine=lambda info: Compressor(model=Model(counter=first)))
     session.append(*messages)
     again = ByCharacters()
-    resumed = Session.resume(store, session.id, engine=lambda info: Compressor(counter=again))
+    resumed = Session.resume(
+        store, session.id, engine=lambda info: Compressor(model=Model(counter=again))
+    )
     assert again.asked == 0
     sizes = [tokens for _, tokens in resumed.engine.arrived(0)]
     assert sizes == [tokens for _, tokens in session.engine.arrived(0)]
@@ -315,5 +317,5 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     assert [tokens for _, tokens in other.engine.arrived(0)] != sizes
     other.append({"role": "user", "content": "And now?"})
     last = ByCharacters()
-    Session.resume(store, session.id, engine=lambda info: Compressor(counter=last))
+    Session.resume(store, session.id, engine=lambda info: Compressor(model=Model(counter=last)))
     assert last.asked > 0

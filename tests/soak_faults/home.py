@@ -94,7 +94,7 @@ def resume(store: Store, name: str) -> Session:
 
 
 def _engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, dialect=info.dialect, policy=_SMALL)
+    return Compressor(context_length=8_000, provider=info.dialect, policy=_SMALL)
 
 
 def memory_of(home: Path) -> MemoryFile:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN
 from holdfast.ports import SummaryAnswer
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.tokens import Estimator
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import Metrics, TrajectoryPolicy
 from holdfast.trajectories.summaries import (

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.ports import SummaryRequest
 from holdfast.testing.run_records import folder_files
+from holdfast.tokens import Estimator
 from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from holdfast.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for
 from holdfast.trajectories.policy import BatchSettings, RequestLimits, TrajectoryPolicy

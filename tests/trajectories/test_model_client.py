@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import BatchStopped, FailureKind, SummarizerFailed
 from holdfast.ports import SummaryAnswer, SummaryRequest
 from holdfast.testing import ScriptedSummarizer
+from holdfast.tokens import Estimator
 from holdfast.trajectories.model_client import RATE_TRIES, TRIES, ClientSettings, ModelClient
 from holdfast.trajectories.policy import RequestLimits
 from holdfast.trajectories.summaries import ModelQuestion

@@ -9,11 +9,11 @@ import pytest
 
 from holdfast.compaction.compact import Plan, plan
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Redact, WireRules
+from holdfast.tokens import Estimator
 from holdfast.transcript import Message, View, whole
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from holdfast.adapters.contract import ContextEngine
 from holdfast.compaction.compact import Skipped, plan
 from holdfast.compaction.work import Options
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
+from holdfast.engine.run import Model, model_of
 
 
 class HermesEngine(Compressor, ContextEngine):
@@ -17,9 +20,11 @@ class HermesEngine(Compressor, ContextEngine):
     they read.
     """
 
-    def __init__(self, **settings: Any) -> None:
-        """Make one with the settings of a `Compressor`."""
-        super().__init__(**settings)
+    def __init__(self, *, model: str | Model = "", output_tokens: int = 0, **settings: Any) -> None:
+        """Make one with the settings of a `Compressor`; `output_tokens` as hosts give it."""
+        model = model_of(model)
+        reserved = output_tokens or model.output_tokens
+        super().__init__(model=replace(model, output_tokens=reserved), **settings)
         self._take_window()
 
     def _take_window(self) -> None:

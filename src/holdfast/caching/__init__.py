@@ -2,3 +2,30 @@
 
 Hints for the provider and arithmetic only: nothing here removes a word from a transcript.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.exports import import_later
+
+if TYPE_CHECKING:
+    from holdfast.caching.breakpoints import wants_breakpoints, with_breakpoints
+    from holdfast.caching.prefix_key import prefix_key
+    from holdfast.caching.prices import Prices
+
+__all__ = [
+    "Prices",
+    "prefix_key",
+    "wants_breakpoints",
+    "with_breakpoints",
+]
+
+_LATER = {
+    "Prices": "holdfast.caching.prices",
+    "prefix_key": "holdfast.caching.prefix_key",
+    "wants_breakpoints": "holdfast.caching.breakpoints",
+    "with_breakpoints": "holdfast.caching.breakpoints",
+}
+
+__getattr__ = import_later(__name__, _LATER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import Struct, to_builtins
@@ -51,6 +51,7 @@ from holdfast.cli.settings import (
     window_for,
     writers_for,
 )
+from holdfast.compaction.work import Options
 from holdfast.config import Settings, redaction_policy
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
@@ -59,16 +60,14 @@ from holdfast.engine.difference import difference_made, source_position
 from holdfast.engine.oneshot import Compressed
 from holdfast.engine.oneshot import compress as compress_once
 from holdfast.engine.originals import Generation, Placed, added, joined, write_originals
+from holdfast.engine.run import Model
 from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
 from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens.exact import exact_counter
 from holdfast.transcript import Transcript
 from holdfast.writing.cached_prompt import check_cached_prompt
-
-if TYPE_CHECKING:
-    from holdfast.writing.native import NativeCompaction
-    from holdfast.writing.writers import Writers
+from holdfast.writing.writers import NativeCompaction, Writers
 
 SHOWN_RECORDS = 20
 """Transcripts of a file, and notes, that are listed; about a screen."""
@@ -119,10 +118,10 @@ def compress(file: str, **given: Any) -> int:
     asked = _Asked(file=file, options=given)
     _refuse_contradictions(asked)
     settings = settings_from(given)
+    native = native_for(given["native"], settings)
+    asking = None if asked.preview else native
     asked = replace(
-        asked,
-        writers=writers_for(settings, is_preview=asked.preview),
-        native=native_for(given["native"], settings),
+        asked, writers=writers_for(settings, asking, is_preview=asked.preview), native=native
     )
     for name in (asked.output, asked.originals, given["report_file"]):
         if name and not asked.preview:
@@ -147,7 +146,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
     file: str
     options: dict[str, Any]
-    writers: Writers | None = None
+    writers: Writers = Writers()
     native: NativeCompaction | None = None
 
     @property
@@ -244,16 +243,26 @@ def _compress_record(
         check_native(asked.native, source.profiles[number].name, transcript, source.name)
     check_cached_prompt(asked.writers, model=window.model, dialect=transcript.dialect)
     done = compress_once(
-        value, model=window.model, context_length=window.tokens,
-        output_tokens=settings.output_tokens, target_tokens=given["target_tokens"],
-        focus=given["focus"], force=given["force"], policy=settings.policy,
-        redact=Redactor(redaction_policy(settings)), provider=given["provider"],
-        dialect=transcript.dialect, keep_last=given["keep_last"],
-        above=None if given["above"] is None else _position(given["above"], source, number),
-        references=bool(asked.originals) or asked.preview,
-        counter=exact_counter(window.model) if given["exact_tokens"] else None,
-        summarizer=asked.writers, native=None if asked.preview else asked.native,
-    )  # fmt: skip
+        value,
+        model=Model(
+            window.model,
+            window.tokens,
+            output_tokens=settings.output_tokens,
+            counter=exact_counter(window.model) if given["exact_tokens"] else None,
+        ),
+        target_tokens=given["target_tokens"],
+        policy=settings.policy,
+        provider=given["provider"] or transcript.dialect,
+        summarizer=asked.writers,
+        redact=Redactor(redaction_policy(settings)),
+        options=Options(
+            focus=given["focus"],
+            force=given["force"],
+            keep_last=given["keep_last"],
+            above=None if given["above"] is None else _position(given["above"], source, number),
+            references=bool(asked.originals) or asked.preview,
+        ),
+    )
     result = transcript if done.messages is value else done.transcript
     if done.report.repaired:
         result = replace(result, messages=tuple(

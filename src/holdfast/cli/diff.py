@@ -17,12 +17,12 @@ from holdfast.cli.inputs import (
     read_input,
     reading,
 )
-from holdfast.compaction.measure import Estimator
 from holdfast.engine.difference import Fate, ViewDifference, difference
 from holdfast.engine.inspection import shares_of
 from holdfast.errors import NotReadable
 from holdfast.facts.frame import recognize
 from holdfast.report import Category
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Transcript
 
 

@@ -23,9 +23,9 @@ from holdfast.cli.inputs import (
     refuse_contradiction,
 )
 from holdfast.cli.settings import Window, budget_of, settings_from, settings_options, window_for
-from holdfast.compaction.measure import Estimator
 from holdfast.config import Settings
 from holdfast.engine.inspection import Copies, Inspection, Long, inspect_transcript
+from holdfast.tokens.estimate import Estimator
 
 SHOWN_TRANSCRIPTS = 5
 """Transcripts of a file that are drawn; each takes half a screen."""

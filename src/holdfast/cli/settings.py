@@ -20,8 +20,7 @@ from holdfast.transcript import Transcript
 
 if TYPE_CHECKING:
     from holdfast.caching.prices import Prices
-    from holdfast.writing.native import NativeCompaction
-    from holdfast.writing.writers import Writers
+    from holdfast.writing.writers import NativeCompaction, Writers
 
 _MODEL = (
     ("--model", "model.name", str, "M", "The model, whose window is looked up."),
@@ -137,10 +136,11 @@ def budget_of(settings: Settings, window: Window) -> Budget:
     return budget_for(settings.policy, window.tokens, output_tokens=settings.output_tokens)
 
 
-def writers_for(settings: Settings, *, is_preview: bool = False) -> Writers | None:
+def writers_for(
+    settings: Settings, native: NativeCompaction | None = None, *, is_preview: bool = False
+) -> Writers:
     """Return who writes by the settings, or raise what names the mistake; nobody is asked yet."""
-    found = writers_from(settings, _show_call)
-    return None if found is None else replace(found, is_preview=is_preview)
+    return replace(writers_from(settings, _show_call), native=native, is_preview=is_preview)
 
 
 def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
@@ -150,7 +150,7 @@ def native_for(spec: str | None, settings: Settings) -> NativeCompaction | None:
     """
     if spec is None:
         return None
-    from holdfast.writing.native import native_of
+    from holdfast.writing.writers import native_of
 
     kind, colon, model = spec.partition(":")
     if kind == "openai":  # only one of its interfaces compacts

@@ -17,7 +17,7 @@ from holdfast.tokens.estimate import (
     MESSAGE_OVERHEAD_TOKENS,
     TABLES,
     TOOL_CALL_OVERHEAD_TOKENS,
-    estimate_text,
+    Estimator,
 )
 from holdfast.transcript import (
     Folded,
@@ -50,17 +50,6 @@ _ESTIMATE = zlib.crc32(repr((
     _SEALED_CHARS_PER_TOKEN,
 )).encode())  # fmt: skip
 """Changes with every number that an estimate is made of."""
-
-
-class Estimator:
-    """The default counter: our own estimate, no vocabulary needed."""
-
-    name = "estimate"
-    is_estimate = True
-
-    def count(self, text: str) -> int:
-        """Return the estimated tokens of `text`."""
-        return estimate_text(text)
 
 
 def counted_by(counter: TokenCounter) -> str:

@@ -1,4 +1,4 @@
-"""What a compaction starts from: the log and its measures, the view, the settings, the wishes."""
+"""What a compaction starts from: the log and its measures, the view, settings and options."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _BRIEF_TOKENS = 4_000
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What the caller asks of one run beyond the policy; raises `InvalidSetting` where that is no
-    options that can be granted.
+    """What the caller asks of one run beyond the policy.
+
+    Raises `InvalidSetting` for what cannot be done.
     """
 
     keep_last: int | None = None
@@ -36,9 +37,11 @@ class Options(Struct, frozen=True, kw_only=True):
     """Whether the first compaction keeps the messages after the system prompt."""
     references: bool = True
     """Whether originals are kept, so that references may be written."""
+    force: bool = False
+    """Whether a summarizer that failed and is waited for is asked all the same."""
 
     def __post_init__(self) -> None:
-        """Check what a options can say."""
+        """Check what contradicts itself."""
         if self.keep_last is not None and self.keep_last < 1:
             raise InvalidSetting("keep_last", self.keep_last, "at least 1")
         if self.keep_last is not None and self.above is not None:

@@ -126,7 +126,10 @@ def open_engine(
         "policy": chosen.policy,
     }
     if chosen.engine == "compressor":
-        given |= {"summarizer": writers_from(chosen), "cache_ttl": chosen.cache_ttl}
+        from holdfast.engine.run import Model
+
+        model = Model(chosen.model, cache_ttl=chosen.cache_ttl)
+        given |= {"summarizer": writers_from(chosen), "model": model}
         if chosen.rules_files or chosen.rules_without:
             from holdfast.redaction import Redactor
 
@@ -142,8 +145,8 @@ def redaction_policy(settings: Settings, *, personal: bool = False) -> Redaction
     return RedactionPolicy(personal=personal, rules_files=files, without=settings.rules_without)
 
 
-def writers_from(settings: Settings, progress: Progress | None = None) -> Writers | None:
-    """Return who writes summaries by the settings, None if nobody does; nobody is asked yet.
+def writers_from(settings: Settings, progress: Progress | None = None) -> Writers:
+    """Return who writes summaries by the settings; nobody is asked yet.
 
     Raises what names the mistake in them.
     """

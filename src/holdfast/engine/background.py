@@ -6,25 +6,26 @@ import asyncio
 import threading
 
 from holdfast.engine.run import Finished, Run, finish_run
-from holdfast.writing.native import Broker, awrite_through, write_through
+from holdfast.writing.native import awrite_through, write_through
 from holdfast.writing.write import WriteContext
+from holdfast.writing.writers import Writers
 
 
 class InThread:
     """Draft in a thread of its own, which ends with the process."""
 
-    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
+    def __init__(self, run: Run, writers: Writers, moment: WriteContext) -> None:
         self.run = run
         self._finished: Finished | None = None
         self._ended = threading.Event()
         thread = threading.Thread(
-            target=self._write, args=(broker, moment), name="holdfast-summary", daemon=True
+            target=self._write, args=(writers, moment), name="holdfast-summary", daemon=True
         )
         thread.start()
 
-    def _write(self, broker: Broker, moment: WriteContext) -> None:
+    def _write(self, writers: Writers, moment: WriteContext) -> None:
         try:
-            written = write_through(self.run.todo, broker, moment)
+            written = write_through(self.run.todo, writers, moment)
             self._finished = finish_run(self.run.todo, written)
         finally:
             self._ended.set()
@@ -55,9 +56,9 @@ class InThread:
 class InTask:
     """Draft in a task of the running event loop."""
 
-    def __init__(self, run: Run, broker: Broker, moment: WriteContext) -> None:
+    def __init__(self, run: Run, writers: Writers, moment: WriteContext) -> None:
         self.run = run
-        self._task = asyncio.get_running_loop().create_task(_write_in_task(run, broker, moment))
+        self._task = asyncio.get_running_loop().create_task(_write_in_task(run, writers, moment))
         # a failure is taken up by `result`; a loop that closes first must not complain
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -86,6 +87,6 @@ class InTask:
         self._task.cancel()
 
 
-async def _write_in_task(run: Run, broker: Broker, moment: WriteContext) -> Finished:
-    written = await awrite_through(run.todo, broker, moment)
+async def _write_in_task(run: Run, writers: Writers, moment: WriteContext) -> Finished:
+    written = await awrite_through(run.todo, writers, moment)
     return await asyncio.to_thread(finish_run, run.todo, written)

@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
-from holdfast.caching.prices import Prices, Ttl
 from holdfast.compaction.arrival import ResultPolicy, arriving_by
 from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, tools_tokens
@@ -32,8 +31,10 @@ from holdfast.engine.meter import UsageMeter, figures_of, prompt_tokens_of
 from holdfast.engine.recall import TOOLS, answer_tool, look_for, recall
 from holdfast.engine.run import (
     Finished,
+    Model,
     Run,
     finish_run,
+    model_of,
     report_of,
     settings_for,
     with_pauses,
@@ -45,22 +46,13 @@ from holdfast.policy import Policy
 from holdfast.ports import (
     CachedPrefix,
     MediaReducer,
-    NativeCompactor,
     Redact,
     Summarizer,
-    TokenCounter,
 )
 from holdfast.report import Reference, Report
 from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
 from holdfast.writing.cached_prompt import prefix_of
-from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import (
-    Broker,
-    NativeCompaction,
-    draft_steps,
-    native_of,
-    without_native,
-)
+from holdfast.writing.native import draft_steps, without_native
 from holdfast.writing.write import (
     Call,
     Steps,
@@ -71,7 +63,7 @@ from holdfast.writing.write import (
     run_calls,
     window_note,
 )
-from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
+from holdfast.writing.writers import Writers, with_request, writers_of
 
 _WORTH_ANOTHER = 0.05
 """A share of the threshold: so much must have come before a summary is prepared again."""
@@ -104,37 +96,32 @@ class Compressor:
     def __init__(
         self,
         *,
-        model: str = "",
+        model: str | Model = "",
         context_length: int | None = None,
-        output_tokens: int = 0,
         policy: Policy | None = None,
         provider: str | None = None,
-        dialect: str | None = None,
-        counter: TokenCounter | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
         redact: Redact | None = None,
         tools: Sequence[Payload] = (),
-        summarizer: Summarizer | Writers | str | None = None,
-        fallback_summarizer: Summarizer | str | None = None,
-        on_failure: OnFailure = "auto",
-        summarizer_timeout: float = DEFAULT_TIMEOUT,
-        native: NativeCompaction | NativeCompactor | str | None = None,
         background: bool = False,
-        prices: Prices | None = None,
-        cache_ttl: Ttl = "5m",
         clock: Clock = time.time,
     ) -> None:
         """Make a compressor for a window, a model whose window is known, or 200,000 tokens.
 
         With a `summarizer` a model writes the prose of summaries, in the `background` as soon as
-        the pressure warning is due; `on_failure` says what follows if it cannot. If prices are
-        given, or known for the model (the extra `prices`), a compaction that would cost more
-        than it saves is deferred as long as there is room. `native` lets the provider of this
-        conversation compact it first.
+        the pressure warning is due. If the model has prices, or they are known by its name (the
+        extra `prices`), a compaction that would cost more than it saves is deferred as long as
+        there is room. `provider` is a provider's name or that of a wire format; the format is
+        found if it is not given. `tools` are those of the requests.
         """
+        model = model_of(model)
         settings = settings_for(
-            model=model, context_length=context_length, output_tokens=output_tokens,
-            policy=policy, provider=provider, dialect=dialect, counter=counter, redact=redact,
-        )  # fmt: skip
+            model=model,
+            context_length=context_length,
+            policy=policy,
+            provider=provider,
+            redact=redact,
+        )
         self.settings = replace(
             settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
         )
@@ -144,15 +131,12 @@ class Compressor:
         """What memory says to a model that writes the next summary; shown to it as data."""
         self.arriving = arriving_by(self.settings.policy)
         """How results are shown from their arrival on."""
-        writers = writers_of(
-            summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
+        self._writers = with_request(
+            writers_of(summarizer), tools=self.settings.tools, prices=model.prices
         )
-        self._broker = Broker(
-            native=native_of(native, tools=self.settings.tools, prices=prices), writers=writers
-        )
-        self._costs = CostCheck(prices, cache_ttl, clock)
+        self._costs = CostCheck(model.prices, model.cache_ttl, clock)
         self._clock = clock
-        self._in_background = background and not self._broker.asks_nobody
+        self._in_background = background and not self._writers.asks_nobody
         self._has_redactor = redact is not None
         self._keep: Callable[[Step], None] | None = None
         self._meter = UsageMeter()
@@ -160,8 +144,8 @@ class Compressor:
         self._prepared_at = 0
         self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
-        if self._in_background and writers is not None:
-            for writer in (writers.main, writers.other):
+        if self._in_background:
+            for writer in (self._writers.main, self._writers.fallback):
                 # what an SDK needs to begin would hold up a turn later
                 getattr(writer, "warm", _do_nothing)()
 
@@ -348,7 +332,7 @@ class Compressor:
         if preparing is not None:
             if not preparing.is_done and self.decide().urgency != "hard":
                 return self._report_busy()
-            seconds = self._broker.patience
+            seconds = self._writers.patience
             yield Call(
                 self.summarizer_name,
                 partial(preparing.wait, seconds),
@@ -360,13 +344,13 @@ class Compressor:
         if not force and decision.urgency == "soft" and self._costs.is_put_off(self.estimate()):
             stays = Skipped("deferred", self._costs.reason, self.estimate())
             return self._report_skip(self.work_with(options), stays, decision)
-        run = self.begin_run(options, force=force, frozen=not self._broker.asks_nobody)
+        run = self.begin_run(options, force=force, frozen=not self._writers.asks_nobody)
         if isinstance(run, Report):
             return run
         verdict = None if force else self._verdict(run)
         if verdict is not None and verdict.answer == "wait":
             return self._put_off(run, verdict)
-        written = yield from draft_steps(run.todo, self._broker, self._moment(run, forced=force))
+        written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
 
     def begin_run(self, options: Options, *, force: bool, frozen: bool = False) -> Run | Report:
@@ -517,7 +501,7 @@ class Compressor:
 
     def _verdict(self, run: Run, due_at: int | None = None) -> Verdict | None:
         return self._costs.verdict(
-            run.todo, self.settings.model, self._broker,
+            run.todo, self.settings.model, self._writers,
             now=run.decision.prompt_tokens,
             cached=self._meter.cached_tokens(self.estimate()),
             turns=self._turns, budget=self.settings.budget, due_at=due_at,
@@ -593,9 +577,9 @@ class Compressor:
             self.last_report = last  # a look is not a run
             return False
         verdict = self._verdict(run, due_at=self.settings.budget.pressure_tokens)
-        if self._broker.asks_nobody or (verdict is not None and verdict.answer == "wait"):
+        if self._writers.asks_nobody or (verdict is not None and verdict.answer == "wait"):
             return False
-        self._preparing = how(run, self._broker, self._moment(run, forced=False))
+        self._preparing = how(run, self._writers, self._moment(run, forced=False))
         return True
 
     def _usable(self, *, force: bool) -> InThread | InTask | None:
@@ -622,12 +606,10 @@ class Compressor:
 
     def _prefix(self) -> CachedPrefix | None:
         """Return what the main model has in its cache, if it is the one that writes."""
-        writers = self._broker.writers
-        if writers is None or not writers.reuse_prompt_cache:
+        request = self._writers.cached_request
+        if request is None:
             return None
-        return prefix_of(
-            self.log.dialect, self._seen, writers.main_request, tools=self.settings.tools
-        )
+        return prefix_of(self.log.dialect, self._seen, request, tools=self.settings.tools)
 
     # What the model sees, and the way back
 
@@ -686,13 +668,13 @@ class Compressor:
     @property
     def notes(self) -> list[str]:
         """What there is to say of the summarizer before it is asked."""
-        writers = self._broker.writers
-        return [] if writers is None else window_note(writers.main, self.settings.budget)
+        main = self._writers.main
+        return [] if main is None else window_note(main, self.settings.budget)
 
     @property
     def summarizer_name(self) -> str:
         """Who writes summaries: a name, or `none`."""
-        return "none" if self._broker.writers is None else self._broker.writers.main.name
+        return "none" if self._writers.main is None else self._writers.main.name
 
     # For whoever keeps the session
 

@@ -13,7 +13,7 @@ from holdfast.catalog.prices import Economy, economy_of
 from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import system_stop
 from holdfast.policy import Budget
-from holdfast.writing.native import Broker
+from holdfast.writing.writers import Writers
 
 Clock: TypeAlias = Callable[[], float]
 
@@ -38,7 +38,7 @@ class CostCheck:
         self,
         todo: Plan,
         model: str,
-        broker: Broker,
+        writers: Writers,
         *,
         now: int,
         cached: int,
@@ -61,9 +61,9 @@ class CostCheck:
         work, prices = todo.work, economy.prices
         is_cold = self._clock() - self._used_at >= TTL_SECONDS[economy.ttl]
         warm = 0 if is_cold else min(cached, now)
-        is_native, writers = broker.native is not None, broker.writers
-        by_model = not broker.asks_nobody
-        rides = is_native or (writers is not None and writers.reuse_prompt_cache)
+        is_native = writers.native is not None
+        by_model = not writers.asks_nobody
+        rides = is_native or writers.cached_request is not None
         situation = Situation(
             tokens_now=now,
             tokens_after=min(expected_after(todo), now),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -21,7 +21,9 @@ from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.run import (
     EngineSettings,
     Finished,
+    Model,
     finish_run,
+    model_of,
     report_of,
     settings_for,
     work_on,
@@ -29,14 +31,13 @@ from holdfast.engine.run import (
 from holdfast.errors import InvalidSetting, UnknownReference
 from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.policy import Policy
-from holdfast.ports import CachedPrefix, NativeCompactor, Redact, Summarizer, TokenCounter
+from holdfast.ports import CachedPrefix, Redact, Summarizer, TokenCounter
 from holdfast.report import Report
 from holdfast.transcript import Message, Transcript, View, rewrite, whole
 from holdfast.writing.cached_prompt import prefix_of
-from holdfast.writing.failures import OnFailure
-from holdfast.writing.native import Broker, NativeCompaction, native_of, write_through
+from holdfast.writing.native import write_through
 from holdfast.writing.write import WriteContext, add_draft, context_at
-from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers, writers_of
+from holdfast.writing.writers import Writers, with_request, writers_of
 
 
 class Compressed(Struct, frozen=True):
@@ -63,64 +64,51 @@ class Compressed(Struct, frozen=True):
 def compress(
     messages: Any,
     *,
-    model: str = "",
+    model: str | Model = "",
     context_length: int | None = None,
-    output_tokens: int = 0,
     target_tokens: int | None = None,
-    focus: str = "",
-    force: bool = False,
     policy: Policy | None = None,
     provider: str | None = None,
-    dialect: str | None = None,
-    keep_last: int | None = None,
-    above: int | None = None,
-    pinned: Iterable[int] = (),
-    references: bool = True,
-    counter: TokenCounter | None = None,
-    redact: Redact | None = None,
     summarizer: Summarizer | Writers | str | None = None,
-    fallback_summarizer: Summarizer | str | None = None,
-    on_failure: OnFailure = "auto",
-    summarizer_timeout: float = DEFAULT_TIMEOUT,
-    native: NativeCompaction | NativeCompactor | str | None = None,
+    redact: Redact | None = None,
+    options: Options | None = None,
 ) -> Compressed:
     """Return `messages` made smaller by the policy's budgets, or unchanged with the reason.
 
-    A run by hand acts also below the threshold; `pinned` are positions that stay as they are, and
-    `force` is for engines that would wait. The list is repaired first where it breaks its
-    provider's rules; raises `CannotRepair` where that is not possible. Nothing is mutated. What
+    It also acts below the threshold. The list is repaired first if it breaks the rules of its
+    provider (a provider's name or that of a wire format; found if it is not given); raises
+    `CannotRepair` if that is not possible. Nothing is mutated. `options` is what this run is asked
+    for beyond the policy: a focus, exchanges or positions to keep.
+
+    With a `summarizer` (`openai:gpt-5-mini`, an object with its methods, or `Writers` with a
+    fallback and what follows a failure) a model writes the prose, checked against the log. What
     is written goes through `redact`: without one, secrets are hidden and personal data stays,
     because the agent goes on with it.
-
-    With a `summarizer` (`openai:gpt-5-mini`, or an object with its methods) a model writes the
-    prose, checked against the log; `on_failure` says what follows where it cannot. `native` is the
-    leave to have the provider of the conversation compact it first.
     """
-    writers = writers_of(
-        summarizer, fallback_summarizer, on_failure=on_failure, timeout=summarizer_timeout
-    )
+    options, writers = options or Options(), writers_of(summarizer)
     settings = settings_for(
-        model=model, context_length=context_length, output_tokens=output_tokens,
-        target_tokens=target_tokens, policy=policy, provider=provider, dialect=dialect,
-        counter=counter, redact=redact,
-    )  # fmt: skip
+        model=model_of(model),
+        context_length=context_length,
+        target_tokens=target_tokens,
+        policy=policy,
+        provider=provider,
+        redact=redact,
+    )
     given = load(messages, dialect=settings.dialect)
     profile = profile_for(given.dialect, provider)
     transcript, actions = repair_transcript(
         with_safe_names(given, settings.redact), profile.without("call-pending")
     )
-    options = Options(
-        keep_last=keep_last, above=above, focus=focus, references=references,
-        pinned=frozenset(pinned),
-    )  # fmt: skip
     work = _work(settings, transcript, options)
     todo = plan(work)
     if isinstance(todo, Skipped):
         finished = Finished(None, todo)
     else:
-        broker = Broker(native=_permission(native, given), writers=writers)
-        prefix = _prefix(given) if writers is not None and writers.reuse_prompt_cache else None
-        finished = finish_run(todo, write_through(todo, broker, _moment(todo, force, prefix)))
+        request = prefix_of(given.dialect, (), given.frame.body or {})
+        writers = with_request(writers, system=request.system, tools=request.tools)
+        prefix = _prefix(given) if writers.cached_request is not None else None
+        moment = _moment(todo, options.force, prefix)
+        finished = finish_run(todo, write_through(todo, writers, moment))
     report = replace(
         add_draft(report_of(work, finished.done, transcript), finished.written),
         context_length_source=settings.window_source,
@@ -157,16 +145,6 @@ def _prefix(given: Transcript) -> CachedPrefix:
     """Return what the main model has read: what was given, as it was given."""
     messages = [message.wire for message in given.messages]
     return prefix_of(given.dialect, messages, given.frame.body or {})
-
-
-def _permission(
-    native: NativeCompaction | NativeCompactor | str | None, given: Transcript
-) -> NativeCompaction | None:
-    """Return the provider's own compaction with the system text and the tools of the request."""
-    request = prefix_of(given.dialect, (), given.frame.body or {})
-    if isinstance(native, NativeCompaction) and native.system is None and not native.tools:
-        return replace(native, system=request.system, tools=request.tools)
-    return native_of(native, system=request.system, tools=request.tools)
 
 
 def _moment(todo: Plan, forced: bool, prefix: CachedPrefix | None) -> WriteContext:

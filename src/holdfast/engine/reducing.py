@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.compaction.measure import Estimator
 from holdfast.plugins import PluginKind
 from holdfast.ports import TokenCounter
 from holdfast.reduction.fit import reduce_text
 from holdfast.reduction.reduced import Kind, Reduced, TextReducer
+from holdfast.tokens.estimate import Estimator
 
 REDUCERS_GROUP = "holdfast.reducers"
 """The entry-point group under which other packages register text reducers."""

@@ -8,10 +8,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog.windows import window_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
 from holdfast.compaction.index import LogIndex, LogReading
-from holdfast.compaction.measure import Estimator, fixed_categories, with_sections
+from holdfast.compaction.measure import fixed_categories, with_sections
 from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
 from holdfast.compaction.work import CompactionInput, Options
@@ -21,6 +22,7 @@ from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report, SummaryNote
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Folded, Kept, Message, Payload, Rewritten, Transcript, View
 from holdfast.writing.write import Draft, count_patched
 
@@ -60,33 +62,51 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
         return LogReading(self.counter, self.policy, self.redact)
 
 
+class Model(Struct, frozen=True):
+    """The model of a conversation, if there is more to say of it than its name."""
+
+    name: str = ""
+    context_length: int | None = None
+    """Its window; if it is not given, that of the name, or else 200,000 tokens."""
+    output_tokens: int = 0
+    """What every request reserves for the answer."""
+    counter: TokenCounter | None = None
+    """What counts its tokens; estimates if none is given (`holdfast.tokens.exact_counter`)."""
+    prices: Prices | None = None
+    """What it costs; if not given, looked up by the name with the extra `prices`."""
+    cache_ttl: Ttl = "5m"
+    """How long its provider keeps a cached prompt."""
+
+
+def model_of(given: str | Model) -> Model:
+    """Return a model that was given by its name or as a value."""
+    return Model(given) if isinstance(given, str) else given
+
+
 def settings_for(
     *,
-    model: str = "",
+    model: Model,
     context_length: int | None = None,
-    output_tokens: int = 0,
     target_tokens: int | None = None,
     policy: Policy | None = None,
     provider: str | None = None,
-    dialect: str | None = None,
-    counter: TokenCounter | None = None,
     redact: Redact | None = None,
 ) -> EngineSettings:
     """Return the settings for a window, a model whose window is known, or 200,000 tokens.
 
     Without a redactor secrets are hidden and personal data stays: the agent goes on with it.
     """
-    window, source = window_of(model, context_length)
+    window, source = window_of(model.name, context_length or model.context_length)
     return EngineSettings(
-        model=model,
+        model=model.name,
         context_length=window,
         window_source=source,
-        output_tokens=output_tokens,
+        output_tokens=model.output_tokens,
         target_tokens=target_tokens,
         policy=policy or Policy(),
         provider=provider,
-        dialect=dialect_for(provider, dialect),
-        counter=counter or Estimator(),
+        dialect=dialect_for(provider, None),
+        counter=model.counter or Estimator(),
         redact=redact or Redactor(RedactionPolicy(personal=False)),
     )
 

@@ -9,10 +9,12 @@ from msgspec import Struct
 
 from holdfast.caching.economics import PayoffRule, Situation, Verdict, weigh
 from holdfast.caching.prices import Prices, Ttl
-from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
+from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.engine.oneshot import Compressed, compress
+from holdfast.engine.run import Model
 from holdfast.policy import Budget, Policy
 from holdfast.ports import TokenCounter
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Payload, ToolResult, Transcript, is_ask
 
 
@@ -124,10 +126,11 @@ def plan_for(
     body = transcript.frame.body
     value: Any = body if body is not None else [message.wire for message in transcript.messages]
     done = compress(
-        value, context_length=asked.budget.context_length,
-        output_tokens=asked.budget.output_tokens, policy=asked.policy, provider=asked.provider,
-        dialect=transcript.dialect,
-    )  # fmt: skip
+        value,
+        model=Model("", asked.budget.context_length, asked.budget.output_tokens),
+        policy=asked.policy,
+        provider=asked.provider or transcript.dialect,
+    )
     now, after = recording.tokens, done.report.tokens_after
     changed = done.report.status == "compacted"
     calls, grown, cached = _history(recording)

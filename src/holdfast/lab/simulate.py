@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.caching.economics import PayoffRule, Situation, weigh
 from holdfast.caching.prices import Bill
 from holdfast.compaction.choose import HEAD_SHARE
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.registry import dialect_named
 from holdfast.engine.compressor import Compressor
 from holdfast.lab.recording import RecordedMessage, Recording
@@ -28,6 +28,7 @@ from holdfast.lab.replay import (
     replay,
 )
 from holdfast.policy import ArrivalLevel, Budget, Policy, budget_for
+from holdfast.tokens.estimate import Estimator
 
 MASK_TOKENS = 16
 """A line that says that an old result was removed."""
@@ -191,7 +192,7 @@ class _Compacting:
         due: Callable[[Budget, ReplayTerms], _Due],
     ) -> None:  # fmt: skip
         self._compressor = Compressor(
-            context_length=terms.context_length, policy=policy, dialect=recording.dialect,
+            context_length=terms.context_length, policy=policy, provider=recording.dialect,
             tools=recording.tools, redact=_as_it_is,
         )  # fmt: skip
         self._policy = policy

@@ -6,8 +6,9 @@ and imported when it is first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from holdfast.exports import import_later
 
 if TYPE_CHECKING:
     from holdfast.reduction.arrival import Truncation, on_arrival
@@ -31,23 +32,17 @@ __all__ = [
 ]
 
 _LATER = {
-    "KINDS": "reduced",
-    "REDUCERS": "fit",
-    "Kind": "reduced",
-    "Reduced": "reduced",
-    "TextReducer": "reduced",
-    "Truncation": "arrival",
-    "detect_kind": "kinds",
-    "fenced": "markdown",
-    "on_arrival": "arrival",
-    "reduce_text": "fit",
-    "render_result": "markdown",
+    "KINDS": "holdfast.reduction.reduced",
+    "REDUCERS": "holdfast.reduction.fit",
+    "Kind": "holdfast.reduction.reduced",
+    "Reduced": "holdfast.reduction.reduced",
+    "TextReducer": "holdfast.reduction.reduced",
+    "Truncation": "holdfast.reduction.arrival",
+    "detect_kind": "holdfast.reduction.kinds",
+    "fenced": "holdfast.reduction.markdown",
+    "on_arrival": "holdfast.reduction.arrival",
+    "reduce_text": "holdfast.reduction.fit",
+    "render_result": "holdfast.reduction.markdown",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'holdfast.reduction' has no attribute {name!r}")
-    found: object = getattr(import_module(f"holdfast.reduction.{_LATER[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = import_later(__name__, _LATER)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.index import LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.dialects.convert import convert_transcript
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import dump as dump_value
@@ -27,6 +26,7 @@ from holdfast.sessions.markdown import as_markdown
 from holdfast.sessions.rows import decoded, payloads
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredMessage
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Frame, Message, Transcript, View, extend, render
 
 What: TypeAlias = Literal["log", "view"]

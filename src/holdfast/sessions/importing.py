@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.compaction.measure import Estimator, message_tokens
+from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, NotReadable, UnknownSession
 from holdfast.importers.draft import file_stem
@@ -18,6 +18,7 @@ from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewMessage, NewSession, SessionInfo
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Transcript
 
 Mode: TypeAlias = Literal["in-place", "rotate"]

@@ -47,7 +47,7 @@ _APPEND_TRIES = 20
 
 
 def _compressor(info: SessionInfo) -> Compressor:
-    return Compressor(model=info.model, dialect=info.dialect)
+    return Compressor(model=info.model, provider=info.dialect)
 
 
 class Session:

@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from holdfast.compaction.measure import Estimator, message_tokens, tools_tokens
+from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.dialects.check import check
 from holdfast.dialects.load import load
 from holdfast.dialects.profiles import profile_named
 from holdfast.engine.compressor import Compressor
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report
+from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import (
     Folded,
     Media,

@@ -6,6 +6,7 @@ from holdfast.tokens.estimate import (
     MESSAGE_OVERHEAD_TOKENS,
     REPLY_PRIMING_TOKENS,
     TOOL_CALL_OVERHEAD_TOKENS,
+    Estimator,
     estimate_text,
 )
 from holdfast.tokens.exact import ExactCounter, exact_counter
@@ -16,6 +17,7 @@ __all__ = [
     "REPLY_PRIMING_TOKENS",
     "TOOL_CALL_OVERHEAD_TOKENS",
     "Calibration",
+    "Estimator",
     "ExactCounter",
     "estimate_text",
     "exact_counter",

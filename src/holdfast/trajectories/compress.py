@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.measure import Estimator
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.rules import roles_alternate
@@ -16,6 +15,7 @@ from holdfast.facts.frame import recognize
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS
+from holdfast.tokens.estimate import Estimator
 from holdfast.trajectories.counting import (
     TurnCosts,
     outside_tokens,

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol
 
-from holdfast.compaction.measure import Estimator, message_tokens, text_length, tools_tokens
+from holdfast.compaction.measure import message_tokens, text_length, tools_tokens
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
 from holdfast.ports import TokenCounter
 from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS, exact_counter
+from holdfast.tokens.estimate import Estimator
 from holdfast.trajectories.tokenizer_file import counter_of
 from holdfast.transcript import Message, Text, ToolResult, Transcript
 

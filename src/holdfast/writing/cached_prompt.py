@@ -41,12 +41,12 @@ def prefix_of(
     )
 
 
-def check_cached_prompt(writers: Writers | None, *, model: str, dialect: str) -> None:
+def check_cached_prompt(writers: Writers, *, model: str, dialect: str) -> None:
     """Raise `InvalidSetting` if a named summarizer is to reuse a cached prompt that is not its own.
 
     Only the model that has read a conversation has it in its cache.
     """
-    if writers is None or not writers.reuse_prompt_cache:
+    if writers.main is None or not writers.reuse_prompt_cache:
         return
     kind, _, name = writers.main.name.partition(":")
     if not model:

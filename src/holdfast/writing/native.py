@@ -1,4 +1,4 @@
-"""The broker of native compaction: the provider is asked first, whoever else writes comes after.
+"""Native compaction: the provider is asked first, whoever else writes comes after.
 
 A provider that compacts its own conversations gives an item that only it can read or sign. It goes
 into the view as it came, in the place of our summary; the summary is made all the same and stays
@@ -14,15 +14,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.prices import Prices, paid
+from holdfast.caching.prices import paid
 from holdfast.catalog.prices import economy_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish, plan
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.state import Breaker
 from holdfast.compaction.work import CompactionInput
 from holdfast.dialects.registry import dialect_named
-from holdfast.errors import SummarizerFailed, UnknownName
-from holdfast.ports import NativeAnswer, NativeCompactor, NativeItem, NativeRequest
+from holdfast.errors import SummarizerFailed
+from holdfast.ports import NativeAnswer, NativeItem, NativeRequest
 from holdfast.report import SummaryNote
 from holdfast.transcript import (
     Folded,
@@ -30,7 +30,6 @@ from holdfast.transcript import (
     Message,
     Opaque,
     Part,
-    Payload,
     Rewritten,
     Text,
     ToolResult,
@@ -48,65 +47,10 @@ from holdfast.writing.write import (
     run_calls,
     write_steps,
 )
-from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers
+from holdfast.writing.writers import NativeCompaction, Writers
 
 _MUST_LEAD = frozenset({"anthropic"})
 """Dialects whose item must be the very first of the list."""
-
-
-class NativeCompaction(Struct, frozen=True, kw_only=True):
-    """The caller's permission to have a conversation compacted by its own provider."""
-
-    compactor: NativeCompactor
-    timeout: float = DEFAULT_TIMEOUT
-    system: Any = None
-    """The system text of the requests, if it is outside the list."""
-    tools: Sequence[Payload] = ()
-    """The tools of the requests: the provider reads the conversation with them."""
-    prices: Prices | None = None
-    """Those of its model, if they are not to be looked up."""
-
-
-class Broker(Struct, frozen=True, kw_only=True):
-    """Who may be asked: the provider, then a model; the ledger if neither is."""
-
-    native: NativeCompaction | None = None
-    writers: Writers | None = None
-
-    @property
-    def asks_nobody(self) -> bool:
-        """Whether the ledger alone writes."""
-        return self.native is None and self.writers is None
-
-    @property
-    def patience(self) -> float:
-        """How many seconds all of them together may take."""
-        native = self.native.timeout if self.native else 0.0
-        return native + (self.writers.timeout if self.writers else 0.0)
-
-
-def native_of(
-    given: NativeCompaction | NativeCompactor | str | None,
-    *,
-    url: str = "",
-    key_variable: str = "",
-    timeout: float = DEFAULT_TIMEOUT,
-    system: Any = None,
-    tools: Sequence[Payload] = (),
-    prices: Prices | None = None,
-) -> NativeCompaction | None:
-    """Return the permission that the caller gave; names are looked up.
-
-    `url` is another address than the provider's own, `key_variable` holds the key for it. Raises
-    `UnknownName` for a name of another kind than `openai-responses:MODEL` and `anthropic:MODEL`,
-    and `MissingExtra` without the SDK.
-    """
-    if given is None or isinstance(given, NativeCompaction):
-        return given
-    compactor = _named(given, url, key_variable) if isinstance(given, str) else given
-    return NativeCompaction(
-        compactor=compactor, timeout=timeout, system=system, tools=tools, prices=prices
-    )
 
 
 def why_never(native: NativeCompaction, rules: str, log: Sequence[Message]) -> str:
@@ -119,39 +63,29 @@ def why_never(native: NativeCompaction, rules: str, log: Sequence[Message]) -> s
     return ""
 
 
-def _named(spec: str, url: str, key_variable: str) -> NativeCompactor:
-    from holdfast.writing.models import anthropic_native, openai_native
-
-    makers = {"openai-responses": openai_native, "anthropic": anthropic_native}
-    kind, _, model = spec.partition(":")
-    if kind not in makers or not model.strip():
-        raise UnknownName("native compaction", spec, [f"{name}:MODEL" for name in makers])
-    return makers[kind](model, url=url, key_variable=key_variable)
-
-
 # One run
 
 
-def write_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | None:
+def write_through(todo: Plan, writers: Writers, context: WriteContext) -> Draft | None:
     """Return what came of a plan; None if the ledger alone writes and nothing is to say.
 
     Raises nothing that comes from a provider or a summarizer.
     """
-    return run_calls(draft_steps(todo, broker, context))
+    return run_calls(draft_steps(todo, writers, context))
 
 
-async def awrite_through(todo: Plan, broker: Broker, context: WriteContext) -> Draft | None:
+async def awrite_through(todo: Plan, writers: Writers, context: WriteContext) -> Draft | None:
     """Do what `write_through` does, for callers that await; cancelling it changes nothing."""
-    return await arun_calls(draft_steps(todo, broker, context))
+    return await arun_calls(draft_steps(todo, writers, context))
 
 
-def draft_steps(todo: Plan, broker: Broker, context: WriteContext) -> Steps[Draft | None]:
+def draft_steps(todo: Plan, writers: Writers, context: WriteContext) -> Steps[Draft | None]:
     """Yield the calls that a plan needs, and return what came of them."""
-    ready = _prepare(todo, broker.native, context)
+    ready = _prepare(todo, writers.native, context)
     before = (yield from _ask(ready, context)) if isinstance(ready, _Ready) else ready
-    if broker.writers is None or (before is not None and before.is_final):
+    if writers.main is None or (before is not None and before.is_final):
         return before
-    draft = yield from write_steps(todo, broker.writers, context)
+    draft = yield from write_steps(todo, writers, context)
     if before is None:
         return draft
     return replace(

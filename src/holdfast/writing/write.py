@@ -223,11 +223,8 @@ def _confidence(checked: Checked) -> Literal["low", "medium", "high"]:
 
 
 def _in_order(ledger: Ledger, writers: Writers) -> list[Summarizer]:
-    if writers.other is None:
-        return [writers.main]
-    if writers.other_when_complex and is_complex(ledger):
-        return [writers.other, writers.main]
-    return [writers.main, writers.other]
+    asked = [one for one in (writers.main, writers.fallback) if one is not None]
+    return asked[::-1] if writers.fallback_when_complex and is_complex(ledger) else asked
 
 
 def window_note(writer: Summarizer, budget: Budget) -> list[str]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.ledger import Fact, Ledger, update
 from holdfast.policy import Policy
 from holdfast.ports import Redact
 from holdfast.testing import talk
+from holdfast.tokens import Estimator
 from holdfast.transcript import Message, whole
 
 

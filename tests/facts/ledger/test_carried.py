@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.ledger import Around, Ledger, summarize
 from holdfast.facts.ledger.carried import carried_facts
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.testing import assistant, call, result, user
+from holdfast.tokens import Estimator
 
 LedgerOf = Callable[..., Ledger]
 

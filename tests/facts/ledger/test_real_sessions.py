@@ -17,7 +17,6 @@ import pytest
 
 from holdfast import load
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.effects import effects_of_call
 from holdfast.facts.languages import counted, phrases_for
 from holdfast.facts.ledger import Around, Fact, Ledger, summarize, update
@@ -26,6 +25,7 @@ from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
 from holdfast.facts.tools import arguments_given
 from holdfast.policy import Policy
 from holdfast.reduction.terminal import plain
+from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.compaction.measure import Estimator
 from holdfast.facts.frame import SUMMARY_CLOSE, SUMMARY_OPEN, summary_text
 from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.lenient_json import read_json
+from holdfast.tokens import Estimator
 from holdfast.writing.asking import read_answer
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(

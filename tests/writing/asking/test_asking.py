@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.compaction.compact import Compaction, Plan, finish
-from holdfast.compaction.measure import Estimator
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.summary import SECTIONS, Entry, Summary
 from holdfast.ports import CachedPrefix, SummaryAnswer, SummaryRequest
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.testing import assistant, call, media, result, talk, user
 from holdfast.testing.builder import Step
+from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, extend
 from holdfast.writing.asking import ANSWER_SCHEMA, Asking, begin, take
 from holdfast.writing.material import material_of

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from holdfast.compaction.compact import Compaction, Plan, finish
 from holdfast.compaction.join import joined
-from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
 from holdfast.errors import SummarizerFailed
 from holdfast.facts.frame import SUMMARY_OPEN, summary_text
@@ -24,6 +23,7 @@ from holdfast.ports import SummaryAnswer
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.testing.builder import Step
+from holdfast.tokens import Estimator
 from holdfast.transcript import View, extend
 from holdfast.writing.asking import begin, take
 from holdfast.writing.gate import Checked, check, evidence_of

@@ -139,9 +139,9 @@ def test_a_compressor_rides_with_the_fields_of_its_main_requests(server: ModelSe
     assert main is not None
     fields = {name: MAIN["messages"][name] for name in ("system", "thinking", "tool_choice")}
     agent = Compressor(
-        context_length=16_000, dialect="anthropic", tools=MAIN["messages"]["tools"],
+        context_length=16_000, provider="anthropic", tools=MAIN["messages"]["tools"],
         policy=Policy(floor_tokens=500),
-        summarizer=Writers(main=main, other=other, reuse_prompt_cache=True, main_request=fields,
+        summarizer=Writers(main=main, fallback=other, reuse_prompt_cache=True, main_request=fields,
                            on_failure="ledger"),
     )  # fmt: skip
     agent.append(*written("anthropic", [Exchange(2, 2, 900)] * 8))

