@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from holdfast.dialects.fresh import FreshIds
+from holdfast.dialects.dialect import FreshIds
 from holdfast.dialects.rule import Case, Mended, Rule
 from holdfast.dialects.rules.edit import renamed
 from holdfast.dialects.shape import shown

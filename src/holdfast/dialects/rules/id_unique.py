@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from holdfast.dialects.fresh import FreshIds
+from holdfast.dialects.dialect import FreshIds
 from holdfast.dialects.rule import Action, Case, Mended, Rule
 from holdfast.dialects.rules.edit import Edits
 from holdfast.dialects.shape import shown
