@@ -292,13 +292,13 @@ def _server_tool_parted(target: Target) -> bool:
     holders = [
         (item["content"], place)
         for item in target.items[:-1] if isinstance(item["content"], list)
-        for place, block in enumerate(item["content"][:-1]) if block["type"] == "server_tool_use"
+        for place, block in enumerate(item["content"]) if block["type"] == "server_tool_use"
     ]  # fmt: skip
     found = target.one_of(holders)
     if found is None:
         return False
     blocks, place = found
-    del blocks[place + target.choose(2)]
+    del blocks[place + target.choose(min(2, len(blocks) - place))]
     return True
 
 

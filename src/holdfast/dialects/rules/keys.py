@@ -1,5 +1,9 @@
 """Rules about what stands beside the content: keys of a message or call, and cache markers."""
 
+# Wire values are `Any`, and so is whatever is taken out of one.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,13 +47,13 @@ def check_foreign(case: Case) -> list[Violation]:
     found: list[Violation] = []
     for at, message in enumerate(case.messages):
         wire = message.wire
-        if type(wire) is dict and not wire.keys() <= usual:  # pyright: ignore[reportUnknownMemberType]
+        if type(wire) is dict and not wire.keys() <= usual:
             found.extend(
                 case.fault(
                     KEYS_FOREIGN, at, key, f"{key!r} does not belong on the wire",
                     _remedy(key, wire[key]), mendable=not _is_content(key, wire[key]),
                 )
-                for key in _foreign_keys(wire, foreign)  # pyright: ignore[reportUnknownArgumentType]
+                for key in _foreign_keys(wire, foreign)
             )  # fmt: skip
     return found
 
@@ -95,10 +99,10 @@ def check_known(case: Case) -> list[Violation]:
         if type(wire) is not dict:
             continue
         allowed = known.get(message.role)
-        if allowed is not None and not wire.keys() <= allowed:  # pyright: ignore[reportUnknownMemberType]
-            for key in wire:  # pyright: ignore[reportUnknownVariableType]
+        if allowed is not None and not wire.keys() <= allowed:
+            for key in wire:
                 if key not in allowed:
-                    found.append(_unknown_key(case, at, str(key), key != "function_call"))  # pyright: ignore[reportUnknownArgumentType]
+                    found.append(_unknown_key(case, at, str(key), key != "function_call"))
     for at, call in case.index.calls:
         found.extend(_unknown_key(case, at, f"{call.at}.{key}", True)
                      for key in _extra_keys(call, case.profile.call_keys))  # fmt: skip
@@ -129,14 +133,14 @@ def _extra_keys(call: ToolCall, known: Mapping[str, frozenset[str]]) -> Iterator
         if key not in known[""]:
             yield key
         elif key in known and type(value) is dict:
-            yield from (f"{key}.{inner}" for inner in value if inner not in known[key])  # pyright: ignore[reportUnknownVariableType]
+            yield from (f"{key}.{inner}" for inner in value if inner not in known[key])
 
 
 def _strip_unknown(message: Message, case: Case) -> Message:
     allowed = case.profile.message_keys.get(message.role, frozenset())
     wire: Any = message.wire
     if isinstance(wire, dict):
-        wire = {key: value for key, value in wire.items() if key in allowed}  # pyright: ignore[reportUnknownVariableType]
+        wire = {key: value for key, value in wire.items() if key in allowed}
     parts = tuple(
         _strip_part(part, case.profile.call_keys)
         for part in message.parts
@@ -161,7 +165,7 @@ def _strip_part(part: Part, known: Mapping[str, frozenset[str]]) -> Part:
 def _keep_only(value: Any, allowed: frozenset[str]) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: kept for key, kept in value.items() if key in allowed}  # pyright: ignore[reportUnknownVariableType]
+    return {key: kept for key, kept in value.items() if key in allowed}
 
 
 def _note_removed(case: Case, violations: Sequence[Violation]) -> tuple[Action, ...]:
@@ -172,7 +176,7 @@ def _note_removed(case: Case, violations: Sequence[Violation]) -> tuple[Action, 
 
 
 class _Marker(Struct, frozen=True, gc=False):
-    """One marker: in message `at`, or under `key` of the body where `at` is -1."""
+    """One marker: in message `at`, or under `key` of the body if `at` is -1."""
 
     at: int
     place: str
@@ -249,10 +253,10 @@ def _markers(case: Case) -> list[_Marker]:
     found: list[_Marker] = []
     for key in ("tools", "system"):
         blocks = case.transcript.frame.setting(key)
-        for ordinal, block in enumerate(blocks if isinstance(blocks, list) else ()):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        for ordinal, block in enumerate(blocks if isinstance(blocks, list) else ()):
             if _is_marked(block):
                 place = f"{key}[{ordinal}].{_CACHE_KEY}"
-                found.append(_Marker(-1, place, _is_long(block), key, ordinal))  # pyright: ignore[reportUnknownArgumentType]
+                found.append(_Marker(-1, place, _is_long(block), key, ordinal))
     for at, message in enumerate(case.messages):
         for part in message.parts:
             wire = part.wire
@@ -267,12 +271,12 @@ def _markers(case: Case) -> list[_Marker]:
                     if inner.wire is not None and _is_marked(inner.wire)
                 )
             if _CACHE_KEY in wire and _is_marked(wire):
-                found.append(_Marker(at, f"{part.at}.{_CACHE_KEY}", _is_long(wire), part=part))  # pyright: ignore[reportUnknownArgumentType]
+                found.append(_Marker(at, f"{part.at}.{_CACHE_KEY}", _is_long(wire), part=part))
     return found
 
 
 def _is_marked(block: Any) -> bool:
-    return isinstance(block, dict) and isinstance(block.get(_CACHE_KEY), dict)  # pyright: ignore[reportUnknownMemberType]
+    return isinstance(block, dict) and isinstance(block.get(_CACHE_KEY), dict)
 
 
 def _is_long(block: _Block) -> bool:

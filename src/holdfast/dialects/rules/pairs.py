@@ -58,14 +58,14 @@ def mend_pending(case: Case, _: Sequence[Violation]) -> Mended:
 
 
 def _before_last_step(case: Case) -> list[tuple[int, ToolCall]]:
-    """Return the _unanswered calls that the conversation went on from."""
+    """Return the unanswered calls that the conversation went on from."""
     missing = _unanswered(case)
     last = _last_step(case) if missing else 0
     return [(at, call) for at, call in missing if at < last]
 
 
 def _of_last_step(case: Case) -> list[tuple[int, ToolCall]]:
-    """Return the _unanswered calls of the last step."""
+    """Return the unanswered calls of the last step."""
     missing = _unanswered(case)
     last = _last_step(case) if missing else 0
     return [(at, call) for at, call in missing if at >= last]
@@ -105,7 +105,7 @@ def _asks_leave(call: ToolCall) -> bool:
 
 
 def _add_stubs(case: Case, rule: str, missing: Sequence[tuple[int, ToolCall]]) -> Mended:
-    """Give each of these calls an explicit stub result, where the profile wants results."""
+    """Give each of these calls an explicit stub result, in the place that the profile wants."""
     stubs: dict[int, list[ToolResult]] = {}
     places = _result_places(case)
     for at, call in missing:
@@ -155,7 +155,7 @@ def _join_results(message: Message, results: Sequence[ToolResult]) -> Message:
 def may_be_stored(case: Case) -> bool:
     """Return whether the provider may hold a call or result that the list does not show.
 
-    That is so in a chained request, and where an item is named instead of given.
+    That is so in a chained request, and if an item is named instead of given.
     """
     frame = case.transcript.frame
     chained = frame.setting("previous_response_id") or frame.setting("conversation")
@@ -172,7 +172,7 @@ def _holds_references(case: Case) -> bool:
 
 
 def last_ask(messages: Sequence[Message]) -> int:
-    """Return the last message in which the user asks, -1 where there is none."""
+    """Return the last message in which the user asks, -1 if there is none."""
     at = len(messages) - 1
     while at >= 0 and not is_ask(messages[at]):
         at -= 1

@@ -179,7 +179,7 @@ def _into_next(case: Case) -> tuple[Message, ...]:
 
 
 def _take_out(message: Message, placed: set[int]) -> list[Message]:
-    """Return the message without the results that are placed anew; none where nothing is left."""
+    """Return the message without the results that are placed again; none if nothing is left."""
     left = _rest(message, placed)
     if len(left) == len(message.parts):
         return [message]
@@ -193,7 +193,7 @@ def _rest(message: Message, placed: set[int]) -> tuple[Part, ...]:
 def _hold(
     host: Message, results: tuple[Part, ...], placed: set[int], case: Case, in_place: bool
 ) -> Message:
-    """Return a message of these results: the host itself where it holds exactly them."""
+    """Return a message of these results: the host itself if it holds exactly them."""
     rest = _rest(host, placed)
     if not in_place and rest:
         return Message(case.profile.result_role, results, host.position)

@@ -137,7 +137,7 @@ def _merge_system(one: Message, other: Message) -> Message:
 
 
 def check_user_first(case: Case) -> list[Violation]:
-    """Return the first message after the system messages where it is the assistant's.
+    """Return the first message after the system messages if it is the assistant's.
 
     A compaction block stands for the messages before it, the user's first one among them.
     """
@@ -191,7 +191,7 @@ def check_alternate(case: Case) -> list[Violation]:
 
 
 def mend_alternate(case: Case, violations: Sequence[Violation]) -> Mended:
-    """Merge neighbours; where that would lose something, put a placeholder between them."""
+    """Merge neighbours; if that would lose something, put a placeholder between them."""
     at_fault = {violation.index for violation in violations}
     done: list[Message] = []
     actions: list[Action] = []
@@ -254,7 +254,7 @@ def _first_thought(parts: Sequence[Part]) -> int:
 
 
 def check_no_prefill(case: Case) -> list[Violation]:
-    """Return the last message where it is a prefill and the model is known to refuse one.
+    """Return the last message if it is a prefill and the model is known to refuse one.
 
     A turn that a server tool paused is sent back as it is, and calls are another rule's.
     """
