@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.dialects.convert import convert, convert_transcript
+from holdfast.dialects.convert import convert, convert_transcript, with_real_ids
 from holdfast.dialects.load import load
-from holdfast.dialects.regroup import with_real_ids
-from holdfast.dialects.same import first_difference
+from holdfast.dialects.loss import first_difference
 from holdfast.errors import NotReadable, UnknownName
 from holdfast.transcript import (
     Message,

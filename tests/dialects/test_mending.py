@@ -11,7 +11,7 @@ import pytest
 from msgspec import Raw
 
 from holdfast import check, load, repair
-from holdfast.dialects.fresh import FreshIds
+from holdfast.dialects.dialect import FreshIds
 from holdfast.dialects.jsontext import dump, parse
 
 USER = {"role": "user", "content": "go"}

@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast import check, convert, load, repair
-from holdfast.dialects.plain import DEEPEST, plain
+from holdfast.dialects.load import DEEPEST, plain
 from holdfast.errors import CannotRepair, HoldfastError, NotReadable, WrongDialect
 
 USER = {"role": "user", "content": "Which tests fail?"}

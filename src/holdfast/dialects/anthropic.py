@@ -6,14 +6,22 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.dialects.anthropic_source import decode_media, encode_media
-from holdfast.dialects.arguments import arguments_text, arguments_value
-from holdfast.dialects.dialect import Dialect, Places, merge_fields
-from holdfast.dialects.shape import Flaws, call_id, call_name, text_of
+from holdfast.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
+from holdfast.dialects.shape import (
+    Flaws,
+    answered_id,
+    arguments_text,
+    arguments_value,
+    call_id,
+    call_name,
+    not_a_message,
+    text_of,
+)
 from holdfast.dialects.turns import turns
 from holdfast.errors import CannotEncode
 from holdfast.transcript import (
@@ -43,10 +51,8 @@ _OWN_BLOCKS = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "compaction",
      "container_upload", "search_result", *_SERVER_CALLS}
 )  # fmt: skip
-_NONE: frozenset[str] = frozenset()
 _BLOCK = Places("content")
 _SYSTEM_BLOCK = Places("system")
-_LOOKED_AT = 64
 _MODEL = re.compile(r"claude|(?:[a-z]+\.)?anthropic\.")
 
 
@@ -56,11 +62,9 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 
 
 def _message(wire: Any, position: int) -> Message:
-    flaws = Flaws()
     if type(wire) is not dict:
-        flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
-                       flaws.found)  # fmt: skip
+        return not_a_message(wire, position)
+    flaws = Flaws()
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -134,7 +138,7 @@ def _plain_block(block: Any, at: str, flaws: Flaws) -> Part:
             return Text(text, at, block)
         return Text(text_of(block, "text", at, flaws), at, block, False)
     if kind == "image" or kind == "document":
-        return decode_media(kind, block, at, flaws)
+        return _decode_media(kind, block, at, flaws)
     return Opaque(kind if type(kind) is str else "block", at, block)
 
 
@@ -149,9 +153,7 @@ def _call(block: Any, at: str, flaws: Flaws, fallback: str, kind: Any) -> ToolCa
 
 def _result(block: Any, at: str, flaws: Flaws) -> ToolResult:
     before = flaws.found
-    call = block.get("tool_use_id")
-    if type(call) is not str or not call:
-        call = flaws.missing_id(call, f"{at}.tool_use_id")
+    call = answered_id(block, "tool_use_id", at, flaws)
     failed = block.get("is_error", False)
     if type(failed) is not bool:
         flaws.wrong_type(f"{at}.is_error", failed, "true or false")
@@ -178,9 +180,7 @@ def _result_content(content: Any, at: str, flaws: Flaws) -> tuple[Part, ...]:
 def _server_result(block: Any, at: str, flaws: Flaws) -> ToolResult:
     """Return the result of a server tool; what is not text inside stays as it came."""
     before = flaws.found
-    call = block.get("tool_use_id")
-    if type(call) is not str or not call:
-        call = flaws.missing_id(call, f"{at}.tool_use_id")
+    call = answered_id(block, "tool_use_id", at, flaws)
     content = block.get("content")
     failed = block.get("is_error") is True
     parts: tuple[Part, ...] = ()
@@ -211,7 +211,7 @@ def encode(message: Message) -> Any:
         raise CannotEncode("anthropic", "a message of unknown role", position=message.position)
     wire: Any = message.wire if isinstance(message.wire, dict) else {}
     fields = {"role": role, "content": _encode_content(message, wire.get("content"))}
-    return merge_fields(wire, _NONE, fields)
+    return merge_fields(wire, fields)
 
 
 def _encode_content(message: Message, had: Any) -> Any:
@@ -228,9 +228,9 @@ def _encode_part(part: Part, position: int) -> Any:
         return part.wire
     match part:
         case Text(text=text):
-            return merge_fields(part.wire, _NONE, {"type": "text", "text": text})
+            return merge_fields(part.wire, {"type": "text", "text": text})
         case Media():
-            return encode_media(part, position)
+            return _encode_media(part, position)
         case ToolCall():
             return _encode_call(part, position)
         case ToolResult():
@@ -254,7 +254,7 @@ def _encode_call(part: ToolCall, position: int) -> Any:
         "name": part.name,
         "input": arguments_value(part.arguments, None if wire is None else wire.get("input")),
     }
-    return merge_fields(wire, _NONE, fields)
+    return merge_fields(wire, fields)
 
 
 def _encode_result(part: ToolResult, position: int) -> Any:
@@ -270,7 +270,7 @@ def _encode_result(part: ToolResult, position: int) -> Any:
     if part.kind == "function" and (part.is_error or old.get("is_error") is False):
         fields["is_error"] = part.is_error
     owned = frozenset({"content", "is_error"} if part.kind == "function" else {"content"})
-    return merge_fields(wire, owned, fields)
+    return merge_fields(wire, fields, owned)
 
 
 def _encode_result_content(part: ToolResult, old: Payload, position: int) -> Any:
@@ -287,13 +287,13 @@ def _encode_result_content(part: ToolResult, old: Payload, position: int) -> Any
 
 def _encode_thinking(part: Thinking, position: int) -> Any:
     if part.redacted:
-        return merge_fields(part.wire, _NONE, {"type": "redacted_thinking", "data": part.signature})
+        return merge_fields(part.wire, {"type": "redacted_thinking", "data": part.signature})
     if part.wire is None and not part.signature:
         raise CannotEncode("anthropic", "thinking without a signature", position=position)
     fields: dict[str, Any] = {"type": "thinking", "thinking": part.text}
     if part.signature:
         fields["signature"] = part.signature
-    return merge_fields(part.wire, _NONE, fields)
+    return merge_fields(part.wire, fields)
 
 
 def decode_system(body: Payload) -> Message | None:
@@ -326,11 +326,11 @@ def arrange(messages: Sequence[Message]) -> list[Message]:
 def likeness(items: Sequence[Any], body: Any) -> int:
     """Return how much the data looks like Anthropic messages."""
     score = 4 if _is_request(body) else 2 if _is_probably_own(items, body) else 0
-    for item in items[:_LOOKED_AT]:
+    for item in items[:LOOKED_AT]:
         if type(item) is not dict or "parts" in item:
             continue
         content = item.get("content")
-        if type(content) is list and any(_is_own(block) for block in content[:_LOOKED_AT]):
+        if type(content) is list and any(_is_own(block) for block in content[:LOOKED_AT]):
             return max(score, 3)
         if "role" in item and "type" not in item:
             score = max(score, 1)
@@ -357,7 +357,7 @@ def _is_request(body: Any) -> bool:
         return True
     tools = body.get("tools")
     return type(tools) is list and any(
-        type(tool) is dict and "input_schema" in tool for tool in tools[:_LOOKED_AT]
+        type(tool) is dict and "input_schema" in tool for tool in tools[:LOOKED_AT]
     )
 
 
@@ -370,6 +370,68 @@ def _is_own(block: Any) -> bool:
     if kind == "image" or kind == "document":
         return type(block.get("source")) is dict
     return kind in _OWN_BLOCKS or kind.endswith(_SERVER_RESULT)
+
+
+_DATA_KEYS = frozenset({"url", "data", "media_type"})
+
+
+def _decode_media(kind: Any, block: Any, at: str, flaws: Flaws) -> Media:
+    """Return an image or document; one by file id or made of blocks has its wire alone."""
+    source = block.get("source")
+    if type(source) is not dict:
+        flaws.wrong_type(f"{at}.source", source, "an object", mendable=False)
+        return Media(kind, at=at, wire=block)
+    media_type = source.get("media_type")
+    media_type = media_type if type(media_type) is str else ""
+    match source:
+        case {"type": "base64", "data": str(data)}:
+            return Media(kind, media_type, data, "", at, block)
+        case {"type": "text", "data": str(text)}:
+            data = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+            return Media(kind, media_type or "text/plain", data, "", at, block)
+        case {"type": "url", "url": str(url)}:
+            return Media(kind, media_type, "", url, at, block)
+        case {"type": "base64" | "text" | "url"}:
+            flaws.wrong_type(f"{at}.source", source, "a source with its data", mendable=False)
+            return Media(kind, media_type, at=at, wire=block)
+        case _:
+            return Media(kind, media_type, at=at, wire=block)
+
+
+def _encode_media(part: Media, position: int) -> Any:
+    """Return the block of an image or document, or raise `CannotEncode`."""
+    if part.wire is None and part.kind not in ("image", "document"):
+        raise CannotEncode("anthropic", f"{part.kind} content", position=position)
+    had = part.wire.get("source") if part.wire is not None else None
+    source = _source(part, position)
+    if source is None and had is None:
+        raise CannotEncode("anthropic", "media without data or address", position=position)
+    if source is None:
+        source = had
+    elif isinstance(had, dict) and had.get("type") == source["type"]:
+        source = merge_fields(had, source, _DATA_KEYS)
+    return merge_fields(part.wire, {"type": part.kind, "source": source})
+
+
+def _source(part: Media, position: int) -> dict[str, Any] | None:
+    if part.url:
+        return {"type": "url", "url": part.url}
+    if part.data and part.kind == "document" and part.media_type.startswith("text/"):
+        text = _plain_text(part.data, position)
+        return {"type": "text", "media_type": "text/plain", "data": text}
+    if part.data:
+        usual = "image/png" if part.kind == "image" else "application/pdf"
+        return {"type": "base64", "media_type": part.media_type or usual, "data": part.data}
+    return None
+
+
+def _plain_text(data: str, position: int) -> str:
+    try:
+        return base64.b64decode(data, validate=True).decode("utf-8", "surrogatepass")
+    except ValueError:
+        raise CannotEncode(
+            "anthropic", "a text document that is not UTF-8", position=position
+        ) from None
 
 
 DIALECT = Dialect(

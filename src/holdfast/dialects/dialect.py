@@ -1,13 +1,18 @@
-"""What a dialect is: four functions and a few names."""
+"""What a dialect is: four functions and a few names; and what encoders share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.transcript import Message, Payload
+
+LOOKED_AT = 64
+"""Elements of a list that `likeness` looks at: marks of a dialect come early, lists are long."""
+_SHARED_PLACES = 256
+"""Paths that are made in advance: hardly a message has more blocks."""
 
 
 class Decode(Protocol):
@@ -52,20 +57,15 @@ class Dialect(Struct, frozen=True):
     """Whether which call a result answers is told by what stands before it, and not by an id."""
 
 
-def places(prefix: str, count: int = 256) -> tuple[str, ...]:
-    """Return `prefix[0]`, `prefix[1]`, …: made once, so that parts share their path strings."""
-    return tuple(f"{prefix}[{index}]" for index in range(count))
-
-
 class Places:
-    """Path strings `prefix[i]`, from a table where `i` is small."""
+    """Path strings `prefix[i]`, made once for small `i`, so that parts share them."""
 
     __slots__ = ("_prefix", "_table")
 
     def __init__(self, prefix: str) -> None:
         """Make the table."""
         self._prefix = prefix
-        self._table = places(prefix)
+        self._table = tuple(f"{prefix}[{index}]" for index in range(_SHARED_PLACES))
 
     def __getitem__(self, index: int) -> str:
         """Return `prefix[index]`."""
@@ -73,8 +73,13 @@ class Places:
         return table[index] if index < len(table) else f"{self._prefix}[{index}]"
 
 
-def merge_fields(wire: Any, owned: frozenset[str], fields: dict[str, Any]) -> dict[str, Any]:
-    """Return `fields` in the key order of `wire`, with its keys that are null or nobody's."""
+def merge_fields(
+    wire: Any, fields: dict[str, Any], owned: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Return `fields` in the key order of `wire`, with its keys that are null or nobody's.
+
+    A key in `owned` that has a value goes, unless `fields` has it too.
+    """
     if not isinstance(wire, dict):
         return fields
     left = dict(fields)
@@ -86,3 +91,31 @@ def merge_fields(wire: Any, owned: frozenset[str], fields: dict[str, Any]) -> di
             merged[key] = value
     merged.update(left)
     return merged
+
+
+class FreshIds:
+    """Makes ids that are not taken, each only once; linear however many are asked for."""
+
+    __slots__ = ("_last", "_taken")
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        """Start with the ids that are taken."""
+        self._taken = set(taken)
+        self._last: dict[str, int] = {}
+
+    def make(self, wanted: str) -> str:
+        """Return `wanted`, numbered from 2 where it is taken already."""
+        if wanted not in self._taken:
+            self._taken.add(wanted)
+            return wanted
+        return self.number(wanted, 2)
+
+    def number(self, stem: str, first: int = 1) -> str:
+        """Return `stem` with the next number that is free, counted from `first`."""
+        count = self._last.get(stem, first - 1) + 1
+        while f"{stem}_{count}" in self._taken:
+            count += 1
+        self._last[stem] = count
+        made = f"{stem}_{count}"
+        self._taken.add(made)
+        return made

@@ -12,16 +12,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.dialects.arguments import arguments_text, arguments_value
-from holdfast.dialects.dialect import Dialect, Places, merge_fields
-from holdfast.dialects.gemini_pairing import Waiting
+from holdfast.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from holdfast.dialects.gemini_response import (
     decode_data,
     decode_response,
     encode_data,
     encode_response,
 )
-from holdfast.dialects.shape import Flaws, call_name, shown, text_of
+from holdfast.dialects.shape import (
+    Flaws,
+    arguments_text,
+    arguments_value,
+    call_name,
+    not_a_message,
+    shown,
+    text_of,
+)
 from holdfast.dialects.turns import turns
 from holdfast.errors import CannotEncode
 from holdfast.transcript import (
@@ -67,10 +73,8 @@ _SETTINGS = frozenset(
     {"systemInstruction", "system_instruction", "generationConfig", "generation_config",
      "safetySettings", "toolConfig", "cachedContent"}
 )  # fmt: skip
-_NONE: frozenset[str] = frozenset()
 _PART = Places("parts")
 _SYSTEM_KEYS = ("systemInstruction", "system_instruction")
-_LOOKED_AT = 64
 
 
 def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
@@ -78,16 +82,14 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 
     A call without an id gets a positional one, `~{message}.{part}`, and so does its response.
     """
-    waiting = Waiting()
+    waiting = _Waiting()
     return tuple([_message(wire, at, waiting) for at, wire in enumerate(items, start)])
 
 
-def _message(wire: Any, position: int, waiting: Waiting) -> Message:
-    flaws = Flaws()
+def _message(wire: Any, position: int, waiting: _Waiting) -> Message:
     if type(wire) is not dict:
-        flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
-                       flaws.found)  # fmt: skip
+        return not_a_message(wire, position)
+    flaws = Flaws()
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str or name is None else None
     if role is None:
@@ -107,7 +109,7 @@ def _near_role(name: Any, flaws: Flaws) -> Role:
 
 
 def _parts(
-    given: Any, places: Places, at: str, flaws: Flaws, place: tuple[int, Waiting]
+    given: Any, places: Places, at: str, flaws: Flaws, place: tuple[int, _Waiting]
 ) -> tuple[Part, ...]:
     parts: list[Part] = []
     if type(given) is list:
@@ -127,7 +129,7 @@ def _parts(
     return tuple(parts)
 
 
-def _part(wire: Any, at: str, flaws: Flaws, index: int, place: tuple[int, Waiting]) -> Part | None:
+def _part(wire: Any, at: str, flaws: Flaws, index: int, place: tuple[int, _Waiting]) -> Part | None:
     if type(wire) is not dict:
         return flaws.text_instead_of(wire, at)
     key = _data_key(wire)
@@ -172,7 +174,7 @@ def _words(wire: Payload, at: str, flaws: Flaws) -> Part:
 
 
 def _call(
-    wire: Payload, key: str, inner: str, flaws: Flaws, place: tuple[str, str, Waiting]
+    wire: Payload, key: str, inner: str, flaws: Flaws, place: tuple[str, str, _Waiting]
 ) -> ToolCall:
     at, positional, waiting = place
     before = flaws.found
@@ -193,7 +195,7 @@ def _call(
     return ToolCall(own_id, name, text, "function", signature, at, wire, flaws.found is before)
 
 
-def _result(wire: Payload, key: str, flaws: Flaws, place: tuple[str, str, Waiting]) -> ToolResult:
+def _result(wire: Payload, key: str, flaws: Flaws, place: tuple[str, str, _Waiting]) -> ToolResult:
     at, positional, waiting = place
     before = flaws.found
     inner = f"{at}.{key}"
@@ -242,7 +244,7 @@ def encode(message: Message) -> Any:
     if wire is not None and role == "user" and wire.get("role") in (None, "function"):
         del fields["role"]
     fields["parts"] = [_encode_part(part, message.position) for part in message.parts]
-    return merge_fields(wire, _NONE, fields)
+    return merge_fields(wire, fields)
 
 
 def _encode_part(part: Part, position: int) -> Any:
@@ -250,7 +252,7 @@ def _encode_part(part: Part, position: int) -> Any:
         return part.wire
     match part:
         case Text(text=text):
-            return merge_fields(part.wire, _NONE, {"text": text})
+            return merge_fields(part.wire, {"text": text})
         case Media():
             return encode_data(part, position)
         case ToolCall():
@@ -276,7 +278,7 @@ def _encode_call(part: ToolCall, position: int) -> Any:
     fields["name"] = part.name
     if part.arguments != "{}" or not old or old.get("args") is not None:
         fields["args"] = arguments_value(part.arguments, old.get("args"))
-    call = merge_fields(old, _owned(old, "args"), fields)
+    call = merge_fields(old, fields, _owned(old, "args"))
     return _signed(wire, part.signature, {key: call})
 
 
@@ -292,7 +294,7 @@ def _encode_result(part: ToolResult, position: int) -> Any:
         fields["id"] = part.call_id
     fields["name"] = part.name or "unknown_tool"
     fields |= encode_response(part, old, position)
-    return merge_fields(wire, _NONE, {key: merge_fields(old, _owned(old, "parts"), fields)})
+    return merge_fields(wire, {key: merge_fields(old, fields, _owned(old, "parts"))})
 
 
 def _owned(old: Payload, key: str) -> frozenset[str]:
@@ -315,7 +317,7 @@ def _signed(wire: Payload | None, signature: str, fields: dict[str, Any]) -> Any
     if signature or (wire is not None and wire.get(key) == ""):
         fields[key] = signature
     owned = frozenset({key} if wire is not None and type(wire.get(key)) is str else ())
-    return merge_fields(wire, owned, fields)
+    return merge_fields(wire, fields, owned)
 
 
 def decode_system(body: Payload) -> Message | None:
@@ -327,7 +329,7 @@ def decode_system(body: Payload) -> Message | None:
     flaws = Flaws()
     place = f"{key}.parts"
     if type(wire) is dict:
-        parts = _parts(wire.get("parts"), Places(place), place, flaws, (-1, Waiting()))
+        parts = _parts(wire.get("parts"), Places(place), place, flaws, (-1, _Waiting()))
     else:
         flaws.wrong_type(key, wire, "an object with parts")
         parts = (Text(wire, key),) if type(wire) is str and wire else ()
@@ -339,7 +341,7 @@ def encode_system(message: Message) -> Any:
     if message.intact and message.wire is not None:
         return message.wire
     parts = [_encode_part(part, message.position) for part in message.parts]
-    return merge_fields(message.wire, _NONE, {"parts": parts})
+    return merge_fields(message.wire, {"parts": parts})
 
 
 def arrange(messages: Sequence[Message]) -> list[Message]:
@@ -359,7 +361,7 @@ def likeness(items: Sequence[Any], body: Any) -> int:
     model = body.get("model")
     named = type(model) is str and model.lower().removeprefix("models/").startswith("gemini")
     score = 2 if named and body.get("contents") is items else 0
-    for item in items[:_LOOKED_AT]:
+    for item in items[:LOOKED_AT]:
         if type(item) is not dict or "content" in item:
             continue
         parts = item.get("parts")
@@ -370,6 +372,46 @@ def likeness(items: Sequence[Any], body: Any) -> int:
 
 def _is_own(part: Any) -> bool:
     return type(part) is dict and "type" not in part and not _DATA.isdisjoint(part)
+
+
+class _Waiting:
+    """The calls of the latest model turn that have no response yet, in order."""
+
+    __slots__ = ("_after_user", "_calls")
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._calls: dict[str, str] = {}
+        self._after_user = False
+
+    def enter(self, role: Role) -> None:
+        """Begin a message; the first of a new model turn ends the wait of the turn before."""
+        if role != "assistant":
+            self._after_user = True
+        elif self._after_user:
+            self._after_user = False
+            self._calls = {}
+
+    def call(self, own_id: str, name: str) -> None:
+        """Note a call."""
+        self._calls[own_id] = name
+
+    def answer(self, given: Any, name: Any, fallback: str) -> tuple[str, str]:
+        """Return the id and the name of the call that a response answers.
+
+        By the id that is `given`; otherwise the first waiting call of that name (of any name where
+        the response has none), only among calls without an id where the response has one. Where
+        no call waits, the id that is given, or `fallback`.
+        """
+        has_id = type(given) is str and given != ""
+        if has_id and given in self._calls:
+            return given, self._calls.pop(given)
+        named = type(name) is str and name != ""
+        for own_id, called in self._calls.items():
+            if (not named or called == name) and (not has_id or own_id.startswith("~")):
+                del self._calls[own_id]
+                return own_id, called
+        return (given if has_id else fallback), "unknown_tool"
 
 
 DIALECT = Dialect(

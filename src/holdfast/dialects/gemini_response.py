@@ -148,5 +148,5 @@ def encode_data(part: Media, position: int) -> Any:
         fields[mime] = part.media_type
     elif part.data:
         fields[mime] = _USUAL[part.kind]
-    fields = merge_fields(old, frozenset(), fields)
-    return merge_fields(part.wire, frozenset({inline, file}), {key: fields})
+    fields = merge_fields(old, fields)
+    return merge_fields(part.wire, {key: fields}, frozenset({inline, file}))

@@ -1,15 +1,19 @@
 """Parsed values to transcripts and back, in the frame that they came in."""
 
+# Wire values are `Any`, and so is whatever is taken out of one.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from holdfast.dialects.dialect import Dialect
-from holdfast.dialects.jsontext import too_deep
-from holdfast.dialects.plain import plain
+from holdfast.dialects.jsontext import no_number, too_deep
 from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
@@ -103,3 +107,78 @@ def _system(dialect: Dialect, frame: Frame) -> Message | None:
     if frame.body is None or dialect.decode_system is None:
         return None
     return dialect.decode_system(frame.body)
+
+
+DEEPEST = 800
+"""Levels that are taken; the parser of JSON stops where Python's own limit (1,000) is near."""
+
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in plain dicts and lists; whatever is plain already is the same object.
+
+    Mappings and sequences of other types are taken for what they are. Raises `NotReadable` for
+    what JSON does not have (other objects, keys that are no text, NaN) and for a value that is
+    nested deeper than `DEEPEST` or contains itself. Nothing is mutated.
+    """
+    return value if _is_plain(value) else _rebuilt(value, 0)
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Return whether all is plain; false also where something is wrong with it."""
+    kind = type(value)
+    nodes: Any = value
+    if kind is dict:
+        for key in value:
+            if type(key) is not str:
+                return False
+        nodes = value.values()
+    elif kind is not list:
+        return kind in _PLAIN or (kind is float and math.isfinite(value))
+    if depth > DEEPEST:
+        raise too_deep()
+    for node in nodes:  # noqa: SIM110 a generator costs more
+        if type(node) not in _PLAIN and not _is_plain(node, depth + 1):
+            return False
+    return True
+
+
+def _rebuilt(value: Any, depth: int) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if depth > DEEPEST:
+        raise too_deep()
+    match value:
+        case str():
+            return str.__getitem__(value, slice(None))
+        case float() if not math.isfinite(value):
+            raise no_number({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"))
+        case int() | float():
+            return value
+        case Mapping():
+            made = {_key(key): _rebuilt(inner, depth + 1) for key, inner in value.items()}
+            same = type(value) is dict and all(made[key] is value.get(key, made) for key in made)
+            return value if same else made
+        case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
+            items = [_rebuilt(inner, depth + 1) for inner in value]
+            same = type(value) is list and all(map(_is, items, value))
+            return value if same else items
+        case _:
+            raise NotReadable(
+                f"holds a {type(value).__name__}, which JSON does not have", where="$",
+                remedy="give dicts, lists, texts and numbers; many clients have model_dump()",
+            )  # fmt: skip
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise NotReadable(
+            f"holds a key that is a {type(key).__name__}", where="$",
+            remedy="the keys of an object are texts",
+        )  # fmt: skip
+    return key if type(key) is str else str.__getitem__(key, slice(None))

@@ -1,6 +1,8 @@
 """OpenAI chat completions: `{"messages": [{"role", "content", "tool_calls" …}]}`."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# Wire values are `Any`, and so is whatever is taken out of one.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -9,8 +11,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.dialects.dialect import Dialect, Places, merge_fields
-from holdfast.dialects.shape import Flaws, call_id, call_name, text_of
+from holdfast.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
+from holdfast.dialects.shape import (
+    Flaws,
+    answered_id,
+    call_id,
+    call_name,
+    not_a_message,
+    read_media,
+    text_of,
+)
 from holdfast.errors import CannotEncode
 from holdfast.transcript import (
     Media,
@@ -46,11 +56,9 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 
 
 def _message(wire: Any, position: int) -> Message:
-    flaws = Flaws()
     if type(wire) is not dict:
-        flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
-                       flaws.found)  # fmt: skip
+        return not_a_message(wire, position)
+    flaws = Flaws()
     name = wire.get("role")
     role = _ROLES.get(name) if type(name) is str else None
     if role is None:
@@ -99,7 +107,7 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
         case "image_url":
             target = block.get("image_url")
             url = target.get("url") if isinstance(target, dict) else target
-            return _media("image", url, at, block)
+            return read_media("image", url, at, block)
         case "input_audio":
             audio = block.get("input_audio")
             data = audio.get("data") if isinstance(audio, dict) else None
@@ -109,18 +117,9 @@ def _block(block: Any, at: str, flaws: Flaws) -> Part:
         case "file":
             file = block.get("file")
             data = file.get("file_data") if isinstance(file, dict) else None
-            return _media("document", data, at, block)
+            return read_media("document", data, at, block)
         case kind:
             return Opaque(kind if isinstance(kind, str) else "block", at, block)
-
-
-def _media(kind: Any, url: Any, at: str, block: Any) -> Media:
-    if not isinstance(url, str):
-        return Media(kind, at=at, wire=block)
-    if url.startswith("data:"):
-        head, _, data = url.partition(",")
-        return Media(kind, head[5:].split(";")[0], data, at=at, wire=block)
-    return Media(kind, url=url, at=at, wire=block)
 
 
 def _result(wire: Any, parts: list[Part], flaws: Flaws) -> ToolResult:
@@ -128,9 +127,7 @@ def _result(wire: Any, parts: list[Part], flaws: Flaws) -> ToolResult:
     name = name if type(name) is str else ""
     if wire.get("role") == "function":
         return ToolResult(f"~function:{name}", tuple(parts), name=name)
-    call = wire.get("tool_call_id")
-    if type(call) is not str or not call:
-        call = flaws.missing_id(call, "tool_call_id")
+    call = answered_id(wire, "tool_call_id", "", flaws)
     return ToolResult(call, tuple(parts), False, name, "function", "tool_call_id")
 
 
@@ -220,7 +217,7 @@ def encode(message: Message) -> Any:
         fields["content"] = _encode_content(content, old.get("content"))
     if calls:
         fields["tool_calls"] = calls
-    return merge_fields(message.wire, _OWNED, fields)
+    return merge_fields(message.wire, fields, _OWNED)
 
 
 def _encode_content(parts: Sequence[Part], had: Any) -> Any:
@@ -236,7 +233,7 @@ def _encode_block(part: Part) -> Any:
         return part.wire
     match part:
         case Text(text=text):
-            return merge_fields(part.wire, frozenset(), {"type": "text", "text": text})
+            return merge_fields(part.wire, {"type": "text", "text": text})
         case Media(kind="image"):
             return {"type": "image_url", "image_url": {"url": _url(part)}}
         case Media(kind="audio"):
@@ -257,19 +254,15 @@ def _encode_call(part: ToolCall) -> Any:
         return part.wire
     old = part.wire or {}
     if part.kind == "custom":
-        custom = merge_fields(
-            old.get("custom"), frozenset(), {"name": part.name, "input": part.arguments}
-        )
-        return merge_fields(old, frozenset(), {"id": part.id, "type": "custom", "custom": custom})
-    function = merge_fields(
-        old.get("function"), frozenset(), {"name": part.name, "arguments": part.arguments}
-    )
-    return merge_fields(old, frozenset(), {"id": part.id, "type": "function", "function": function})
+        custom = merge_fields(old.get("custom"), {"name": part.name, "input": part.arguments})
+        return merge_fields(old, {"id": part.id, "type": "custom", "custom": custom})
+    function = merge_fields(old.get("function"), {"name": part.name, "arguments": part.arguments})
+    return merge_fields(old, {"id": part.id, "type": "function", "function": function})
 
 
 def _encode_legacy(part: ToolCall) -> Any:
     fields = {"name": part.name, "arguments": part.arguments}
-    return part.wire if part.intact else merge_fields(part.wire, frozenset(), fields)
+    return part.wire if part.intact else merge_fields(part.wire, fields)
 
 
 def _encode_result(message: Message) -> Any:
@@ -286,9 +279,9 @@ def _encode_result(message: Message) -> Any:
         fields["role"] = "function"
         if result.name:
             fields["name"] = result.name
-        return merge_fields(message.wire, frozenset(), fields)
+        return merge_fields(message.wire, fields)
     fields["tool_call_id"] = result.call_id
-    return merge_fields(message.wire, _OWNED, fields)
+    return merge_fields(message.wire, fields, _OWNED)
 
 
 def arrange(messages: Sequence[Message]) -> list[Message]:
@@ -310,7 +303,7 @@ def likeness(items: Sequence[Any], body: Any) -> int:
     """Return how much the data looks like a chat list."""
     del body
     score = 0
-    for item in items[:64]:
+    for item in items[:LOOKED_AT]:
         if type(item) is not dict:
             continue
         if "tool_calls" in item or "tool_call_id" in item or item.get("role") == "tool":

@@ -1,5 +1,6 @@
 """OpenAI Responses: `{"instructions", "input": [items]}`; every item is one message."""
 
+# Wire values are `Any`, and so is whatever is taken out of one.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
 
@@ -8,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from holdfast.dialects.dialect import Dialect, merge_fields
-from holdfast.dialects.responses_content import decode_content, encode_content
+from holdfast.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from holdfast.dialects.responses_hosted import (
     HOSTED_CALLS,
     HOSTED_RESULTS,
@@ -17,9 +17,17 @@ from holdfast.dialects.responses_hosted import (
     decode_hosted_result,
     encode_hosted_call,
     encode_hosted_result,
-    item_id,
 )
-from holdfast.dialects.shape import Flaws, text_of
+from holdfast.dialects.shape import (
+    Flaws,
+    answered_id,
+    call_id,
+    call_name,
+    data_url,
+    not_a_message,
+    read_media,
+    text_of,
+)
 from holdfast.errors import CannotEncode
 from holdfast.transcript import (
     Media,
@@ -41,8 +49,9 @@ _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "developer",
 }
-_NONE: frozenset[str] = frozenset()
-_LOOKED_AT = 64
+_CONTENT = Places("content")
+_OUTPUT = Places("output")
+_TEXTS = frozenset({"input_text", "output_text", "text"})
 _Found: TypeAlias = tuple[Role, Part]
 
 
@@ -52,11 +61,9 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 
 
 def _item(wire: Any, position: int) -> Message:
-    flaws = Flaws()
     if type(wire) is not dict:
-        flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
-                       flaws.found)  # fmt: skip
+        return not_a_message(wire, position)
+    flaws = Flaws()
     kind = wire.get("type")
     own_id = wire.get("id")
     if kind == "message" or kind is None or type(kind) is not str:
@@ -89,7 +96,7 @@ def _message(wire: Payload, kind: Any, flaws: Flaws) -> tuple[Role, tuple[Part, 
             return role, (Text(content, "content"),)
         parts = ()
     else:
-        parts = decode_content(content, "content", flaws)
+        parts = _content(content, "content", flaws)
     if not parts:
         flaws.empty("content")
     return role, parts
@@ -100,7 +107,13 @@ def _function_call(wire: Payload, flaws: Flaws, position: int) -> _Found:
     if type(arguments) is not str:
         arguments = flaws.arguments(arguments, "arguments")
     call = ToolCall(
-        item_id(wire, flaws, position), _name(wire, flaws), arguments, "function", "", "", wire
+        call_id(wire, "call_id", "", flaws, position),
+        call_name(wire, "", flaws),
+        arguments,
+        "function",
+        "",
+        "",
+        wire,
     )
     return "assistant", call
 
@@ -108,17 +121,15 @@ def _function_call(wire: Payload, flaws: Flaws, position: int) -> _Found:
 def _custom_call(wire: Payload, flaws: Flaws, position: int) -> _Found:
     given = text_of(wire, "input", "", flaws) if "input" in wire else ""
     call = ToolCall(
-        item_id(wire, flaws, position), _name(wire, flaws), given, "custom", "", "", wire
+        call_id(wire, "call_id", "", flaws, position),
+        call_name(wire, "", flaws),
+        given,
+        "custom",
+        "",
+        "",
+        wire,
     )
     return "assistant", call
-
-
-def _name(wire: Payload, flaws: Flaws) -> str:
-    found = wire.get("name")
-    if type(found) is str and found:
-        return found
-    flaws.add("name-legal", "name", "the call names no tool", "name the tool that was called")
-    return "unknown_tool"
 
 
 def _function_result(wire: Payload, flaws: Flaws, position: int) -> _Found:
@@ -132,15 +143,42 @@ def _custom_result(wire: Payload, flaws: Flaws, position: int) -> _Found:
 
 
 def _result(wire: Payload, flaws: Flaws, kind: Any) -> ToolResult:
-    call = wire.get("call_id")
-    if type(call) is not str or not call:
-        call = flaws.missing_id(call, "call_id")
+    call = answered_id(wire, "call_id", "", flaws)
     output = wire.get("output")
     if type(output) is str:
         parts = (Text(output, "output"),) if output else ()
     else:
-        parts = decode_content(output, "output", flaws)
+        parts = _content(output, "output", flaws)
     return ToolResult(call, parts, False, "", kind, "", wire)
+
+
+def _content(content: Any, at: str, flaws: Flaws) -> tuple[Part, ...]:
+    """Return the parts of content that is not a string; `at` is `content` or `output`."""
+    if content is None:
+        return ()
+    if type(content) is not list:
+        return (flaws.text_instead_of(content, at),)
+    place = _CONTENT if at == "content" else _OUTPUT
+    blocks: list[Any] = content
+    return tuple([_block(block, place[index], flaws) for index, block in enumerate(blocks)])
+
+
+def _block(block: Any, at: str, flaws: Flaws) -> Part:
+    if type(block) is not dict:
+        return flaws.text_instead_of(block, at)
+    wire: Payload = block
+    kind = wire.get("type")
+    if type(kind) is not str:
+        return Opaque("block", at, wire)
+    if kind in _TEXTS:
+        text = wire.get("text")
+        return Text(text if type(text) is str else text_of(wire, "text", at, flaws), at, wire)
+    if kind == "input_image":
+        return read_media("image", wire.get("image_url"), at, wire, wire.get("file_data"))
+    if kind == "input_file":
+        data = wire.get("file_data")
+        return read_media("document", data or wire.get("file_url"), at, wire, data)
+    return Opaque(kind, at, wire)
 
 
 def _reasoning(wire: Payload, flaws: Flaws, position: int) -> _Found:
@@ -207,11 +245,11 @@ def _encode_item(part: Part) -> Any:
         case ToolCall(kind="function"):
             fields = {"type": "function_call", "call_id": part.id, "name": part.name,
                       "arguments": part.arguments}  # fmt: skip
-            return merge_fields(part.wire, _NONE, fields)
+            return merge_fields(part.wire, fields)
         case ToolCall(kind="custom"):
             fields = {"type": "custom_tool_call", "call_id": part.id, "name": part.name,
                       "input": part.arguments}  # fmt: skip
-            return merge_fields(part.wire, _NONE, fields)
+            return merge_fields(part.wire, fields)
         case ToolCall():
             return encode_hosted_call(part)
         case ToolResult(kind="function" | "custom"):
@@ -225,9 +263,9 @@ def _encode_item(part: Part) -> Any:
 def _encode_result(part: ToolResult) -> Any:
     kind = "custom_tool_call_output" if part.kind == "custom" else "function_call_output"
     had = part.wire.get("output") if part.wire is not None else ""
-    output = encode_content(part.parts, "user", had)
+    output = _encode_content(part.parts, "user", had)
     fields = {"type": kind, "call_id": part.call_id, "output": "" if output is None else output}
-    return merge_fields(part.wire, _NONE, fields)
+    return merge_fields(part.wire, fields)
 
 
 def _encode_reasoning(part: Thinking) -> Any:
@@ -235,7 +273,7 @@ def _encode_reasoning(part: Thinking) -> Any:
     fields: dict[str, Any] = {"type": "reasoning", "summary": summary}
     if part.signature:
         fields["encrypted_content"] = part.signature
-    return merge_fields(part.wire, frozenset({"content", "encrypted_content"}), fields)
+    return merge_fields(part.wire, fields, frozenset({"content", "encrypted_content"}))
 
 
 def _encode_message(message: Message) -> Any:
@@ -247,9 +285,44 @@ def _encode_message(message: Message) -> Any:
         else:
             del fields["type"]
     had = None if wire is None else wire.get("content")
-    content = encode_content(message.parts, message.role, had)
+    content = _encode_content(message.parts, message.role, had)
     fields["content"] = "" if content is None else content
-    return merge_fields(wire, _NONE, fields)
+    return merge_fields(wire, fields)
+
+
+def _encode_content(parts: Sequence[Part], role: Role, had: Any) -> Any:
+    """Return parts as content: a string where one text came as one, otherwise blocks.
+
+    Where there are none it is what it `had`, if that was empty, and None otherwise.
+    """
+    if not parts:
+        return had if had in ("", []) else None
+    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None:
+        return parts[0].text
+    kind = "output_text" if role == "assistant" else "input_text"
+    return [_encode_block(part, kind) for part in parts]
+
+
+def _encode_block(part: Part, text_kind: str) -> Any:
+    if part.wire is not None and part.intact:
+        return part.wire
+    match part:
+        case Text(text=text):
+            kind = text_kind if part.wire is None else part.wire.get("type", text_kind)
+            return merge_fields(part.wire, {"type": kind, "text": text})
+        case Media(kind="image"):
+            fields = {"type": "input_image", "image_url": data_url(part)}
+            return merge_fields(part.wire, fields, frozenset({"file_id"}))
+        case Media(kind="document"):
+            key = "file_url" if part.url else "file_data"
+            fields = {"type": "input_file", key: data_url(part)}
+            return merge_fields(part.wire, fields, frozenset({"file_id", "file_url", "file_data"}))
+        case _:
+            raise CannotEncode("openai-responses", f"a {_described(part)} in content")
+
+
+def _described(part: Part) -> str:
+    return f"{part.kind} part" if isinstance(part, (Media, Opaque)) else type(part).__name__
 
 
 def decode_system(body: Payload) -> Message | None:
@@ -307,7 +380,7 @@ def likeness(items: Sequence[Any], body: Payload) -> int:
     """Return how much the data looks like a list of input items."""
     given = body.get("input")
     score = 2 if given is items or (type(given) is str and "messages" not in body) else 0
-    for item in items[:_LOOKED_AT]:
+    for item in items[:LOOKED_AT]:
         if type(item) is not dict:
             continue
         kind = item.get("type")

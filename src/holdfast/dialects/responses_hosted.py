@@ -12,8 +12,7 @@ from typing import Any
 
 from holdfast.dialects.dialect import Places, merge_fields
 from holdfast.dialects.jsontext import dump_text, parse
-from holdfast.dialects.responses_content import data_url, media
-from holdfast.dialects.shape import Flaws
+from holdfast.dialects.shape import Flaws, call_id, data_url, read_media
 from holdfast.errors import CannotEncode, NotReadable
 from holdfast.transcript import Media, Part, Payload, Role, Text, ToolCall, ToolResult
 
@@ -32,17 +31,7 @@ HOSTED_RESULTS = (
 )  # fmt: skip
 
 _NAME = "openai-responses"
-_NONE: frozenset[str] = frozenset()
 _OUTPUT = Places("output")
-
-
-def item_id(wire: Payload, flaws: Flaws, position: int) -> str:
-    """Return the `call_id` of a call; a missing one is noted and made from its place."""
-    found = wire.get("call_id")
-    if type(found) is str and found:
-        return found
-    flaws.missing_id(found, "call_id")
-    return f"call_{position}"
 
 
 def decode_hosted_call(wire: Payload, flaws: Flaws, position: int) -> tuple[Role, Part]:
@@ -57,8 +46,8 @@ def decode_hosted_call(wire: Payload, flaws: Flaws, position: int) -> tuple[Role
         action = {}
     name = kind.removesuffix("_call")
     arguments = dump_text(action)
-    call = ToolCall(item_id(wire, flaws, position), name, arguments, "hosted", "", "", wire)
-    return "assistant", call
+    own_id = call_id(wire, "call_id", "", flaws, position)
+    return "assistant", ToolCall(own_id, name, arguments, "hosted", "", "", wire)
 
 
 def _approval_request(wire: Payload, flaws: Flaws) -> ToolCall:
@@ -97,7 +86,7 @@ def _output(wire: Payload, kind: str) -> tuple[Part, ...]:
         return (Text(output, "output"),)
     if kind == "computer_call_output" and type(output) is dict:
         shot: Payload = output
-        return (media("image", shot.get("image_url"), "output", shot),)
+        return (read_media("image", shot.get("image_url"), "output", shot, shot.get("file_data")),)
     if type(output) is list:
         chunks: list[Any] = output
         return tuple([_chunk(chunk, _OUTPUT[index]) for index, chunk in enumerate(chunks)])
@@ -121,14 +110,14 @@ def encode_hosted_call(part: ToolCall) -> Any:
         raise CannotEncode(_NAME, f"a hosted call of {part.name!r}")
     if kind == "mcp_approval_request":
         fields = {"type": kind, "id": part.id, "name": part.name, "arguments": part.arguments}
-        return merge_fields(part.wire, _NONE, fields)
+        return merge_fields(part.wire, fields)
     try:
         action = parse(part.arguments.encode())
     except (NotReadable, UnicodeEncodeError):
         raise CannotEncode(_NAME, f"a {kind} whose arguments are not JSON") from None
     if part.wire is not None and field not in part.wire and "actions" in part.wire:
         field = "actions"
-    return merge_fields(part.wire, _NONE, {"type": kind, "call_id": part.id, field: action})
+    return merge_fields(part.wire, {"type": kind, "call_id": part.id, field: action})
 
 
 def encode_hosted_result(part: ToolResult) -> Any:
@@ -138,13 +127,13 @@ def encode_hosted_result(part: ToolResult) -> Any:
         raise CannotEncode(_NAME, f"the result of a hosted call of {part.name!r}")
     if kind == "mcp_approval_response":
         fields = {"type": kind, "approval_request_id": part.call_id}
-        return merge_fields(part.wire, _NONE, fields)
+        return merge_fields(part.wire, fields)
     fields = {"type": kind, "call_id": part.call_id, "output": _encode_output(part, kind)}
     if kind == "apply_patch_call_output":
         fields["status"] = "failed" if part.is_error else "completed"
     if part.wire is not None and "call_id" not in part.wire and kind == "local_shell_call_output":
         fields["id"] = fields.pop("call_id")
-    return merge_fields(part.wire, _NONE, fields)
+    return merge_fields(part.wire, fields)
 
 
 def _encode_output(part: ToolResult, kind: str) -> Any:
@@ -174,4 +163,4 @@ def _encode_chunk(part: Part, failed: bool) -> Any:
     if part.wire is not None:
         outcome = part.wire.get("outcome", outcome)
     fields = {"stdout": part.text, "stderr": "", "outcome": outcome}
-    return merge_fields(part.wire, _NONE, fields)
+    return merge_fields(part.wire, fields)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.dialects.jsontext import dump_text
-from holdfast.transcript import Flaw, Role, Text
+from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.errors import NotReadable
+from holdfast.transcript import (
+    Flaw,
+    Media,
+    MediaKind,
+    Message,
+    Opaque,
+    Payload,
+    Role,
+    Text,
+)
 
 _ALIASES: dict[str, Role] = {
     "human": "user",
@@ -30,13 +40,6 @@ class Flaws:
     def add(self, rule: str, at: str, message: str, remedy: str, *, mendable: bool = True) -> None:
         """Note one."""
         self.found = (*self.found, Flaw(rule, at, message, remedy, mendable))
-
-    def not_an_object(self, wire: Any) -> None:
-        """Note an element of the list that is no message at all."""
-        self.add(
-            "message-object", "", f"is {kind_of(wire)}, not a message object",
-            "replace it by an object with a role, or remove it", mendable=False,
-        )  # fmt: skip
 
     def role(self, wire: Mapping[str, Any], known: Mapping[str, Role]) -> Role:
         """Note an unknown role and return what it most likely means, or `unknown`."""
@@ -84,13 +87,32 @@ class Flaws:
         return object_text(value)
 
 
-def call_id(call: Mapping[str, Any], key: str, at: str, flaws: Flaws, fallback: str) -> str:
+def not_a_message(wire: Any, position: int) -> Message:
+    """Return the message that stands for an element of the list that is none."""
+    flaws = Flaws()
+    flaws.add(
+        "message-object", "", f"is {kind_of(wire)}, not a message object",
+        "replace it by an object with a role, or remove it", mendable=False,
+    )  # fmt: skip
+    parts = (Opaque("element", "", wire),)
+    return Message("unknown", parts, position, "", "real", wire, True, flaws.found)
+
+
+def call_id(call: Mapping[str, Any], key: str, at: str, flaws: Flaws, fallback: str | int) -> str:
     """Return the id of a call; a missing one is noted and made from its place."""
     found = call.get(key)
     if type(found) is str and found:
         return found
-    flaws.missing_id(found, f"{at}.{key}")
+    flaws.missing_id(found, f"{at}.{key}" if at else key)
     return f"call_{fallback}"
+
+
+def answered_id(result: Mapping[str, Any], key: str, at: str, flaws: Flaws) -> str:
+    """Return the id of the call that a result answers; a missing one is noted, and is ""."""
+    found = result.get(key)
+    if type(found) is str and found:
+        return found
+    return flaws.missing_id(found, f"{at}.{key}" if at else key)
 
 
 def call_name(call: Mapping[str, Any], at: str, flaws: Flaws) -> str:
@@ -98,7 +120,8 @@ def call_name(call: Mapping[str, Any], at: str, flaws: Flaws) -> str:
     found = call.get("name")
     if type(found) is str and found:
         return found
-    flaws.add("name-legal", f"{at}.name", "the call names no tool", "name the tool that was called")
+    place = f"{at}.name" if at else "name"
+    flaws.add("name-legal", place, "the call names no tool", "name the tool that was called")
     return "unknown_tool"
 
 
@@ -141,3 +164,54 @@ def shown(value: Any) -> str:
     """Return a value quoted for an error text, cut where it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def arguments_text(value: Any, at: str, flaws: Flaws) -> str:
+    """Return an argument object as compact JSON; what is no object is noted and put into one."""
+    if type(value) is dict:
+        return dump_text(value)
+    flaws.add(
+        "arguments-object", at, f"is {kind_of(value)}, not an object",
+        "make it an object, {} where there are no arguments",
+    )  # fmt: skip
+    return object_text(value)
+
+
+def arguments_value(text: str, had: Any = None) -> dict[str, Any]:
+    """Return the object that `text` stands for: `had` itself where it says the same.
+
+    Text that is no JSON object goes under `value`, as it does when it is read.
+    """
+    if type(had) is dict and dump_text(had) == text:  # pyright: ignore[reportUnknownArgumentType]
+        return had  # pyright: ignore[reportUnknownVariableType]
+    if not text.strip():
+        return {}
+    try:
+        value = parse(text.encode("utf-8", "surrogatepass"))
+    except (NotReadable, UnicodeError):
+        return {"value": text}
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else {"value": value}  # pyright: ignore[reportUnknownVariableType]
+
+
+def read_media(kind: MediaKind, target: Any, at: str, wire: Payload, base64: Any = None) -> Media:
+    """Return a medium from its URL or data URL, or from `base64` if that is the target.
+
+    A file id has neither: its payload alone says what it is.
+    """
+    if type(target) is not str:
+        return Media(kind, at=at, wire=wire)
+    if target.startswith("data:"):
+        head, _, data = target.partition(",")
+        return Media(kind, head[5:].split(";")[0], data, at=at, wire=wire)
+    if target == base64:
+        return Media(kind, data=target, at=at, wire=wire)
+    return Media(kind, url=target, at=at, wire=wire)
+
+
+def data_url(part: Media) -> str:
+    """Return where a medium is: its URL, or the medium itself as a data URL."""
+    if part.url or not part.media_type:
+        return part.url or part.data
+    return f"data:{part.media_type};base64,{part.data}"

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.dialects.dialect import Dialect, merge_fields
-from holdfast.dialects.shape import Flaws, shown
+from holdfast.dialects.dialect import LOOKED_AT, Dialect, merge_fields
+from holdfast.dialects.shape import Flaws, not_a_message, shown
 from holdfast.dialects.sharegpt_tags import (
     read_call_turn,
     read_results,
@@ -51,8 +51,6 @@ _FROM: dict[Role, str] = {
     "assistant": "gpt",
     "tool": "tool",
 }
-_NONE: frozenset[str] = frozenset()
-_LOOKED_AT = 64
 
 
 def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
@@ -72,10 +70,7 @@ def decode(items: Sequence[Any], start: int = 0) -> tuple[Message, ...]:
 
 def _message(wire: Any, position: int, pairs: _Pairs) -> Message:
     if type(wire) is not dict:
-        flaws = Flaws()
-        flaws.not_an_object(wire)
-        return Message("unknown", (Opaque("element", "", wire),), position, "", "real", wire, True,
-                       flaws.found)  # fmt: skip
+        return not_a_message(wire, position)
     name = wire.get("from")
     role = _ROLES.get(name) if type(name) is str else None
     value = wire.get("value")
@@ -231,7 +226,7 @@ def encode(message: Message) -> Any:
         had = "gpt" if calls and had == "function_call" else had
     if type(had) is str and _ROLES.get(had) == message.role:
         speaker = had
-    return merge_fields(wire, _NONE, {"from": speaker, "value": value})
+    return merge_fields(wire, {"from": speaker, "value": value})
 
 
 def _write_call_turn(parts: Sequence[Part], had: Any) -> str:
@@ -334,7 +329,7 @@ def _with_ids(turn: Message) -> Message:
 def likeness(items: Sequence[Any], body: Payload) -> int:
     """Return how much the data looks like ShareGPT turns."""
     del body
-    for item in items[:_LOOKED_AT]:
+    for item in items[:LOOKED_AT]:
         if type(item) is dict and "from" in item and "value" in item:
             return 4
     return 0

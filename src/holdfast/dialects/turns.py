@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from holdfast.dialects.fresh import FreshIds
+from holdfast.dialects.dialect import FreshIds
 from holdfast.dialects.jsontext import dump_text, is_object_text
 from holdfast.transcript import Message, Origin, Part, Role, Thinking, ToolCall, ToolResult, bare
 

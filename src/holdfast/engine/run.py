@@ -16,8 +16,8 @@ from holdfast.compaction.measure import fixed_categories, with_sections
 from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
 from holdfast.compaction.work import CompactionInput, Options
+from holdfast.dialects.check import wire_rules
 from holdfast.dialects.profiles import dialect_for, profile_for
-from holdfast.dialects.wire_rules import wire_rules
 from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor

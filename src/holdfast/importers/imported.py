@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.dialects.fresh import FreshIds
+from holdfast.dialects.dialect import FreshIds
 from holdfast.dialects.jsontext import dump
 from holdfast.transcript import Transcript
 

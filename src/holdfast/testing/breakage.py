@@ -298,7 +298,7 @@ def _server_tool_parted(target: Target) -> bool:
     if found is None:
         return False
     blocks, place = found
-    del blocks[place + target.choose(2)]
+    del blocks[place + target.choose(min(2, len(blocks) - place))]
     return True
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
-from holdfast.dialects.rules import roles_alternate
+from holdfast.dialects.rules.roles import ROLES_ALTERNATE
 from holdfast.facts.frame import recognize
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -115,7 +115,7 @@ def _fold(
         lambda message: turn_chars(message, dialect),
         keep_last=policy.keep_last,
         room_tokens=room - policy.summary_tokens,
-        alternates=profile_for(dialect).has(roles_alternate.NAME),
+        alternates=profile_for(dialect).has(ROLES_ALTERNATE),
     )
     if region is None:
         return given, _unchanged("nothing to fold", costs)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.dialects.check import check
-from holdfast.dialects.profiles import PROFILES
+from holdfast.dialects.profiles import PROFILES, RULES
 from holdfast.dialects.repair import repair
 from holdfast.errors import CannotRepair
+from holdfast.testing.breakage import BREAKAGES, apply
 
 TABLES = [
     json.loads(file.read_text())
@@ -24,6 +26,9 @@ MENDED = [(rule, example) for rule, example in BROKEN if example["repaired"] is 
 REFUSED = [(rule, example) for rule, example in BROKEN if example["repaired"] is None]
 ONLY_AFTER_EDITS = {("anthropic", "thinking-bound")}
 """What is broken by our own edits alone, and so by no list that is given."""
+
+BY_SETTINGS = {"id-legal", "no-prefill", "thinking-bound", "thought-signature", "tools-declared"}
+"""What the model, the rest of the request or our own edits break, and no change of a list."""
 
 
 def named(rows: list[tuple[str, Any]]) -> list[str]:
@@ -97,6 +102,18 @@ def test_every_rule_of_every_profile_has_a_broken_example() -> None:
     wanted = {(profile.name, rule.name) for profile in PROFILES.values() for rule in profile.rules}
     shown = {(example["provider"], rule) for rule, example in BROKEN}
     assert wanted - shown == ONLY_AFTER_EDITS
+
+
+def test_every_rule_is_broken_by_a_breakage() -> None:
+    """The laws try a rule only if `holdfast.testing` can break a list in its way."""
+    broken: set[str] = set()
+    for _, example in VALID:
+        provider, given = example["provider"], example["given"]
+        for name, place in product(BREAKAGES, range(3) if isinstance(given, list) else ()):
+            items = apply(name, provider, given, lambda count, place=place: min(place, count - 1))
+            if items:
+                broken |= {violation.rule for violation in check(items, provider=provider)}
+    assert set(RULES) - broken == BY_SETTINGS
 
 
 def test_every_rule_has_a_valid_example() -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
-from holdfast.dialects.profiles import PROFILES
+from holdfast.dialects import rules as rule_files
+from holdfast.dialects.profiles import PROFILES, RULES
 from holdfast.dialects.rule import Rule
 
+FOLDER = rule_files.__path__
 PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
 HEAD = """# The rules
 
 What `holdfast check` looks at, and what `holdfast repair` does about it. Everything that is
-reported is refused by the provider, or by some gateway that the profile `strict` stands for. Each
-rule is one file in `src/holdfast/dialects/rules/`, each profile one file in
-`src/holdfast/dialects/profiles/`. This page is generated from them.
+reported is refused by the provider, or by some gateway that the profile `strict` stands for. The
+rules are in `src/holdfast/dialects/rules/`, a file for each subject; which of them a provider has
+is in `src/holdfast/dialects/profiles.py`. This page is generated from them.
 
 Repair invents nothing. What it adds says of itself that it was added: stub results, placeholders
 and notes carry an origin that tells them from real messages, and stand in square brackets.
@@ -57,10 +61,11 @@ def test_the_page_is_what_the_profiles_say() -> None:
     assert PAGE.read_text() == page()
 
 
-def test_a_rule_has_one_file_of_its_name() -> None:
-    """A rule is found where its name says."""
-    for rule in rules():
-        assert rule.check.__module__.rsplit(".", 1)[1] in (rule.name.replace("-", "_"), "flaws")
+def test_every_rule_is_in_the_table_once_and_some_profile_has_it() -> None:
+    """A rule that is written and then forgotten is found: a file, a name or a profile lacks it."""
+    modules = [import_module(f"{rule_files.__name__}.{file.name}") for file in iter_modules(FOLDER)]
+    written = [rule.name for module in modules for rule in getattr(module, "RULES", ())]
+    assert sorted(written) == sorted(RULES) == sorted(rule.name for rule in rules())
 
 
 def test_a_rule_without_a_mend_says_nothing_about_repair() -> None:

@@ -1,1 +1,1 @@
-"""The rules, one a file."""
+"""The rules, a file for each subject; `profiles.py` says which of them a provider has."""

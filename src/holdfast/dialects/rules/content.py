@@ -1,4 +1,4 @@
-"""Text holds no NUL and no half of a surrogate pair."""
+"""Rules about content: its shape, that there is some, its characters, compaction blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import clean_value, dump_text, parse
 from holdfast.dialects.rule import Action, Case, Mended, Rule
-from holdfast.dialects.rules.edit import changed
+from holdfast.dialects.rules.mends import flaws_of, replace_parts, rewrite
 from holdfast.transcript import (
     Message,
     Opaque,
@@ -24,17 +24,95 @@ from holdfast.transcript import (
     Violation,
 )
 
-NAME = "text-clean"
+MESSAGE_OBJECT = "message-object"
+CONTENT_SHAPE = "content-shape"
+CONTENT_PRESENT = "content-present"
+COMPACTION_BLOCK = "compaction-block"
+TEXT_CLEAN = "text-clean"
+
 _LONE = re.compile(r"[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 _TOGETHER = 32
+"""Messages that are looked through at once: one call for many short texts costs less."""
 _USUAL = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "id", "type"})
 """Keys of a message that need no look themselves."""
 _AROUND = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
 """What a request says to the model outside of its messages."""
 
+_find_empty = flaws_of(CONTENT_PRESENT)
 
-def check(case: Case) -> list[Violation]:
+
+def check_present(case: Case) -> list[Violation]:
+    """Return what is empty; not mendable if nothing would be left of the list."""
+    found = _find_empty(case)
+    at_fault = {violation.index for violation in found}
+    if len(at_fault) < len(case.messages) or any(message.parts for message in case.messages):
+        return found
+    return [replace(violation, mendable=False) for violation in found]
+
+
+def mend_present(case: Case, violations: Sequence[Violation]) -> Mended:
+    """Drop the empty parts, and the messages of which nothing is left."""
+    at_fault = {violation.index for violation in violations}
+    left: list[Message] = []
+    for index, message in enumerate(case.messages):
+        if index not in at_fault:
+            left.append(message)
+            continue
+        parts = tuple(part for part in message.parts if not _is_empty(part))
+        if parts:
+            flaws = tuple(flaw for flaw in message.flaws if flaw.rule != CONTENT_PRESENT)
+            left.append(replace(message, parts=parts, intact=False, flaws=flaws))
+    actions = tuple(
+        case.action(CONTENT_PRESENT, found.index, f"dropped what was empty at {found.path}")
+        for found in violations
+    )
+    return Mended(tuple(left), actions)
+
+
+def _is_empty(part: Part) -> bool:
+    return type(part) is Text and not part.text.strip()
+
+
+def check_compaction_block(case: Case) -> list[Violation]:
+    """Return further compaction blocks, and one that other blocks stand before."""
+    found: list[Violation] = []
+    seen = False
+    for at, message in enumerate(case.messages):
+        for part in message.parts:
+            if type(part) is not Opaque or not _is_compaction(part):
+                continue
+            if seen or part is not message.parts[0] or not _may_stand(message.role, at):
+                what = "a second compaction block" if seen else "the compaction block is not first"
+                found.append(
+                    case.fault(COMPACTION_BLOCK, at, part.at, what,
+                               "keep only the latest, as it came, before all messages or first in "
+                               "its assistant message",
+                               mendable=False)
+                )  # fmt: skip
+            seen = True
+    return found
+
+
+def begins_with_compaction(message: Message) -> bool:
+    """Return whether a message begins with a compaction block that has content."""
+    first = message.parts[0] if message.parts else None
+    return isinstance(first, Opaque) and _is_compaction(first)
+
+
+def _may_stand(role: str, at: int) -> bool:
+    """Return whether a block may stand in the message `at`: one made on demand stands before all,
+    one made at a threshold in an answer, after what it tells of.
+    """
+    return role == "assistant" or (at == 0 and role == "user")
+
+
+def _is_compaction(part: Opaque) -> bool:
+    wire: Any = part.wire
+    return part.kind == "compaction" and isinstance(wire, dict) and bool(wire.get("content"))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+
+def check_clean(case: Case) -> list[Violation]:
     """Return the places with text that cannot be sent, or that stores refuse."""
     found = [_fault(case, -1, key) for key in _unclean_around(case)]
     messages = case.messages
@@ -48,7 +126,7 @@ def check(case: Case) -> list[Violation]:
     return found
 
 
-def mend(case: Case, violations: Sequence[Violation]) -> Mended:
+def mend_clean(case: Case, violations: Sequence[Violation]) -> Mended:
     """Remove NUL and put U+FFFD for half pairs; signed thinking goes as a whole."""
     at_fault = {violation.index for violation in violations}
     actions: list[Action] = []
@@ -57,12 +135,12 @@ def mend(case: Case, violations: Sequence[Violation]) -> Mended:
         if at not in at_fault:
             messages.append(message)
             continue
-        sealed = {part.at for part in message.parts if _must_go(part, case, message.intact)}
-        actions += [_done(case, at, place, place in sealed) for place in _places(message, case)]
-        new = _cleaned_message(message, case)
+        signed = {part.at for part in message.parts if _must_go(part, case, message.intact)}
+        actions += [_note(case, at, place, place in signed) for place in _places(message, case)]
+        new = _clean_message(message, case)
         if new.parts or not message.parts:
             messages.append(new)
-    return Mended(tuple(messages), *_around_cleaned(case, actions))
+    return Mended(tuple(messages), *_clean_around(case, actions))
 
 
 def _unclean_around(case: Case) -> list[str]:
@@ -72,29 +150,29 @@ def _unclean_around(case: Case) -> list[str]:
     return [key for key in _AROUND if key in body and not _is_clean_json(body[key])]
 
 
-def _around_cleaned(
+def _clean_around(
     case: Case, actions: Sequence[Action]
 ) -> tuple[tuple[Action, ...], Payload | None]:
-    """Return all actions and the request body, None where it is clean."""
+    """Return all actions and the request body, None if it is clean."""
     keys = _unclean_around(case)
     if not keys:
         return tuple(actions), None
     body = {**(case.transcript.frame.body or {})}
     body.update({key: clean_value(body[key]) for key in keys})
-    return (*(_done(case, -1, key) for key in keys), *actions), body
+    return (*(_note(case, -1, key) for key in keys), *actions), body
 
 
 def _fault(case: Case, at: int, place: str) -> Violation:
     return case.fault(
-        NAME, at, place, "the text holds NUL or half of a surrogate pair",
+        TEXT_CLEAN, at, place, "the text holds NUL or half of a surrogate pair",
         "remove NUL; replace the half pair by U+FFFD",
     )  # fmt: skip
 
 
-def _done(case: Case, at: int, place: str, dropped: bool = False) -> Action:
+def _note(case: Case, at: int, place: str, dropped: bool = False) -> Action:
     what = "dropped signed thinking with" if dropped else "took out"
     where = case.path(at, place)
-    return case.action(NAME, at, f"{what} NUL or half surrogate pairs: {where}")
+    return case.action(TEXT_CLEAN, at, f"{what} NUL or half surrogate pairs: {where}")
 
 
 def _places(message: Message, case: Case) -> list[str]:
@@ -122,7 +200,7 @@ def _place(part: Part) -> str:
 
 
 def _is_clean_part(part: Part, case: Case, as_given: bool) -> bool:
-    """Return whether the words of a part are clean and, where it is as given, its payload."""
+    """Return whether the words of a part are clean and, if it is as given, its payload."""
     if as_given and part.intact and part.wire is not None and not _is_clean_json(part.wire):
         return False
     match part:
@@ -188,14 +266,14 @@ def _is_clean_json(value: Any) -> bool:
     return _is_surely_clean(value) or clean_value(value) == value
 
 
-def _cleaned_message(message: Message, case: Case) -> Message:
+def _clean_message(message: Message, case: Case) -> Message:
     wire = message.wire if _is_clean_json(message.wire) else clean_value(message.wire)
     parts: list[Part] = []
     for part in message.parts:
-        new = _cleaned(part, case, message.intact)
+        new = _clean_part(part, case, message.intact)
         if new is not None:
             parts.append(replace(new, wire=wire) if new.wire is message.wire else new)
-    return replace(changed(message, tuple(parts)), wire=wire)
+    return replace(replace_parts(message, tuple(parts)), wire=wire)
 
 
 def _must_go(part: Part, case: Case, as_given: bool) -> bool:
@@ -205,8 +283,8 @@ def _must_go(part: Part, case: Case, as_given: bool) -> bool:
     return not _is_clean_part(part, case, as_given)
 
 
-def _cleaned(part: Part, case: Case, as_given: bool) -> Part | None:
-    """Return the part with clean text, itself where it is clean, None where it must go."""
+def _clean_part(part: Part, case: Case, as_given: bool) -> Part | None:
+    """Return the part with clean text, itself if it is clean, None if it must go."""
     if _is_clean_part(part, case, as_given):
         return part
     if _must_go(part, case, as_given):
@@ -223,7 +301,7 @@ def _cleaned(part: Part, case: Case, as_given: bool) -> Part | None:
                 intact=False,
             )  # fmt: skip
         case ToolResult():
-            inner = [_cleaned(each, case, as_given) for each in part.parts]
+            inner = [_clean_part(each, case, as_given) for each in part.parts]
             left = tuple(each for each in inner if each is not None)
             call_id = _clean(part.call_id)
             return replace(part, call_id=call_id, parts=left, wire=wire, intact=False)
@@ -241,10 +319,36 @@ def _clean_arguments(text: str, case: Case) -> str:
     return dump_text(clean_value(parse(text.encode("utf-8", "surrogatepass"))))
 
 
-RULE = Rule(
-    name=NAME,
-    states="Text holds no NUL and no half of a surrogate pair.",
-    check=check,
-    mend=mend,
-    mends="removes NUL, puts U+FFFD for half pairs; signed thinking is dropped whole",
+RULES = (
+    Rule(
+        name=MESSAGE_OBJECT,
+        states="Every element of the list is a message object.",
+        check=flaws_of(MESSAGE_OBJECT),
+    ),
+    Rule(
+        name=CONTENT_SHAPE,
+        states="Content has the shape that its place asks for.",
+        check=flaws_of(CONTENT_SHAPE),
+        mend=rewrite,
+        mends="writes the content in its legal shape",
+    ),
+    Rule(
+        name=CONTENT_PRESENT,
+        states="Messages and text blocks hold content.",
+        check=check_present,
+        mend=mend_present,
+        mends="drops the empty block, and the message where nothing is left",
+    ),
+    Rule(
+        name=COMPACTION_BLOCK,
+        states="There is at most one compaction block with content, first in its message.",
+        check=check_compaction_block,
+    ),
+    Rule(
+        name=TEXT_CLEAN,
+        states="Text holds no NUL and no half of a surrogate pair.",
+        check=check_clean,
+        mend=mend_clean,
+        mends="removes NUL, puts U+FFFD for half pairs; signed thinking is dropped whole",
+    ),
 )
