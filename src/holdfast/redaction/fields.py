@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from holdfast.redaction.matching import Pattern, Range, Regex
+from holdfast.redaction.matching import Pattern, Range
 from holdfast.redaction.names import Strength, strength_of
 from holdfast.redaction.text import is_in_string
 from holdfast.redaction.words import (
@@ -21,6 +21,7 @@ from holdfast.redaction.words import (
     WEAK_LAST_WORDS,
     WEAK_WORDS,
 )
+from holdfast.regex import Regex
 
 Candidate: TypeAlias = Range
 """Where a secret word starts, and where the separator after it ends."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from holdfast.redaction.matching import Pattern, Regex
+from holdfast.redaction.matching import Pattern
 from holdfast.redaction.randomness import AT_ONCE, looks_random
 from holdfast.redaction.words import (
     FOREIGN_WORDS,
@@ -15,6 +15,7 @@ from holdfast.redaction.words import (
     MESSAGE_WORDS,
     SECRET_LABELS,
 )
+from holdfast.regex import Regex
 
 
 @lru_cache(maxsize=AT_ONCE)

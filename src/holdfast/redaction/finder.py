@@ -8,7 +8,6 @@ length, and none can switch the search off.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
@@ -57,6 +56,7 @@ from holdfast.redaction.text import (
     merge_spans,
     move_hits,
 )
+from holdfast.regex import Regex
 
 
 class Search(NamedTuple):
@@ -276,7 +276,7 @@ def _is_beside_hidden(data: bytes, at: int) -> bool:
 
 BESIDE = 512
 """So far from its literal a value stands at most, but for a few."""
-_AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
+_AFTER_BARE = Regex(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
 _STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}

@@ -5,7 +5,6 @@ Each gate takes the bytes of a value (bounded by its pattern) and says whether i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from holdfast.redaction.check_digits import (
@@ -28,8 +27,9 @@ from holdfast.redaction.randomness import (
     looks_random,
 )
 from holdfast.redaction.rule import Gate
+from holdfast.regex import Regex
 
-_CODE = re.compile(
+_CODE = Regex(
     rb"""(?x)
     ^ (?: [A-Za-z_$][\w$]* (?: (?: \. | :: | -> | \?\. ) [A-Za-z_$][\w$]* )* [;,]? $   # a.b::c
       | [A-Za-z_$] (?: [\w$.:] | [?!]\. )* \s* [(\[{]                                    # f(, a?.b[
@@ -42,12 +42,12 @@ _CODE = re.compile(
     )
     """
 )
-_DIGIT = re.compile(rb"[0-9]")
-_LETTER = re.compile(rb"[A-\xff]")
-_SIGN = re.compile(rb"[!@#$%^&*?~+]")
-_UUID = re.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
-_WORDS = re.compile(rb"^[A-Za-z]{2,}(?:[- ][A-Za-z]{2,}){3,}$")
-_FILE = re.compile(
+_DIGIT = Regex(rb"[0-9]")
+_LETTER = Regex(rb"[A-\xff]")
+_SIGN = Regex(rb"[!@#$%^&*?~+]")
+_UUID = Regex(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_WORDS = Regex(rb"^[A-Za-z]{2,}(?:[- ][A-Za-z]{2,}){3,}$")
+_FILE = Regex(
     rb"(?i)\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|py|js|ts|go|sh|md|html?|conf|cfg|ini|env|pub"
     rb"|lock|sum|xml|log|csv|c|h|cc|cpp|java|rb|rs|com|org|net|io|dev|local|internal|svc)$"
 )
@@ -79,7 +79,7 @@ def digest(value: bytes) -> bool:
     return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
 
 
-_DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
+_DIGEST = Regex(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 
 def password(value: bytes) -> bool:
@@ -130,8 +130,8 @@ def _is_call(value: bytes) -> bool:
     return called is not None and not is_unspeakable(called[1])
 
 
-_CALLED = re.compile(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
-_SUM = re.compile(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
+_CALLED = Regex(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
+_SUM = Regex(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
 """Names that are joined: `"password=" + token`."""
 
 
@@ -150,7 +150,7 @@ def is_label(value: bytes) -> bool:
     return _LABEL.match(value) is not None and not is_passphrase(value)
 
 
-_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+_LABEL = Regex(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
 
 
 def is_counted_name(value: bytes) -> bool:
@@ -158,7 +158,7 @@ def is_counted_name(value: bytes) -> bool:
     return _COUNTED.match(value) is not None
 
 
-_COUNTED = re.compile(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
+_COUNTED = Regex(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
 def header(value: bytes) -> bool:
@@ -189,7 +189,7 @@ def escaped(value: bytes) -> bool:
     return len(written) >= 6 and len(set(written)) > len(written) // 2
 
 
-_ESCAPED = re.compile(rb"(?i)\\x[0-9a-f]{2}")
+_ESCAPED = Regex(rb"(?i)\\x[0-9a-f]{2}")
 
 
 def ticket(value: bytes) -> bool:
@@ -197,7 +197,7 @@ def ticket(value: bytes) -> bool:
     return mixed(value) or (_GROUPS.match(value) is not None and real(value))
 
 
-_GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
+_GROUPS = Regex(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
 
 
 def is_opaque(value: bytes) -> bool:
@@ -208,10 +208,10 @@ def is_opaque(value: bytes) -> bool:
     return unnamed(value) if len(rest) == len(value) else random(rest)
 
 
-_OPAQUE = re.compile(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
-_DATED = re.compile(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
+_OPAQUE = Regex(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
+_DATED = Regex(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
 """The name of something that was made on a day; no key starts so."""
-_ANY_UUID = re.compile(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ANY_UUID = Regex(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def is_uuid(value: bytes) -> bool:
@@ -229,20 +229,20 @@ def _is_plain_name(value: bytes) -> bool:
     )  # fmt: skip
 
 
-_NAME = re.compile(
+_NAME = Regex(
     rb"^[A-Za-z]+(?:[-_./:][A-Za-z]+){1,2}[:.,]?$|^[a-z]+(?:_[a-z]+)*$|^[A-Z]+(?:_[A-Z]+)+$"
     rb"|^[A-Za-z]+[:?]$"
 )
 
 
-_ALGORITHM = re.compile(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x509|h2|iso|ecdsa)")
+_ALGORITHM = Regex(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x509|h2|iso|ecdsa)")
 
 
 def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
+_NUMBERED = Regex(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {

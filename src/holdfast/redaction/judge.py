@@ -26,9 +26,9 @@ from holdfast.redaction.gates import (
     random,
     unnamed,
 )
-from holdfast.redaction.matching import Regex
 from holdfast.redaction.names import Strength, is_key_of, is_pin, kind_of
 from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.regex import Regex
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.redaction.fillers import real
-from holdfast.redaction.matching import Pattern, Range, Regex
+from holdfast.redaction.matching import Pattern, Range
+from holdfast.regex import Regex
 
 BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
 ENDS = ("-----end ", "---- end ")

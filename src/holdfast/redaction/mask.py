@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-from holdfast.redaction.matching import Regex
 from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.redaction.text import LINE, PRIVATE_KEY
+from holdfast.regex import Regex
 
 _UNTAGGED = frozenset((PRIVATE_KEY, LINE))
 PUBLIC_TAG_BYTES = 2

@@ -1,4 +1,4 @@
-"""The engines behind the rules, with their types: re2, a keyword automaton and Python's `re`.
+"""The engines behind the rules, with their types: re2 and a keyword automaton.
 
 All work on bytes, one byte a character, so that no text is invalid and every offset is final.
 A pattern is compiled when it is first used: most texts need few of them.
@@ -6,10 +6,9 @@ A pattern is compiled when it is first used: most texts need few of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, AnyStr, Generic, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import ahocorasick_rs
 import re2 as untyped_re2  # pyright: ignore[reportMissingTypeStubs]
@@ -121,30 +120,6 @@ class PatternSet:
         """Return the number of the first pattern that matches all of `text`."""
         found = cast("list[int] | None", self._match(text))
         return min(found) if found else None
-
-
-class Regex(Generic[AnyStr]):
-    """A pattern of Python's `re` that is compiled when it is first used; afterwards as fast."""
-
-    __slots__ = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
-    match: Callable[..., re.Match[AnyStr] | None]
-    search: Callable[..., re.Match[AnyStr] | None]
-    fullmatch: Callable[..., re.Match[AnyStr] | None]
-    findall: Callable[..., list[AnyStr]]
-    finditer: Callable[..., Iterator[re.Match[AnyStr]]]
-    split: Callable[..., list[AnyStr]]
-    sub: Callable[[Callable[[re.Match[AnyStr]], AnyStr] | AnyStr, AnyStr], AnyStr]
-
-    def __init__(self, source: AnyStr) -> None:
-        for method in self.__slots__:
-            setattr(self, method, partial(self._compile, source, method))
-
-    def _compile(self, source: AnyStr, called: str, *args: Any) -> Any:
-        """Replace the methods by those of the compiled pattern, and call one of them."""
-        made = re.compile(source)
-        for method in self.__slots__:
-            setattr(self, method, getattr(made, method))
-        return getattr(made, called)(*args)
 
 
 class Automaton:

@@ -8,7 +8,6 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.redaction.matching import Regex
 from holdfast.redaction.words import (
     DIGEST_WORDS,
     HARMLESS_ENDS,
@@ -25,6 +24,7 @@ from holdfast.redaction.words import (
     WEAK_LAST_WORDS,
     WEAK_WORDS,
 )
+from holdfast.regex import Regex
 
 Strength: TypeAlias = Literal["strong", "weak", "none"]
 """Strong: any real value is a secret. Weak: only one that looks random."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from holdfast.redaction.fillers import real
 from holdfast.redaction.randomness import is_named, looks_random
+from holdfast.regex import Regex
 
 
 def marked(value: bytes) -> bool:
@@ -51,15 +50,15 @@ def _digits(tail: bytes) -> int:
     return len(tail) - len(tail.translate(None, b"0123456789"))
 
 
-_JOINT = re.compile(rb"[_-]")
-_MARK = re.compile(
+_JOINT = Regex(rb"[_-]")
+_MARK = Regex(
     rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
     rb"|apikey|sat|sk|rk)$|pat$"
 )
-_SURE = re.compile(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
-_OPEN = re.compile(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
+_SURE = Regex(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
+_OPEN = Regex(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
 """What stands before keys that anybody may know, and before digests."""
-_ULID = re.compile(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
+_ULID = Regex(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
 _THINGS = frozenset(
     b"account acct ami arn asset audio batch blob block branch build bundle cache call chat "
     b"checkpoint chunk class cluster col column commit conf config conv css cursor cus "

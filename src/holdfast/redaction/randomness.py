@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log2
 
-from holdfast.redaction.matching import Regex
+from holdfast.regex import Regex
 
 AT_ONCE = 8
 """Size of the caches here: a value is judged several times in a row and then never again."""

@@ -7,7 +7,6 @@ by `make rules`, in 2 ms; a test compares the two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,6 +18,7 @@ from holdfast.errors import InvalidSetting, NotReadable, UnknownName
 from holdfast.redaction.matching import Pattern, re2
 from holdfast.redaction.rule import STRUCTURES, SecretRule
 from holdfast.redaction.text import LINE, PRIVATE_KEY
+from holdfast.regex import Regex
 
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
 _FOLDER = __file__.removesuffix(".py")
@@ -108,7 +108,7 @@ def _join(pattern: str | list[str]) -> str:
 
 _ANY = "anchors"
 """The fragment that is any of the rule's own anchors."""
-_FRAGMENT = re.compile(r"(?<!\\)\{([a-z][a-z0-9_]*)\}")
+_FRAGMENT = Regex(r"(?<!\\)\{([a-z][a-z0-9_]*)\}")
 _DEPTH = 8
 """Fragments may use fragments; the rules of this package do so three deep."""
 _LONGEST = 1 << 16
@@ -123,7 +123,7 @@ def _escape(literal: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", literal)
 
 
-_SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
+_SPECIAL = Regex(r"[.^$*+?()\[\]{}|\\]")
 
 
 def read_rules(file: str) -> tuple[SecretRule, ...]:
@@ -168,7 +168,7 @@ def _check_own(rule: SecretRule) -> None:
         _check_pattern(rule, field, pattern)
 
 
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_NAME = Regex(r"[a-z][a-z0-9-]{0,63}")
 _NAMES = "lower case letters, digits and hyphens, such as acme-key"
 _SHORTEST = 2
 """One character would be tried in nearly every word."""
@@ -250,4 +250,4 @@ def _with_prefixes(rule: SecretRule, rules: Sequence[SecretRule]) -> SecretRule:
     return replace(rule, anchors=tuple(prefixes), pattern=_with_anchors(rule.pattern, prefixes))
 
 
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
+_PREFIX = Regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
