@@ -8,14 +8,12 @@ in the state as its shadow. Whatever goes wrong, the run goes on as if nobody ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.prices import Prices, paid
-from holdfast.catalog.prices import economy_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish, plan
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.state import Breaker
@@ -49,6 +47,9 @@ from holdfast.writing.write import (
     write_steps,
 )
 from holdfast.writing.writers import DEFAULT_TIMEOUT, Writers
+
+if TYPE_CHECKING:
+    from holdfast.caching.prices import Prices
 
 _MUST_LEAD = frozenset({"anthropic"})
 """Dialects whose item must be the very first of the list."""
@@ -281,6 +282,9 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
+    from holdfast.caching.prices import paid
+    from holdfast.catalog.prices import economy_of
+
     model = native.compactor.name.partition(":")[2]
     economy = economy_of(model, native.prices, "5m")
     if economy is None or not answer.input_tokens:

@@ -43,7 +43,7 @@ _ON_TOPIC = 6.0
 """Speaks of what a compaction was told to focus on."""
 
 
-_IS_NUMBER = Regex(r"[^A-Za-z\u0080-\U0010ffff]+\Z")
+_IS_NUMBER = Regex(r"[\x00-@\[-`{-\x7f]+\Z")
 _HAS_DIGIT = Regex(r"\d")
 
 
