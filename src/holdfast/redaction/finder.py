@@ -28,7 +28,6 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.kinds import COMPANIONS, COOKIE
 from holdfast.redaction.matchers import (
     Matcher,
     RuleMatcher,
@@ -40,9 +39,8 @@ from holdfast.redaction.matchers import (
 )
 from holdfast.redaction.matching import Automaton, Hit, Range
 from holdfast.redaction.near import find_paired_ids, find_repeats
-from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
-from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
-from holdfast.redaction.rules import built_in_rules, select_rules
+from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURE_RANK, RedactionPolicy, SecretRule
+from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
 from holdfast.redaction.shapes import Shapes, ShapeSearch
 from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
 from holdfast.redaction.text import (

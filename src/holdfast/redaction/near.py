@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.redaction.fillers import describes_password
 from holdfast.redaction.gates import is_uuid, mixed, unnamed
 from holdfast.redaction.matching import Pattern, Range
-from holdfast.redaction.randomness import is_named
 from holdfast.redaction.text import LINE, PRIVATE_KEY, Span
+from holdfast.redaction.values import describes_password, is_named
 from holdfast.regex import Regex
 
 NEAR = 320

@@ -1,4 +1,4 @@
-"""The rules as files: read, checked, and chosen for a policy.
+"""The rules as files: read, checked, and chosen for a policy; and the kinds of secrets they name.
 
 The built-in rules are `rules/*.toml`, in the order of `FILES`; if two find the same, the earlier
 one names it. Reading TOML takes 44 ms (`tomllib`), so a process reads `rules/compiled.json`, made
@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting, NotReadable, UnknownName
 from holdfast.redaction.matching import Pattern, re2
-from holdfast.redaction.rule import STRUCTURES, SecretRule
+from holdfast.redaction.near import KIND
+from holdfast.redaction.policy import STRUCTURES, SecretRule
 from holdfast.redaction.text import LINE, PRIVATE_KEY
 from holdfast.regex import Regex
 
@@ -251,3 +252,26 @@ def _with_prefixes(rule: SecretRule, rules: Sequence[SecretRule]) -> SecretRule:
 
 
 _PREFIX = Regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
+
+
+# Kinds: what placeholders and reports say
+
+
+FIELDS = ("password", "token", "api-key", "secret", "key")
+"""What a field is called by its name; `names.py` says when."""
+COOKIE = "cookie"
+COMPANIONS = (KIND, "aws-secret-key")
+"""What is found next to a secret that it belongs to."""
+
+
+def kinds_of(rules: Sequence[SecretRule]) -> frozenset[str]:
+    """Return all that a policy may keep: the kinds of rules, and what is found by its structure.
+
+    A line that is hidden as a whole is not among them: nobody has read it.
+    """
+    return frozenset((*(rule.kind for rule in rules), *FIELDS, *COMPANIONS, COOKIE, PRIVATE_KEY))
+
+
+def check_kinds(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
+    """Raise `UnknownName` for a kind that does not exist; similar ones come first."""
+    check_known("kind of secret", wanted, kinds_of(rules) if wanted else ())

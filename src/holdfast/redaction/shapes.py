@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from holdfast.redaction.matchers import RuleMatcher
 from holdfast.redaction.matching import Pattern, PatternSet, Range
-from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.policy import SecretRule
 from holdfast.regex import Regex
 
 Find: TypeAlias = "Callable[[bytes, int], Range | None]"
