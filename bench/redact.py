@@ -32,7 +32,7 @@ BENCH = Path(__file__).resolve().parent
 sys.path.insert(0, str(BENCH.parent / "src"))
 
 from holdfast.lab.peers.worker import Failure, interpreter  # noqa: E402
-from holdfast.redaction.stream import Stream  # noqa: E402
+from holdfast.redaction.redactor import Stream  # noqa: E402
 from redact_crafted import CRAFTED  # noqa: E402
 from redact_scores import (  # noqa: E402
     AUDIT,

@@ -88,4 +88,4 @@ def test_the_first_compaction_loads_few_modules() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert int(done.stdout) <= 215
+    assert int(done.stdout) <= 190

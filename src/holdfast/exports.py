@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -14,7 +13,7 @@ def import_later(package: str, modules: Mapping[str, str]) -> Callable[[str], ob
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found: object = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, found)
+        setattr(import_module(package), name, found)
         return found
 
     return find

@@ -12,34 +12,36 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from holdfast.regex import Regex
+
 Value: TypeAlias = str | list["Value"] | dict[str, "Value"]
 """Numbers, booleans and null are read as their letters: only words are wanted."""
 
-_START = re.compile(r"[{\[]\s*(?:[\"'“{\[]|\w{1,64}\s*:)")
+_START = Regex(r"[{\[]\s*(?:[\"'“{\[]|\w{1,64}\s*:)")
 """A bracket and what may follow it: a string, another bracket, or a key without quotes."""
-_STOP = re.compile(r"[\"\\]")
-_BARE = re.compile(r"[^,:{}\[\]\"\n]+")
-_BLANK = re.compile(r"[\s,]*")
-_SPACE = re.compile(r"\s*")
-_NEXT_KEY = re.compile(r"\s*+\"[^\"\\\n]{1,64}\"\s*+:")
+_STOP = Regex(r"[\"\\]")
+_BARE = Regex(r"[^,:{}\[\]\"\n]+")
+_BLANK = Regex(r"[\s,]*")
+_SPACE = Regex(r"\s*")
+_NEXT_KEY = Regex(r"\s*+\"[^\"\\\n]{1,64}\"\s*+:")
 """After the quote that ends a value, if the comma was forgotten."""
-_NEXT_ITEM = re.compile(r"[^\S\n]*+\n\s*+[\"{\[]")
+_NEXT_ITEM = Regex(r"[^\S\n]*+\n\s*+[\"{\[]")
 """The same in a list: the next item is on a line of its own."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\n", "b": " ", "f": " ", "/": "/", '"': '"', "\\": "\\"}
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = Regex("[\ud800-\udfff]")
 _DEEPEST = 12
 """Brackets within each other; a note has four."""
 _MOST_STARTS = 4
 """Brackets in the words before the answer that are tried as its beginning."""
 _STRICT = msgspec.json.Decoder()
-_TOKEN = re.compile(
+_TOKEN = Regex(
     r"""\s*+(?:(?P<open>[\[{(])|(?P<close>[\]})])|(?P<comma>,)|(?P<colon>:)|"""
     r"""[bru]?"(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*+)"?+|"""
     r"""[bru]?'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)'?+|"""
     r"""(?P<bare>[^\s,:\[\]{}()"']++)|.|\Z)""",
     re.S,
 )
-_LITERAL = re.compile(r"-?\d[\d.eE+-]*|None|True|False|null|true|false|NaN|nan|inf|\.{3}|…")
+_LITERAL = Regex(r"-?\d[\d.eE+-]*|None|True|False|null|true|false|NaN|nan|inf|\.{3}|…")
 _MOST_DEPTH = 64
 """Of a value of a tool result; deeper ones are left out."""
 
@@ -186,7 +188,7 @@ class _Reader:
                 return found
             found.append(self.value(depth + 1, in_list=True))
 
-    def _next(self, blank: re.Pattern[str]) -> str:
+    def _next(self, blank: Regex[str]) -> str:
         found = blank.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]

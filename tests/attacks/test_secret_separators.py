@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.examples import load_examples
+from holdfast.redaction.redactor import HOLD, Stream
 from holdfast.redaction.rules import built_in_rules
-from holdfast.redaction.stream import HOLD, Stream
 
 REDACTOR = Redactor(RedactionPolicy(key="test", mentions=True))
 SEPARATORS = ("\0", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u2029")

@@ -18,10 +18,9 @@ from holdfast.redaction.field_secrets import (
     wrapped_values,
 )
 from holdfast.redaction.fields import is_unbalanced, value_at
-from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import is_label, is_opaque
 from holdfast.redaction.gates import random as is_random
-from holdfast.redaction.randomness import entropy, is_named, is_unspeakable, looks_random
+from holdfast.redaction.values import entropy, is_named, is_unspeakable, looks_random, real
 
 
 @given(st.binary(min_size=1, max_size=256))

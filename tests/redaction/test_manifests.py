@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.examples import load_examples
-from holdfast.redaction.stream import HOLD, Stream
+from holdfast.redaction.redactor import HOLD, Stream
 
 EXAMPLES = load_examples()["manifests"]
 REDACTOR = Redactor(RedactionPolicy(key="test"))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from holdfast.errors import InvalidSetting, NotReadable, UnknownName
 from holdfast.redaction import RedactionPolicy, Redactor, SecretRule
 from holdfast.redaction.examples import load_examples
-from holdfast.redaction.rule import STRUCTURES
+from holdfast.redaction.policy import STRUCTURES
 from holdfast.redaction.rules import built_in_rules, parse_rules
 
 ACME = SecretRule(name="acme-key", anchors=("acme_",), pattern=r"acme_[a-z0-9]{9}")

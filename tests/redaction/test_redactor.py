@@ -16,9 +16,8 @@ from holdfast.errors import UnknownName
 from holdfast.redaction import RedactionPolicy, Redactor, Vault, redact
 from holdfast.redaction.examples import load_examples
 from holdfast.redaction.keys import A_PIECE, key_tail
-from holdfast.redaction.kinds import FIELDS, kinds_of
 from holdfast.redaction.names import kind_of
-from holdfast.redaction.rules import built_in_rules
+from holdfast.redaction.rules import FIELDS, built_in_rules, kinds_of
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 EXAMPLES = [

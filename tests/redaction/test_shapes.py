@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from holdfast.redaction import Redactor
 from holdfast.redaction.examples import load_examples
 from holdfast.redaction.matchers import RuleMatcher
-from holdfast.redaction.policy import RedactionPolicy
-from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.policy import RedactionPolicy, SecretRule
 from holdfast.redaction.rules import built_in_rules, select_rules
 from holdfast.redaction.shapes import REACH, Shapes
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.redaction.examples import load_examples
+from holdfast.redaction.redactor import HOLD, Stream
 from holdfast.redaction.rules import built_in_rules
-from holdfast.redaction.stream import HOLD, Stream
 
 KEYED = Redactor(RedactionPolicy(key="test"))
 EXAMPLES = [

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from holdfast.redaction import Redactor
 from holdfast.redaction.examples import UUID, draw, load_examples
 from holdfast.redaction.finder import Finder
-from holdfast.redaction.policy import RedactionPolicy
-from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.policy import RedactionPolicy, SecretRule
 from holdfast.redaction.rules import built_in_rules, select_rules
 
 VENDORS = select_rules([rule for rule in built_in_rules() if rule.family == "vendor"])

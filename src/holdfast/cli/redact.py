@@ -22,9 +22,8 @@ from holdfast.disk import sync_folder
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import Finding, RedactionPolicy, Redactor
 from holdfast.redaction.gates import GATE_MEANINGS
-from holdfast.redaction.policy import DEFAULT_KEY
-from holdfast.redaction.rule import STRUCTURES
-from holdfast.redaction.stream import Stream
+from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURES
+from holdfast.redaction.redactor import Stream
 
 FOUND, NOT_READ = 1, 2
 

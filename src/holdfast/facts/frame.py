@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.regex import Regex
 from holdfast.transcript import Message, Origin, Text, Thinking, ToolCall, ToolResult
 
 SUMMARY_OPEN = "[holdfast summary: reference only]"
@@ -42,24 +43,22 @@ _STARTS = frozenset("[T")
 _DIGEST = "[holdfast digest"
 _DUPLICATE = "[holdfast duplicate"
 _PLACEHOLDER = "[holdfast placeholder"
-_MARK = re.compile(
-    r"\[holdfast (digest|duplicate|placeholder)(?:: original at hf-[0-9a-f]{10})?\] "
-)
+_MARK = Regex(r"\[holdfast (digest|duplicate|placeholder)(?:: original at hf-[0-9a-f]{10})?\] ")
 _REPAIRED: dict[str, Origin] = {
     "[no result was recorded for this call]": "stub",
     "[the start of this conversation is missing]": "placeholder",
     "[no reply was recorded here]": "placeholder",
 }
 """What a repair puts where something is missing."""
-_FOREIGN_OPEN = re.compile(
+_FOREIGN_OPEN = Regex(
     r"\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,40}\]:?|"
     r"This session is being continued from a previous conversation that ran out of context"
 )
-_FOREIGN_SUMMARY = re.compile(
+_FOREIGN_SUMMARY = Regex(
     r"This session is being continued from a previous conversation that ran out of context\. "
     r"The (?:summary below|conversation is summarized below)"
 )
-_FOREIGN_CLOSE = re.compile(
+_FOREIGN_CLOSE = Regex(
     r"^-{3} ?END OF CONTEXT SUMMARY(?:[^\n]{0,120}?-{3}|[^\n]{0,120}$|)"
     r"|^(?:Please )?[Cc]ontinue the conversation from where[^\n]*"
     r"|^If you need specific details from before compaction[^\n]*",
@@ -306,7 +305,7 @@ def _first_text(message: Message) -> Text | None:
 MOST_NOTE_CHARS = 60
 """Of a note, in characters: what is over its limit by less is not cut, so that a text that is cut
 never gets longer, and is not cut again."""
-_NOTE = re.compile(r"\S*… \[[\d,]{1,20} more characters(?:: [\w-]{1,20})?\]\Z")
+_NOTE = Regex(r"\S*… \[[\d,]{1,20} more characters(?:: [\w-]{1,20})?\]\Z")
 _NOTE_WITHIN = 200
 """At the end of a text: where a note, and the word before it, are looked for."""
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from holdfast.facts.languages import VOCABULARIES
+from holdfast.regex import Regex
 
 NameKind: TypeAlias = Literal["path", "url", "command", "identifier", "number"]
 
-RUNS = re.compile(r"[0-9A-Za-z_\u00c0-\u10ff\u1200-\u1fff$.@/~+:#%=&?\\-]+")
+RUNS = Regex(r"[0-9A-Za-z_\u00c0-\u10ff\u1200-\u1fff$.@/~+:#%=&?\\-]+")
 """Signs without a blank or bracket between them; a run ends where Chinese or Japanese begins."""
-_WORDS = re.compile(r"\w+")
-_CODE = re.compile(r"`([^`\n]{2,300})`")
-_PLAIN = re.compile(r"(?<![\w`/.-])[a-z][\w.+-]{0,40}(?:[ \t]{1,4}--?[A-Za-z][\w-]{0,40}){1,20}")
+_WORDS = Regex(r"\w+")
+_CODE = Regex(r"`([^`\n]{2,300})`")
+_PLAIN = Regex(r"(?<![\w`/.-])[a-z][\w.+-]{0,40}(?:[ \t]{1,4}--?[A-Za-z][\w-]{0,40}){1,20}")
 """A command without marks around it: a word with options behind it."""
 _EDGES = ".:-/#@$+~%=&?\\"
-_TELLING = re.compile(r"[/_\d\\]|[a-z][A-Z]|\w\.\w|(?<!\w)--?\w")
-_NUMBER = re.compile(r"[$#+~-]?\d[\d.:%-]*\Z")
-_ENDING = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
+_TELLING = Regex(r"[/_\d\\]|[a-z][A-Z]|\w\.\w|(?<!\w)--?\w")
+_NUMBER = Regex(r"[$#+~-]?\d[\d.:%-]*\Z")
+_ENDING = Regex(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _SHORT_FORMS = frozenset((
     "e.g", "i.e", "z.b", "d.h", "u.a", "p.ej", "a.m", "p.m", "and/or", "n/a", "w/o", "i/o", "ci/cd",
     "node.js", "next.js", "vue.js", "c/c++", "tcp/ip", "24/7",
@@ -97,7 +97,7 @@ def _is_version(text: str) -> bool:
 
 
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_COMPARED_WORDS = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+_COMPARED_WORDS = Regex(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
 _MOST_WORDS = 32
 """Different words of an entry that are compared."""
 _STEM_CHARS = 6

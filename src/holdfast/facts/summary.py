@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.facts.languages import Language, phrases_for
 from holdfast.ports import TokenCounter
+from holdfast.regex import Regex
 
 Section: TypeAlias = Literal[
     "task", "goal", "constraints", "completed", "state", "in_progress", "blocked", "decisions",
@@ -54,9 +55,9 @@ _BY_WORD: tuple[tuple[str, Section], ...] = (
     ("file", "files"), ("remaining", "remaining"), ("next", "remaining"),
 )  # fmt: skip
 """How other compressors' headings are read."""
-_HEADING = re.compile(r"#{1,4} +(?=\S)")
-_ENTRY = re.compile(r"^(?:[-*] |\d{1,6}[.)] )")
-_SOURCE = re.compile(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
+_HEADING = Regex(r"#{1,4} +(?=\S)")
+_ENTRY = Regex(r"^(?:[-*] |\d{1,6}[.)] )")
+_SOURCE = Regex(r" \[((?:earlier )?[\w.:-]{1,80})\]\Z")
 _INDENT = "  "
 _CARRIED_WEIGHTS: dict[Section, float] = {
     "goal": 190.0, "constraints": RULE - 1, "pending": ASK - 1, "blocked": FAILURE - 1,

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.tables import read_table
+from holdfast.regex import Regex
 from holdfast.transcript import ToolCall
 
 Family: TypeAlias = Literal[
@@ -58,7 +59,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Names of arguments by what they mean; the first that is given counts."""
 
-_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_WORDS = Regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _FAMILY_OF: dict[str, Family] = {
     name.replace("_", ""): family
     for family, traits in FAMILIES.items()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.redaction.policy import RedactionPolicy
+from holdfast.redaction.mask import Vault
+from holdfast.redaction.policy import RedactionPolicy, SecretRule
 from holdfast.redaction.redactor import Finding, Redacted, Redactor, redact
-from holdfast.redaction.rule import SecretRule
-from holdfast.redaction.vault import Vault
 
 __all__ = [
     "Finding",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
+
+from holdfast.regex import Regex
 
 
 def luhn(value: bytes) -> bool:
@@ -125,7 +126,7 @@ _ROLE_NAMES = frozenset(
     b" hello contact security help team webmaster mailer-daemon notifications dependabot src dst"
     b" source dest destination from to sender recipient receiver mail-from mail-to".split()
 )
-_NO_MAILBOX = re.compile(
+_NO_MAILBOX = Regex(
     rb"(?:^|\.)(?:example\.(?:com|org|net)|example|test|invalid|localhost)$"  # RFC 2606, RFC 6761
     rb"|\.(?:local|internal)$|^users\.noreply\.|^openssh\.com$"
     rb"|\.(?:png|jpe?g|svg|gif|js|ts|json|css|service|target)$|^v?\d+\.\d"  # a file, a version

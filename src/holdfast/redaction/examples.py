@@ -16,6 +16,8 @@ from importlib.resources import files
 
 from msgspec import Struct
 
+from holdfast.regex import Regex
+
 STRUCTURES = ("fields", "wrapped", "chosen", "manifests")
 """The tables of `examples/fields.toml`, whose examples are found by their structure."""
 
@@ -51,8 +53,8 @@ def _fill(text: str) -> str:
     return _DRAWN.sub(lambda found: draw(found[1], int(found[2])) if found[1] else "", text)
 
 
-_VALUE = re.compile("[«»]")
-_DRAWN = re.compile(r"⟨(?:(\w+) (\d+))?⟩")
+_VALUE = Regex("[«»]")
+_DRAWN = Regex(r"⟨(?:(\w+) (\d+))?⟩")
 UUID = "7c1f09e3-b8a4-4d25-9e0c-73f1a5b8d426"
 """A made-up UUID."""
 

@@ -17,14 +17,20 @@ from holdfast.redaction.fields import (
     link_at,
     value_at,
 )
-from holdfast.redaction.fillers import describes_password, is_human_password, is_map_password
 from holdfast.redaction.gates import is_opaque, is_uuid, mixed, password, random
 from holdfast.redaction.judge import FieldText, is_said, is_secret
-from holdfast.redaction.matching import Pattern, Range, Regex, Spans
+from holdfast.redaction.matching import Pattern, Range, Spans
 from holdfast.redaction.names import is_secret_entry, kind_of, sort_of_name
-from holdfast.redaction.randomness import is_named, is_unspeakable
 from holdfast.redaction.surroundings import LINE_ENDS, is_secret_by_context
 from holdfast.redaction.text import Secret, end_of_string
+from holdfast.redaction.values import (
+    describes_password,
+    is_human_password,
+    is_map_password,
+    is_named,
+    is_unspeakable,
+)
+from holdfast.regex import Regex
 
 MAX_JUDGED = 512
 """How many bytes of a value decide whether it is a secret."""

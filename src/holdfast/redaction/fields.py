@@ -10,17 +10,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from holdfast.redaction.matching import Pattern, Range, Regex
-from holdfast.redaction.names import Strength, strength_of
-from holdfast.redaction.text import is_in_string
-from holdfast.redaction.words import (
+from holdfast.redaction.matching import Pattern, Range
+from holdfast.redaction.names import (
     HEADERS,
     ID_WORDS,
     SECRET_WORDS,
     SHORT_WORDS,
     WEAK_LAST_WORDS,
     WEAK_WORDS,
+    Strength,
+    strength_of,
 )
+from holdfast.redaction.text import is_in_string
+from holdfast.regex import Regex
 
 Candidate: TypeAlias = Range
 """Where a secret word starts, and where the separator after it ends."""

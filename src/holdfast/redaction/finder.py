@@ -8,7 +8,6 @@ length, and none can switch the search off.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
@@ -29,7 +28,6 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.kinds import COMPANIONS, COOKIE
 from holdfast.redaction.matchers import (
     Matcher,
     RuleMatcher,
@@ -41,9 +39,8 @@ from holdfast.redaction.matchers import (
 )
 from holdfast.redaction.matching import Automaton, Hit, Range
 from holdfast.redaction.near import find_paired_ids, find_repeats
-from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy
-from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
-from holdfast.redaction.rules import built_in_rules, select_rules
+from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURE_RANK, RedactionPolicy, SecretRule
+from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
 from holdfast.redaction.shapes import Shapes, ShapeSearch
 from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
 from holdfast.redaction.text import (
@@ -57,6 +54,7 @@ from holdfast.redaction.text import (
     merge_spans,
     move_hits,
 )
+from holdfast.regex import Regex
 
 
 class Search(NamedTuple):
@@ -276,7 +274,7 @@ def _is_beside_hidden(data: bytes, at: int) -> bool:
 
 BESIDE = 512
 """So far from its literal a value stands at most, but for a few."""
-_AFTER_BARE = re.compile(rb";?(?:[ \r\n]|\Z)|&")
+_AFTER_BARE = Regex(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
 _NONE = Span(-1, -1, "", 0)
 _STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}

@@ -5,7 +5,6 @@ Each gate takes the bytes of a value (bounded by its pattern) and says whether i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from holdfast.redaction.check_digits import (
@@ -19,17 +18,86 @@ from holdfast.redaction.check_digits import (
     phone,
     ssn,
 )
-from holdfast.redaction.fillers import is_human_password, is_reference, real
-from holdfast.redaction.prefixes import marked, prefixed
-from holdfast.redaction.randomness import (
+from holdfast.redaction.policy import Gate
+from holdfast.redaction.values import (
     JOINTS,
+    is_human_password,
     is_named,
+    is_reference,
     is_unspeakable,
     looks_random,
+    real,
 )
-from holdfast.redaction.rule import Gate
+from holdfast.regex import Regex
 
-_CODE = re.compile(
+
+def marked(value: bytes) -> bool:
+    """Whether something random stands after a word that says what it is: `xyz_live_…`.
+
+    After a word that ids, tags and cache keys have too (`test`, `key`) it must have capitals, small
+    letters and digits, as no digest has.
+    """
+    pieces = _JOINT.split(value)
+    last = max((n for n, piece in enumerate(pieces[:-1]) if _MARK.search(piece)), default=-1)
+    if last < 0 or _OPEN.match(pieces[0]):
+        return False
+    tail = value[sum(map(len, pieces[: last + 1])) + last + 1 :]
+    longest = max(map(len, pieces[last + 1 :]))
+    digits = _digits(tail)
+    if len(tail) < 20 or (longest < 16 and len(tail) < 32) or (longest < 20 and not digits):
+        return False
+    if _ULID.match(tail) or not _is_random(tail):
+        return False
+    cased = digits > 0 and not (tail.islower() or tail.isupper())
+    return cased or any(_SURE.search(piece) for piece in pieces[: last + 1])
+
+
+def prefixed(value: bytes) -> bool:
+    """Whether a long run of small letters, capitals and digits stands after a short prefix.
+
+    Ids have such prefixes too (`call_…`, `cus_…`), but they are shorter, hexadecimal, or begin with
+    what they are the id of.
+    """
+    *words, tail = _JOINT.split(value)
+    if any(_OPEN.match(word) or word.lower() in _THINGS for word in words):
+        return False
+    if tail.startswith(b"eyJ"):  # a JSON Web Token, which has a rule of its own
+        return False
+    return not (tail.islower() or tail.isupper()) and _digits(tail) > 1 and _is_random(tail)
+
+
+def _is_random(tail: bytes) -> bool:
+    return looks_random(tail) and not is_named(tail) and real(tail)
+
+
+def _digits(tail: bytes) -> int:
+    return len(tail) - len(tail.translate(None, b"0123456789"))
+
+
+_JOINT = Regex(rb"[_-]")
+_MARK = Regex(
+    rb"(?i)^(?:live|test|prod|production|sandbox|staging|api|key|access|priv|private|secret|token"
+    rb"|apikey|sat|sk|rk)$|pat$"
+)
+_SURE = Regex(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
+_OPEN = Regex(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
+"""What stands before keys that anybody may know, and before digests."""
+_ULID = Regex(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
+_THINGS = frozenset(
+    b"account acct ami arn asset audio batch blob block branch build bundle cache call chat "
+    b"checkpoint chunk class cluster col column commit conf config conv css cursor cus "
+    b"customer data db digest dir disk doc drive edge eni etag event evt example exec field "
+    b"file flow fn folder font form func graph hash icon id image img index instance invoice "
+    b"item job js key layer lic main message mock model module msg next node obj object order "
+    b"page part path plan post prev price product ref release repo req request resp response "
+    b"rev row run sample seg segment session sg shard snap span spec state static step stub "
+    b"subnet sum table tag task temp test thread tmp tool toolu trace type upload user var "
+    b"vendor version video view vol volume vpc".split()
+)
+"""What ids begin with."""
+
+
+_CODE = Regex(
     rb"""(?x)
     ^ (?: [A-Za-z_$][\w$]* (?: (?: \. | :: | -> | \?\. ) [A-Za-z_$][\w$]* )* [;,]? $   # a.b::c
       | [A-Za-z_$] (?: [\w$.:] | [?!]\. )* \s* [(\[{]                                    # f(, a?.b[
@@ -42,12 +110,12 @@ _CODE = re.compile(
     )
     """
 )
-_DIGIT = re.compile(rb"[0-9]")
-_LETTER = re.compile(rb"[A-\xff]")
-_SIGN = re.compile(rb"[!@#$%^&*?~+]")
-_UUID = re.compile(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
-_WORDS = re.compile(rb"^[A-Za-z]{2,}(?:[- ][A-Za-z]{2,}){3,}$")
-_FILE = re.compile(
+_DIGIT = Regex(rb"[0-9]")
+_LETTER = Regex(rb"[A-\xff]")
+_SIGN = Regex(rb"[!@#$%^&*?~+]")
+_UUID = Regex(rb"(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_WORDS = Regex(rb"^[A-Za-z]{2,}(?:[- ][A-Za-z]{2,}){3,}$")
+_FILE = Regex(
     rb"(?i)\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|py|js|ts|go|sh|md|html?|conf|cfg|ini|env|pub"
     rb"|lock|sum|xml|log|csv|c|h|cc|cpp|java|rb|rs|com|org|net|io|dev|local|internal|svc)$"
 )
@@ -79,7 +147,7 @@ def digest(value: bytes) -> bool:
     return unnamed(value) or (_DIGEST.match(value) is not None and mixed(value))
 
 
-_DIGEST = re.compile(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
+_DIGEST = Regex(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 
 def password(value: bytes) -> bool:
@@ -130,8 +198,8 @@ def _is_call(value: bytes) -> bool:
     return called is not None and not is_unspeakable(called[1])
 
 
-_CALLED = re.compile(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
-_SUM = re.compile(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
+_CALLED = Regex(rb"^([A-Za-z_]{3,}|[A-Za-z_]+(?:[?!]?[.:]{1,2}[A-Za-z_]{2,})+)\(")
+_SUM = Regex(rb"^[+.]?[A-Za-z_][A-Za-z_.]*(?:\+[A-Za-z_][A-Za-z_.]*)*\+?$")
 """Names that are joined: `"password=" + token`."""
 
 
@@ -150,7 +218,7 @@ def is_label(value: bytes) -> bool:
     return _LABEL.match(value) is not None and not is_passphrase(value)
 
 
-_LABEL = re.compile(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
+_LABEL = Regex(rb"^[A-Za-z]{2,16}(?:[-_.:/](?:[A-Za-z]{2,16}|v?[0-9]{1,4}))+$")
 
 
 def is_counted_name(value: bytes) -> bool:
@@ -158,7 +226,7 @@ def is_counted_name(value: bytes) -> bool:
     return _COUNTED.match(value) is not None
 
 
-_COUNTED = re.compile(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
+_COUNTED = Regex(rb"^[a-z]{2,}[0-9]?(?:_[a-z]{2,}[0-9]?)+$")
 
 
 def header(value: bytes) -> bool:
@@ -189,7 +257,7 @@ def escaped(value: bytes) -> bool:
     return len(written) >= 6 and len(set(written)) > len(written) // 2
 
 
-_ESCAPED = re.compile(rb"(?i)\\x[0-9a-f]{2}")
+_ESCAPED = Regex(rb"(?i)\\x[0-9a-f]{2}")
 
 
 def ticket(value: bytes) -> bool:
@@ -197,7 +265,7 @@ def ticket(value: bytes) -> bool:
     return mixed(value) or (_GROUPS.match(value) is not None and real(value))
 
 
-_GROUPS = re.compile(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
+_GROUPS = Regex(rb"[A-Z0-9]{4}-[A-Z0-9]{4}$")
 
 
 def is_opaque(value: bytes) -> bool:
@@ -208,10 +276,10 @@ def is_opaque(value: bytes) -> bool:
     return unnamed(value) if len(rest) == len(value) else random(rest)
 
 
-_OPAQUE = re.compile(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
-_DATED = re.compile(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
+_OPAQUE = Regex(rb"^[A-Za-z0-9+/=_~%.:|$#*&!^-]+$")
+_DATED = Regex(rb"^(?:19|20)\d\d-[01]\d-[0-3]\d[^\d]")
 """The name of something that was made on a day; no key starts so."""
-_ANY_UUID = re.compile(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ANY_UUID = Regex(rb"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def is_uuid(value: bytes) -> bool:
@@ -229,20 +297,20 @@ def _is_plain_name(value: bytes) -> bool:
     )  # fmt: skip
 
 
-_NAME = re.compile(
+_NAME = Regex(
     rb"^[A-Za-z]+(?:[-_./:][A-Za-z]+){1,2}[:.,]?$|^[a-z]+(?:_[a-z]+)*$|^[A-Z]+(?:_[A-Z]+)+$"
     rb"|^[A-Za-z]+[:?]$"
 )
 
 
-_ALGORITHM = re.compile(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x509|h2|iso|ecdsa)")
+_ALGORITHM = Regex(rb"(?i)^(?:sha|md|base|utf|u?int|float|aes|rsa|ed|x86|x509|h2|iso|ecdsa)")
 
 
 def _ends_in_digits(value: bytes) -> bool:
     return _NUMBERED.match(value) is not None
 
 
-_NUMBERED = re.compile(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
+_NUMBERED = Regex(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
 GATES: Mapping[Gate, Callable[[bytes], bool]] = {

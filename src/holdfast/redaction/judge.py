@@ -13,7 +13,6 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 from holdfast.redaction.fields import MAX_VALUE, is_unbalanced
-from holdfast.redaction.fillers import is_reference, is_remark, real
 from holdfast.redaction.gates import (
     bare_password,
     is_counted_name,
@@ -26,9 +25,17 @@ from holdfast.redaction.gates import (
     random,
     unnamed,
 )
-from holdfast.redaction.matching import Regex
 from holdfast.redaction.names import Strength, is_key_of, is_pin, kind_of
-from holdfast.redaction.randomness import AT_ONCE, is_named, is_unspeakable, looks_random
+from holdfast.redaction.values import (
+    AT_ONCE,
+    is_named,
+    is_reference,
+    is_remark,
+    is_unspeakable,
+    looks_random,
+    real,
+)
+from holdfast.regex import Regex
 
 T = TypeVar("T")
 

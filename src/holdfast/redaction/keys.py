@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from holdfast.redaction.fillers import real
-from holdfast.redaction.matching import Pattern, Range, Regex
+from holdfast.redaction.matching import Pattern, Range
+from holdfast.redaction.values import real
+from holdfast.regex import Regex
 
 BEGINS = ("-----begin ", "---- begin ", "-----begin+", "-----begin%20", "putty-user-key-file-")
 ENDS = ("-----end ", "---- end ")

@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 
 from holdfast.redaction.gates import GATES, unnamed
 from holdfast.redaction.keys import KeySearch
-from holdfast.redaction.matching import Pattern, Range, Regex
-from holdfast.redaction.randomness import is_unspeakable, looks_random
-from holdfast.redaction.rule import STRUCTURE_RANK, SecretRule
+from holdfast.redaction.matching import Pattern, Range
+from holdfast.redaction.policy import STRUCTURE_RANK, SecretRule
 from holdfast.redaction.structures import (
     cells_below,
     cookie_values,
@@ -19,6 +18,8 @@ from holdfast.redaction.structures import (
     manifest_values,
 )
 from holdfast.redaction.text import PRIVATE_KEY, Span
+from holdfast.redaction.values import is_unspeakable, looks_random
+from holdfast.regex import Regex
 
 REACH = 8192
 """No rule looks further than this from its anchor, except over the body of a private key."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.redaction.fillers import describes_password
 from holdfast.redaction.gates import is_uuid, mixed, unnamed
-from holdfast.redaction.matching import Pattern, Range, Regex
-from holdfast.redaction.randomness import is_named
+from holdfast.redaction.matching import Pattern, Range
 from holdfast.redaction.text import LINE, PRIVATE_KEY, Span
+from holdfast.redaction.values import describes_password, is_named
+from holdfast.regex import Regex
 
 NEAR = 320
 """How many bytes before and after a secret are searched for ids: about six lines of settings."""

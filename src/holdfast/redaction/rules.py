@@ -1,4 +1,4 @@
-"""The rules as files: read, checked, and chosen for a policy.
+"""The rules as files: read, checked, and chosen for a policy; and the kinds of secrets they name.
 
 The built-in rules are `rules/*.toml`, in the order of `FILES`; if two find the same, the earlier
 one names it. Reading TOML takes 44 ms (`tomllib`), so a process reads `rules/compiled.json`, made
@@ -7,7 +7,6 @@ by `make rules`, in 2 ms; a test compares the two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -17,8 +16,10 @@ from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting, NotReadable, UnknownName
 from holdfast.redaction.matching import Pattern, re2
-from holdfast.redaction.rule import STRUCTURES, SecretRule
+from holdfast.redaction.near import KIND
+from holdfast.redaction.policy import STRUCTURES, SecretRule
 from holdfast.redaction.text import LINE, PRIVATE_KEY
+from holdfast.regex import Regex
 
 FILES = ("vendors", "services", "keys", "network", "commands", "passwords", "personal")
 _FOLDER = __file__.removesuffix(".py")
@@ -108,7 +109,7 @@ def _join(pattern: str | list[str]) -> str:
 
 _ANY = "anchors"
 """The fragment that is any of the rule's own anchors."""
-_FRAGMENT = re.compile(r"(?<!\\)\{([a-z][a-z0-9_]*)\}")
+_FRAGMENT = Regex(r"(?<!\\)\{([a-z][a-z0-9_]*)\}")
 _DEPTH = 8
 """Fragments may use fragments; the rules of this package do so three deep."""
 _LONGEST = 1 << 16
@@ -123,7 +124,7 @@ def _escape(literal: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", literal)
 
 
-_SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
+_SPECIAL = Regex(r"[.^$*+?()\[\]{}|\\]")
 
 
 def read_rules(file: str) -> tuple[SecretRule, ...]:
@@ -168,7 +169,7 @@ def _check_own(rule: SecretRule) -> None:
         _check_pattern(rule, field, pattern)
 
 
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_NAME = Regex(r"[a-z][a-z0-9-]{0,63}")
 _NAMES = "lower case letters, digits and hyphens, such as acme-key"
 _SHORTEST = 2
 """One character would be tried in nearly every word."""
@@ -250,4 +251,27 @@ def _with_prefixes(rule: SecretRule, rules: Sequence[SecretRule]) -> SecretRule:
     return replace(rule, anchors=tuple(prefixes), pattern=_with_anchors(rule.pattern, prefixes))
 
 
-_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
+_PREFIX = Regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,}[_-]")
+
+
+# Kinds: what placeholders and reports say
+
+
+FIELDS = ("password", "token", "api-key", "secret", "key")
+"""What a field is called by its name; `names.py` says when."""
+COOKIE = "cookie"
+COMPANIONS = (KIND, "aws-secret-key")
+"""What is found next to a secret that it belongs to."""
+
+
+def kinds_of(rules: Sequence[SecretRule]) -> frozenset[str]:
+    """Return all that a policy may keep: the kinds of rules, and what is found by its structure.
+
+    A line that is hidden as a whole is not among them: nobody has read it.
+    """
+    return frozenset((*(rule.kind for rule in rules), *FIELDS, *COMPANIONS, COOKIE, PRIVATE_KEY))
+
+
+def check_kinds(wanted: Collection[str], rules: Sequence[SecretRule]) -> None:
+    """Raise `UnknownName` for a kind that does not exist; similar ones come first."""
+    check_known("kind of secret", wanted, kinds_of(rules) if wanted else ())

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from holdfast.redaction.matchers import RuleMatcher
-from holdfast.redaction.matching import Pattern, PatternSet, Range, Regex
-from holdfast.redaction.rule import SecretRule
+from holdfast.redaction.matching import Pattern, PatternSet, Range
+from holdfast.redaction.policy import SecretRule
+from holdfast.regex import Regex
 
 Find: TypeAlias = "Callable[[bytes, int], Range | None]"
 """Returns the first place of a text that starts at an offset or after it."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.redaction.fillers import real
 from holdfast.redaction.gates import mixed, password, unnamed
-from holdfast.redaction.matching import Pattern, Range, Regex
+from holdfast.redaction.matching import Pattern, Range
 from holdfast.redaction.names import kind_of, strength_of
-from holdfast.redaction.randomness import looks_random
 from holdfast.redaction.text import Secret
+from holdfast.redaction.values import looks_random, real
+from holdfast.regex import Regex
 
 COOKIES = (
     "cookie:", 'cookie":', "cookie':", 'cookie\\":', "cookie=", 'cookie",', "--cookie ", "-b ",

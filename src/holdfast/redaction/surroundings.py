@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from holdfast.redaction.fields import FieldLink, FieldValue
-from holdfast.redaction.fillers import (
+from holdfast.redaction.gates import bare_password, mixed, password
+from holdfast.redaction.judge import Check, first_check
+from holdfast.redaction.matching import Pattern
+from holdfast.redaction.names import (
+    ACCESS_WORDS,
+    READING_VERBS,
+    Sort,
+    kind_of,
+    sort_of_name,
+    words_of,
+)
+from holdfast.redaction.values import (
     LONGEST,
     SHORTEST,
     SHORTEST_ENTRY,
@@ -17,14 +28,10 @@ from holdfast.redaction.fillers import (
     is_human_password,
     is_joined_words,
     is_map_password,
+    is_numbered_name,
     real,
 )
-from holdfast.redaction.gates import bare_password, mixed, password
-from holdfast.redaction.judge import Check, first_check
-from holdfast.redaction.matching import Pattern, Regex
-from holdfast.redaction.names import ACCESS_WORDS, Sort, kind_of, sort_of_name, words_of
-from holdfast.redaction.randomness import is_numbered_name
-from holdfast.redaction.words import READING_VERBS
+from holdfast.regex import Regex
 
 MAX_WORD = 24
 """Longest value that is judged as a word."""

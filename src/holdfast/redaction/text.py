@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.redaction.matching import Hit, Pattern, Range, Regex
+from holdfast.redaction.matching import Hit, Pattern, Range
+from holdfast.regex import Regex
 
 PRIVATE_KEY = "private-key"
 LINE = "line"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
+from holdfast.regex import Regex
+
 __all__ = ["WINDOW_CHARS", "indices", "line_at", "line_starts", "matches", "places"]
 
 WINDOW_CHARS: Final = 600
@@ -23,7 +25,7 @@ def places(
     sign: str,
     start: int = 0,
     stop: int | None = None,
-    follow: re.Pattern[str] | None = None,
+    follow: Regex[str] | None = None,
 ) -> Iterator[tuple[int, int]]:
     """Yield the bounds of each line that holds a literal, before `follow`, in order, each once.
 
@@ -47,7 +49,7 @@ def places(
 
 
 def matches(
-    text: str, sign: str, pattern: re.Pattern[str], most: int
+    text: str, sign: str, pattern: Regex[str], most: int
 ) -> Iterator[tuple[int, re.Match[str]]]:
     """Yield the first `most` lines that hold `sign` and match `pattern` from their start."""
     given = 0

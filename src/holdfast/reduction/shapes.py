@@ -6,10 +6,11 @@ reach a tenth of that; the pattern then sees one line.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from msgspec import Struct
+
+from holdfast.regex import Regex
 
 
 class Shape(Struct, frozen=True):
@@ -17,15 +18,15 @@ class Shape(Struct, frozen=True):
 
     sign: str
     """A literal that every such line holds."""
-    pattern: re.Pattern[str]
+    pattern: Regex[str]
     """What the line must look like beyond that; searched, not matched from the start."""
     examples: tuple[str, ...]
     harmless: tuple[str, ...] = ()
-    follow: re.Pattern[str] = re.compile("")
+    follow: Regex[str] = Regex("")
     """What must come right after the sign; spares most source code the look at its line."""
 
 
-_ERROR = re.compile(
+_ERROR = Regex(
     r"^[ \t>│|*-]{0,24}(?:\[[^\]\n]{0,40}\] ?){0,3}"
     r"(?:(?:[\w$]{1,60}\.){0,8}[A-Z]\w{0,60}Error|Error|[Ff]atal error|[Ss]yntax error)"
     r"(?:\[\w{1,12}\]|: |:$|!|$| \[\w{1,40}\]: | (?:from|in|while|when|executing|running|calling"
@@ -41,11 +42,11 @@ _ERROR = re.compile(
     r"|\\?\"(?:status|type|state|level|severity|result|outcome)\\?\" ?: ?\\?\"[Ee]rror"
     r"|<tool_use_error>|<error>|(?:Uncaught|Unhandled) .{0,60}rror"
 )
-_ERR = re.compile(r"(?:^|[\s\[|<:(])(?:ERROR|ERR!?)(?:[\s\]|>:)]|$)(?!\W{0,3}0\b)")
-_FAIL = re.compile(
+_ERR = Regex(r"(?:^|[\s\[|<:(])(?:ERROR|ERR!?)(?:[\s\]|>:)]|$)(?!\W{0,3}0\b)")
+_FAIL = Regex(
     r"(?:^|[\s\[|:>(])(?:FAIL|FAILED|FAILURES?)(?:[\s\]|:!.)=]|$)(?!\W{0,3}(?:0\b|NOT\b))"
 )
-_FAILED = re.compile(
+_FAILED = Regex(
     r"(?:^|[\s\]:>*•-] ?)[Ff]ailed (?:to|with|because|after) "
     r"|^\s{0,8}[Ff]ailed(?:: +(?!0\b)\S| [1-9]| \S{0,200}[/.]\w)"
     r"|\b(?i:build|compilation|command|job|task|tests?|checks?|process|step|install(?:ation)?"
@@ -54,19 +55,19 @@ _FAILED = re.compile(
     r"|(?:^|[^\d.,])[1-9]\d{0,6} (?:\w{1,20} )?failed\b"
     r"|\\?\"(?:status|state|result|outcome|conclusion)\\?\" ?: ?\\?\"[Ff]ail"
 )
-_EXCEPTION = re.compile(
+_EXCEPTION = Regex(
     r"(?:^|[\s:])(?:[\w$]{1,60}\.){0,10}\w{0,60}Exception(?:: \S|:?$| in thread )"
     r"|^Caused by: |(?:Uncaught|Unhandled) .{0,60}xception|^\s{0,8}exception: \S"
 )
-_DIAGNOSTIC = re.compile(
+_DIAGNOSTIC = Regex(
     r"^\s*(?:vet: )?[^\s:\"'()]{1,200}\.\w{1,8}:\d{1,7}:\d{1,5}:? "
     r"(?!warning|note|info|remark|hint)\S"
 )
-_NOT_FOUND = re.compile(
+_NOT_FOUND = Regex(
     r": (?:command )?not found\b|\bcommand not found"
     r"|^(?:\W{0,8}\w{0,20}: )?[\w .'\"/@-]{1,100} not found(?:$|[:.;] ?)"
 )
-_ANY = re.compile("")
+_ANY = Regex("")
 
 SHAPES: Final = (
     Shape(
@@ -109,7 +110,7 @@ SHAPES: Final = (
             "## Error handling",
             "error handling is done in one place",
         ),
-        re.compile(r"[:\[!\]>\x1b]|s?\\?\"|_|Message|Code| (?:[a-z]|[A-Z]{1,5}\d|\d)|\s|\Z"),
+        Regex(r"[:\[!\]>\x1b]|s?\\?\"|_|Message|Code| (?:[a-z]|[A-Z]{1,5}\d|\d)|\s|\Z"),
     ),
     Shape(
         "ERR",
@@ -131,7 +132,7 @@ SHAPES: Final = (
          "assertion `left == right` failed", '{"conclusion":"failed"}', "Failed: 3 of 20 steps",
          "failed tests/unit/test_a.py"),
         ('errors.New("failed to read")', "0 failed, 4 passed", "failed_count = 3", "Failed: 0"),
-        re.compile(r" (?:to|with|because|after) |\\?\"|[.,;:!)\x1b]|\s|\Z"),
+        Regex(r" (?:to|with|because|after) |\\?\"|[.,;:!)\x1b]|\s|\Z"),
     ),
     Shape(
         "xception",
@@ -143,19 +144,19 @@ SHAPES: Final = (
     ),
     Shape(
         "atal",
-        re.compile(r"(?:^|[\s\[:(])[Ff]atal(?: error)?[:\]!]"),
+        Regex(r"(?:^|[\s\[:(])[Ff]atal(?: error)?[:\]!]"),
         ("fatal: not a git repository", "a.c:1:2: fatal error: x.h: No such file"),
         ("the catalog: fatal or not",),
     ),
     Shape(
         "panic",
-        re.compile(r"(?:^|\s)panic: |panicked at"),
+        Regex(r"(?:^|\s)panic: |panicked at"),
         ("panic: runtime error: index out of range", "thread 'main' panicked at src/main.rs:2:5:"),
         ("func dontPanic() { panic(err) }",),
     ),
     Shape(
         "o such file",
-        re.compile(r"\b[Nn]o such file"),
+        Regex(r"\b[Nn]o such file"),
         ("cat: x: No such file or directory", "(eval):cd:1: no such file or directory: src/x"),
     ),
     Shape(
@@ -165,26 +166,26 @@ SHAPES: Final = (
     ),
     Shape(
         "ermission denied",
-        re.compile(r"(?:^\s*|[:\]] |[a-z] )[Pp]ermission denied"),
+        Regex(r"(?:^\s*|[:\]] |[a-z] )[Pp]ermission denied"),
         ("bash: ./x: Permission denied", "    permission denied while connecting",
          "git@host: Permission denied (publickey)."),
         ('errors.New("permission denied")',),
     ),
     Shape(
         "ailure",
-        re.compile(r"^\s{0,8}(?:\[[^\]\n]{0,40}\] ?)?[Ff]ailure(?:: \S| (?:in|while|when|to) )"),
+        Regex(r"^\s{0,8}(?:\[[^\]\n]{0,40}\] ?)?[Ff]ailure(?:: \S| (?:in|while|when|to) )"),
         ("Failure: expected 3, got 4", "failure in step deploy"),
         ("Failure modes are listed below", "0 failures"),
     ),
     Shape(
         "ERR_",
-        re.compile(r"(?:^|[\s\[])ERR_[A-Z][A-Z_]{1,60}(?:[\s\]:]|$)(?!\s*=)"),
+        Regex(r"(?:^|[\s\[])ERR_[A-Z][A-Z_]{1,60}(?:[\s\]:]|$)(?!\s*=)"),
         ("\u2009ERR_PNPM_UNSUPPORTED_ENGINE\u2009 Unsupported environment", "  code: ERR_X_Y"),
         ("ERR_FIRST = 3", 'codes["ERR_FIRST"]'),
     ),
     Shape(
         "not ok ",
-        re.compile(r"^\s{0,8}not ok \d"),
+        Regex(r"^\s{0,8}not ok \d"),
         ("not ok 3 - parses dates",),
         ("it is not ok 3 times",),
     ),
@@ -195,16 +196,16 @@ END_SHAPES: Final = (
     Shape("not found", _NOT_FOUND, ("bash: foo: command not found", "Module not found: a"),
           ("a file that was not found in the index is skipped by the second pass (see below)",)),
     Shape("onnection refused", _ANY, ("ssh: connect to host h port 22: Connection refused",)),
-    Shape("borted", re.compile(r"^\s{0,8}(?:\S{1,60}: )?[Aa]borted(?:[:!]| \(core|$)"),
+    Shape("borted", Regex(r"^\s{0,8}(?:\S{1,60}: )?[Aa]borted(?:[:!]| \(core|$)"),
           ("Aborted (core dumped)", "Aborted!", "aborted: transaction rolled back"),
           ("aborted runs are kept",)),
     Shape("imed out", _ANY, ("Command timed out after 120 s",)),
     Shape("egmentation fault", _ANY, ("Segmentation fault (core dumped)",)),
-    Shape("Killed", re.compile(r"(?:^|\s)Killed\s*(?:$|:)"), ("Killed", "sh: line 1: 12 Killed"),
+    Shape("Killed", Regex(r"(?:^|\s)Killed\s*(?:$|:)"), ("Killed", "sh: line 1: 12 Killed"),
           ("Killed processes are listed below",)),
-    Shape("FATAL", re.compile(r"(?:^|[\s\[|:(])FATAL(?:[\s\]|:)]|$)"), ("FATAL:  role \"x\"",),
+    Shape("FATAL", Regex(r"(?:^|[\s\[|:(])FATAL(?:[\s\]|:)]|$)"), ("FATAL:  role \"x\"",),
           ('"FATAL"',)),
-    Shape("CRITICAL", re.compile(r"(?:^|[\s\[|:(])CRITICAL(?:[\s\]|:)]|$)"), ("CRITICAL:root:x",),
+    Shape("CRITICAL", Regex(r"(?:^|[\s\[|:(])CRITICAL(?:[\s\]|:)]|$)"), ("CRITICAL:root:x",),
           ('"CRITICAL"',)),
     Shape("CONFLICT (", _ANY, ("CONFLICT (content): Merge conflict in a.py",)),
     Shape("[rejected]", _ANY, (" ! [rejected]        main -> main (fetch first)",)),
@@ -215,17 +216,17 @@ END_SHAPES: Final = (
 
 GLYPHS: Final = "✗✘✕✖❌×"
 """How test runners mark what failed, at the start of a line."""
-GLYPH: Final = re.compile(rf"^\s*[{GLYPHS}]\s?\S")
+GLYPH: Final = Regex(rf"^\s*[{GLYPHS}]\s?\S")
 
 DETAIL_SIGN: Final = "\nE  "
-DETAIL: Final = re.compile(r"^E {2,}\S")
+DETAIL: Final = Regex(r"^E {2,}\S")
 """How pytest shows what was wrong."""
 
-DIAGNOSTIC_PLACE: Final = re.compile(r":(?<=[A-Za-z]:)\d{1,7}:\d{1,5}:? ")
+DIAGNOSTIC_PLACE: Final = Regex(r":(?<=[A-Za-z]:)\d{1,7}:\d{1,5}:? ")
 DIAGNOSTIC: Final = _DIAGNOSTIC
 """`path.go:12:5: message`, which needs no word for error."""
 
-CODE_LINE: Final = re.compile(
+CODE_LINE: Final = Regex(
     r"[+-]?\s*(?:\d{1,7}[\t→:|]?[ \t]*)?(?:(?:except|catch|throws?|raise|import|from|class|def|func"
     r"|fn|function|return|if|elif|else|export|const|let|var|case|public|private|protected|static"
     r"|interface|async|await|assert|expect)\b[ (]|[\w.]{1,80}\((?!\d)|//|/\*|\* |[})@`]"

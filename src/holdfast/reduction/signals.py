@@ -6,7 +6,6 @@ them are looked at, so that a text without such lines costs little more than rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -25,6 +24,7 @@ from holdfast.reduction.shapes import (
 from holdfast.reduction.signs import Signs
 from holdfast.reduction.terminal import plain
 from holdfast.reduction.testreport import TestCounts, failing_tests, test_counts
+from holdfast.regex import Regex
 
 __all__ = [
     "TestCounts",
@@ -140,17 +140,17 @@ _HEAD_CHARS = 1_024
 _TRIES = 20_000
 _END_CHARS = 2_048
 _NUMBER = r"\\?[\"']?\W{0,3}?(-?\d{1,10})\b"
-_EXIT = re.compile(rf"xit(?:(?:ed)?(?: with)?[ _-]?(?:code|status)|ed with|Code){_NUMBER}")
-_RETURN = re.compile(rf"eturn[ _]?code{_NUMBER}")
+_EXIT = Regex(rf"xit(?:(?:ed)?(?: with)?[ _-]?(?:code|status)|ed with|Code){_NUMBER}")
+_RETURN = Regex(rf"eturn[ _]?code{_NUMBER}")
 """Two, because a pattern that begins with a literal is found ten times as fast."""
-_CHANGES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("diff --git ", re.compile(r"diff --git \S+ (?:b/)?(\S.*)$")),
-    ("+++ ", re.compile(r"\+\+\+ (?:b/)?([^\t]+)")),
-    ("--- a/", re.compile(r"--- a/([^\t]+)")),
-    (" File: ", re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)$")),
-    ("*** Move to: ", re.compile(r"\*\*\* Move to: (.+)$")),
-    ("rename to ", re.compile(r"rename to (.+)$")),
-    ("rename from ", re.compile(r"rename from (.+)$")),
+_CHANGES: tuple[tuple[str, Regex[str]], ...] = (
+    ("diff --git ", Regex(r"diff --git \S+ (?:b/)?(\S.*)$")),
+    ("+++ ", Regex(r"\+\+\+ (?:b/)?([^\t]+)")),
+    ("--- a/", Regex(r"--- a/([^\t]+)")),
+    (" File: ", Regex(r"\*\*\* (?:Add|Update|Delete) File: (.+)$")),
+    ("*** Move to: ", Regex(r"\*\*\* Move to: (.+)$")),
+    ("rename to ", Regex(r"rename to (.+)$")),
+    ("rename from ", Regex(r"rename from (.+)$")),
 )
 
 
@@ -158,7 +158,7 @@ def _collect(
     found: dict[int, int],
     text: str,
     spans: Iterator[tuple[int, int]],
-    pattern: re.Pattern[str],
+    pattern: Regex[str],
     most: int,
 ) -> None:
     """Add those lines that look like `pattern`, at most `most`."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from holdfast.reduction.lines import matches, places
 from holdfast.reduction.terminal import plain
+from holdfast.regex import Regex
 
 __all__ = [
     "TestCounts",
@@ -92,65 +93,65 @@ test_counts.__test__ = False  # pyright: ignore[reportFunctionMemberAccess]
 
 _END = r"(?: \(\d[^)]*\)| \[\d[^\]]*\]| \d+ ?ms)?\s*$"
 
-FAILING: Final[dict[str, tuple[tuple[str, re.Pattern[str]], ...]]] = {
+FAILING: Final[dict[str, tuple[tuple[str, Regex[str]], ...]]] = {
     "FAIL": (
-        ("FAILED ", re.compile(r"FAILED (\S.*?::.*?)(?: - .*)?$")),
-        (" FAILED", re.compile(r"(\S+::\S.*?) FAILED(?:\s+\[ *\d+%\])?\s*$")),
-        (" FAILED", re.compile(r"(?!> Task)(\S.*? > \S.*?) FAILED\s*$")),
-        ("... FAILED", re.compile(r"(?:test )?(\S.*?) \.\.\. FAILED")),
-        ("--- FAIL: ", re.compile(r"\s*--- FAIL: (\S+)")),
-        (" failed]", re.compile(r"FAIL\t(\S+ \[(?:build|setup) failed\])")),
-        ("FAIL: ", re.compile(r"FAIL: (\S+ \(.*?\)|test\S*)")),
-        ("FAIL ", re.compile(r"\s*(?:❯ ?)?FAIL +(\S*(?:[Tt]est|[Ss]pec)\S*\.\w+(?: > .*)?)\s*$")),
-        ("<<< FAIL", re.compile(r"\[ERROR\] (\S.*?) +(?:-- )?Time elapsed.*<<< FAILURE")),
+        ("FAILED ", Regex(r"FAILED (\S.*?::.*?)(?: - .*)?$")),
+        (" FAILED", Regex(r"(\S+::\S.*?) FAILED(?:\s+\[ *\d+%\])?\s*$")),
+        (" FAILED", Regex(r"(?!> Task)(\S.*? > \S.*?) FAILED\s*$")),
+        ("... FAILED", Regex(r"(?:test )?(\S.*?) \.\.\. FAILED")),
+        ("--- FAIL: ", Regex(r"\s*--- FAIL: (\S+)")),
+        (" failed]", Regex(r"FAIL\t(\S+ \[(?:build|setup) failed\])")),
+        ("FAIL: ", Regex(r"FAIL: (\S+ \(.*?\)|test\S*)")),
+        ("FAIL ", Regex(r"\s*(?:❯ ?)?FAIL +(\S*(?:[Tt]est|[Ss]pec)\S*\.\w+(?: > .*)?)\s*$")),
+        ("<<< FAIL", Regex(r"\[ERROR\] (\S.*?) +(?:-- )?Time elapsed.*<<< FAILURE")),
     ),
     "ERROR": (
-        ("ERROR ", re.compile(r"ERROR (\S+?\.py(?:::.*?)?)(?: - .*)?$")),
-        ("ERROR: test", re.compile(r"ERROR: (test\S* \(.*?\))")),
-        ("<<< ERROR", re.compile(r"\[ERROR\] (\S.*?) +(?:-- )?Time elapsed.*<<< ERROR")),
+        ("ERROR ", Regex(r"ERROR (\S+?\.py(?:::.*?)?)(?: - .*)?$")),
+        ("ERROR: test", Regex(r"ERROR: (test\S* \(.*?\))")),
+        ("<<< ERROR", Regex(r"\[ERROR\] (\S.*?) +(?:-- )?Time elapsed.*<<< ERROR")),
     ),
     "ailed": (
-        ("  Failed ", re.compile(r"\s+Failed (\S+) \[.*\]\s*$")),
-        ("(Failed)", re.compile(r"\s*\d+ - (\S.*?) \(Failed\)")),
-        ("' failed (", re.compile(r"Test Case '(.*?)' failed \(")),
+        ("  Failed ", Regex(r"\s+Failed (\S+) \[.*\]\s*$")),
+        ("(Failed)", Regex(r"\s*\d+ - (\S.*?) \(Failed\)")),
+        ("' failed (", Regex(r"Test Case '(.*?)' failed \(")),
     ),
-    "(fail) ": (("(fail) ", re.compile(rf"\(fail\) (\S.*?){_END}")),),
-    "not ok ": (("not ok ", re.compile(r"\s*not ok \d+ (?:- )?(\S.*?)(?: # .*)?\s*$")),),
-    "rspec ./": (("rspec ./", re.compile(r"rspec (\./\S+ # .*)$")),),
-    "●": (("● ", re.compile(r"\s*● (\S.* › .*?)\s*$")),),
-    "✕": (("✕", re.compile(rf"\s*✕ (\S.*?){_END}")),),
-    "✗": (("✗", re.compile(rf"\s*✗ (\S.*?){_END}")),),
-    "✘": (("✘", re.compile(rf"\s*✘ +\d* ?(\S.*?){_END}")),),
-    "✖": (("✖", re.compile(r"\s*✖ (\S.*?) \(\d.*\)\s*$")),),
-    "×": (("×", re.compile(rf"\s*× (\S.*? > .*?){_END}")),),
+    "(fail) ": (("(fail) ", Regex(rf"\(fail\) (\S.*?){_END}")),),
+    "not ok ": (("not ok ", Regex(r"\s*not ok \d+ (?:- )?(\S.*?)(?: # .*)?\s*$")),),
+    "rspec ./": (("rspec ./", Regex(r"rspec (\./\S+ # .*)$")),),
+    "●": (("● ", Regex(r"\s*● (\S.* › .*?)\s*$")),),
+    "✕": (("✕", Regex(rf"\s*✕ (\S.*?){_END}")),),
+    "✗": (("✗", Regex(rf"\s*✗ (\S.*?){_END}")),),
+    "✘": (("✘", Regex(rf"\s*✘ +\d* ?(\S.*?){_END}")),),
+    "✖": (("✖", Regex(r"\s*✖ (\S.*?) \(\d.*\)\s*$")),),
+    "×": (("×", Regex(rf"\s*× (\S.*? > .*?){_END}")),),
 }
 """A literal without which none of its rows is tried; in a row a literal and the line with the name
 of a test that failed: pytest, Gradle, cargo, Go, unittest, Jest, Vitest, Maven, .NET, CTest,
 XCTest, Bun, TAP, RSpec, Node and Playwright."""
 
-_PYTEST = re.compile(r"(?:=+ )?(?:\d+ \w+, )*\d+ [a-z]+(?:, \d+ \w+)* in \d[\d.]*s")
+_PYTEST = Regex(r"(?:=+ )?(?:\d+ \w+, )*\d+ [a-z]+(?:, \d+ \w+)* in \d[\d.]*s")
 
-SUMMARIES: Final[dict[str, tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]]] = {
-    "test result: ": ((("test result: ",), re.compile(r"test result: ")),),
+SUMMARIES: Final[dict[str, tuple[tuple[tuple[str, ...], Regex[str]], ...]]] = {
+    "test result: ": ((("test result: ",), Regex(r"test result: ")),),
     " passed": ((("ed in ", "ing in ", "ings in ", "rror in ", "rrors in "), _PYTEST),),
     "ed in ": ((("ed in ",), _PYTEST),),
     "ests": (
-        (("Tests: ",), re.compile(r"\s*Tests: +\d.* total")),
-        (("Tests  ",), re.compile(r"\s*Tests  +\d.*\(\d+\)")),
-        (("Tests run: ",), re.compile(
+        (("Tests: ",), Regex(r"\s*Tests: +\d.* total")),
+        (("Tests  ",), Regex(r"\s*Tests  +\d.*\(\d+\)")),
+        (("Tests run: ",), Regex(
             r"(?:\[\w+\] *)?Tests run: \d+, Failures: \d+(?!.*Time elapsed)"
         )),
-        (("Tests: ",), re.compile(r"Tests: \d+, Assertions: \d+")),
-        ((" tests passed",), re.compile(r"\s*\d+% tests passed, ")),
-        ((" tests completed",), re.compile(r"\d+ tests completed")),
+        (("Tests: ",), Regex(r"Tests: \d+, Assertions: \d+")),
+        ((" tests passed",), Regex(r"\s*\d+% tests passed, ")),
+        ((" tests completed",), Regex(r"\d+ tests completed")),
     ),
     "Ran ": (
-        (("Ran ", "FAILED (", "OK ("), re.compile(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),
+        (("Ran ", "FAILED (", "OK ("), Regex(r"Ran \d+ tests? in |(?:FAILED|OK) \(\w+=")),
     ),
-    "Passed:": ((("Passed:",), re.compile(r".*Failed: +\d+, Passed: +\d+")),),
-    " example": (((" example",), re.compile(r"\d+ examples?, \d+ failures?")),),
+    "Passed:": ((("Passed:",), Regex(r".*Failed: +\d+, Passed: +\d+")),),
+    " example": (((" example",), Regex(r"\d+ examples?, \d+ failures?")),),
     " pass": (
-        ((" pass", " fail", " skip", " pend"), re.compile(
+        ((" pass", " fail", " skip", " pend"), Regex(
             r"(?:# |ℹ )(?:pass|fail|skipped) \d+\s*$"
             r"|\s*\d+ (?:pass|fail|skip|pend)(?:ed|ing|ped)?(?: \([^)]*\))?\s*$"
         )),
@@ -160,10 +161,8 @@ SUMMARIES: Final[dict[str, tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]]]
 counts look like: cargo, pytest, Jest, Vitest, Maven, PHPUnit, CTest, Gradle, unittest, .NET, RSpec,
 then Mocha, Bun, Playwright, Node and TAP."""
 
-_NUMBER_FIRST = re.compile(
-    r"(\d{1,9}) (?:tests? )?(pass|fail|err|skip|ignor|pend|todo|example|test)"
-)
-_NUMBER_LAST = re.compile(
+_NUMBER_FIRST = Regex(r"(\d{1,9}) (?:tests? )?(pass|fail|err|skip|ignor|pend|todo|example|test)")
+_NUMBER_LAST = Regex(
     r"(pass|fail|err|skip|ignor|pend|todo|run|tests|out of|ran)[a-z]*(?:[:=] *| )(\d{1,9})", re.I
 )
 _PASSED, _FAILED, _SKIPPED = ("pass",), ("fail", "err"), ("skip", "ignor", "pend", "todo")
@@ -187,9 +186,9 @@ def _counts(lines: list[dict[str, int]]) -> TestCounts:
     return TestCounts(passed or max(0, run - failed - skipped), failed, skipped)
 
 
-_GO_PACKAGE = re.compile(r"FAIL\t(\S+)")
-_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.M)
-_GO_LINE = re.compile(r"^(ok  |FAIL|\?   )\t\S", re.M)
+_GO_PACKAGE = Regex(r"FAIL\t(\S+)")
+_GO_TEST = Regex(r"^--- (PASS|FAIL|SKIP): ", re.M)
+_GO_LINE = Regex(r"^(ok  |FAIL|\?   )\t\S", re.M)
 
 
 def _go_counts(text: str) -> TestCounts | None:

@@ -14,8 +14,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.caching.prices import paid
-from holdfast.catalog.prices import economy_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish, plan
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.state import Breaker
@@ -215,6 +213,9 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
+    from holdfast.caching.prices import paid
+    from holdfast.catalog.prices import economy_of
+
     model = native.compactor.name.partition(":")[2]
     economy = economy_of(model, native.prices, "5m")
     if economy is None or not answer.input_tokens:

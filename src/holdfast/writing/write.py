@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Generator
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,6 @@ from holdfast.facts.summary import Summary
 from holdfast.policy import Budget
 from holdfast.ports import CachedPrefix, Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.report import Reason, Report, SummaryNote, Urgency
-from holdfast.writing.asking import Asking, begin, take
 from holdfast.writing.failures import (
     Breaker,
     after_failure,
@@ -30,9 +29,12 @@ from holdfast.writing.failures import (
     sentence,
     without_writer,
 )
-from holdfast.writing.gate import Checked, check, evidence_of
-from holdfast.writing.material import Material, material_of
 from holdfast.writing.writers import Writers
+
+if TYPE_CHECKING:  # what only a run with a model needs is imported by it
+    from holdfast.writing.asking import Asking
+    from holdfast.writing.gate import Checked
+    from holdfast.writing.material import Material
 
 T = TypeVar("T")
 BY_LEDGER = SummaryNote(source="ledger", confidence="medium")
@@ -165,6 +167,8 @@ def answer_of(call: Call[T]) -> Steps[T | SummarizerFailed]:
 
 def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Draft]:
     """Have the summary of a plan written; raises nothing that comes from a summarizer."""
+    from holdfast.writing.material import material_of
+
     material, breaker = material_of(plan), plan.work.state.breaker
     if writers.is_preview:
         said = _preview(material, writers, context)
@@ -266,6 +270,9 @@ def _ask(
 
     There are no words if nothing was folded that it could tell of.
     """
+    from holdfast.writing.asking import take
+    from holdfast.writing.gate import check, evidence_of
+
     asking = _begin(material, writer, writers, context)
     calls = 0
     while (request := asking.request) is not None:
@@ -307,6 +314,8 @@ def _answer(
 def _begin(
     material: Material, writer: Summarizer, writers: Writers, context: WriteContext
 ) -> Asking:
+    from holdfast.writing.asking import begin
+
     return begin(
         material,
         now=context.date,

@@ -178,6 +178,8 @@ def _find(
     key_variable: str = "",
     window: int | None = None,
 ) -> Summarizer | None:
+    if given == "none":  # asked here too: the command line passes it if no model is set
+        return None
     if not isinstance(given, str):
         return given
     from holdfast.writing.models.named import summarizer_named

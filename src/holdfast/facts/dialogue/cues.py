@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from holdfast.facts.dialogue.text import fold, pad, words_of
 from holdfast.facts.languages import VOCABULARIES, Language, Vocabulary
+from holdfast.regex import Regex
 
 _READ_CHARS = 4_000
 _STOPS: dict[str, frozenset[bytes]] = {
@@ -37,14 +38,14 @@ _FOREIGN = frozenset[bytes]().union(
 _LATIN: dict[str, Language] = {"en": "en", "es": "es", "de": "de", "fr": "fr", "pt": "pt"}
 _LEAST_WORDS = 2
 """Of another language, beside small words of English."""
-_LETTERS = re.compile(r"[^\W\d_]")
-_CODE = re.compile(r"```(?:[^`]|`(?!``))*+(?:```)?|`[^`\n]*+`?|https?://\S++")
-_OTHER_SCRIPT = re.compile("[\u0400-\u04ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_KANA = re.compile("[\u3040-\u30ff]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_HANGUL = re.compile("[\uac00-\ud7af\u1100-\u11ff]")
-_CYRILLIC = re.compile("[\u0400-\u04ff]")
-_NOT_RUSSIAN = re.compile("[іїєґўјљњћђџқғүұһәө]", re.I)
+_LETTERS = Regex(r"[^\W\d_]")
+_CODE = Regex(r"```(?:[^`]|`(?!``))*+(?:```)?|`[^`\n]*+`?|https?://\S++")
+_OTHER_SCRIPT = Regex("[\u0400-\u04ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_KANA = Regex("[\u3040-\u30ff]")
+_HAN = Regex("[\u3400-\u9fff]")
+_HANGUL = Regex("[\uac00-\ud7af\u1100-\u11ff]")
+_CYRILLIC = Regex("[\u0400-\u04ff]")
+_NOT_RUSSIAN = Regex("[іїєґўјљњћђџқғүұһәө]", re.I)
 _LEAST_SHARE = 0.2
 """Of the letters; Chinese says in one letter what takes four in Latin script."""
 _LEAST_CYRILLIC = 0.5
@@ -110,7 +111,7 @@ def latin_language(words: Iterable[bytes]) -> str:
     return language
 
 
-_WORDLESS = re.compile("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORDLESS = Regex("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of the languages whose cues are pieces of text."""
 _COVERING = ("idle", "mild")
 _NOTHING: frozenset[str] = frozenset()

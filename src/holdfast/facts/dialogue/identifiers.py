@@ -12,37 +12,38 @@ from msgspec.structs import replace
 from holdfast.facts.dialogue.text import looks_pasted
 from holdfast.facts.dialogue.values import SLOT_WORDS, slots_in
 from holdfast.facts.tables import WORDS
+from holdfast.regex import Regex
 
 MentionKind: TypeAlias = Literal[
     "url", "host", "port", "version", "hash", "id", "ticket", "amount", "date", "time", "value"
 ]
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
-_DATE = re.compile(
+_UUID = Regex(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
+_DATE = Regex(
     r"\d{4}-[01]\d-[0-3]\d(?:T\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)?\Z|"
     r"[0-3]?\d/[0-3]?\d/(?:\d\d){1,2}\Z|[0-3]?\d\.[01]?\d\.\d{4}\Z|"
     r"\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?\Z|\d{1,2}月\d{1,2}日\Z"
 )
-_TIME = re.compile(r"[012]?\d:[0-5]\d(?::[0-5]\d)?(?:[AaPp][Mm])?\Z|1?\d[AaPp][Mm]\Z")
-_AMOUNT = re.compile(
+_TIME = Regex(r"[012]?\d:[0-5]\d(?::[0-5]\d)?(?:[AaPp][Mm])?\Z|1?\d[AaPp][Mm]\Z")
+_AMOUNT = Regex(
     r"-?(?:[$€£¥₹₩₽]|US\$|R\$)\d[\d,.]{0,20}[kKmMbB]?\Z|-?\d[\d,.]{0,20}(?:[€£¥₹₩₽$]|元|円|원)\Z"
 )
-_ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}(?::\d{2,5})?\Z")
-_HOST_PORT = re.compile(r"(?:[a-z][\w-]*(?:\.[\w-]+)*)?:\d{2,5}\Z")
-_VERSION = re.compile(
+_ADDRESS = Regex(r"(?:\d{1,3}\.){3}\d{1,3}(?::\d{2,5})?\Z")
+_HOST_PORT = Regex(r"(?:[a-z][\w-]*(?:\.[\w-]+)*)?:\d{2,5}\Z")
+_VERSION = Regex(
     r"[vV]\d{1,4}(?:\.\d{1,6}){0,3}(?:[-+.][\w.+-]{1,30})?\Z|"
     r"[\^~=<>]{0,2}\d{1,4}(?:\.\d{1,6}){2,3}(?:[-+][\w.+-]{1,30})?\Z"
 )
-_SHORT_VERSION = re.compile(r"\d{1,3}\.\d{1,3}\Z")
-_HEX = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64}\Z")
-_TICKET = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,7}\Z|#\d{1,5}\Z")
-_CODE = re.compile(r"(?=\w*[A-Z])(?=\w*\d)[A-Z0-9]{5,16}\Z")
-_SOURCE_LINE = re.compile(r"[^:]*\.[a-z]{1,4}:\d+\Z")
-_USER_ID = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)*_[A-Za-z]*\d{2,}\w*\Z|[a-z]{2,}\d{3,}\Z")
-_NUMBER_ID = re.compile(r"\d{6,20}\Z")
-_NUMBER = re.compile(r"\d{1,20}\Z")
-_DAY = re.compile(r"[0-3]?\d(?:st|nd|rd|th)?\Z")
-_NOT_IDS = re.compile(
+_SHORT_VERSION = Regex(r"\d{1,3}\.\d{1,3}\Z")
+_HEX = Regex(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64}\Z")
+_TICKET = Regex(r"[A-Z][A-Z0-9]{1,9}-\d{1,7}\Z|#\d{1,5}\Z")
+_CODE = Regex(r"(?=\w*[A-Z])(?=\w*\d)[A-Z0-9]{5,16}\Z")
+_SOURCE_LINE = Regex(r"[^:]*\.[a-z]{1,4}:\d+\Z")
+_USER_ID = Regex(r"[A-Za-z]+(?:_[A-Za-z]+)*_[A-Za-z]*\d{2,}\w*\Z|[a-z]{2,}\d{3,}\Z")
+_NUMBER_ID = Regex(r"\d{6,20}\Z")
+_NUMBER = Regex(r"\d{1,20}\Z")
+_DAY = Regex(r"[0-3]?\d(?:st|nd|rd|th)?\Z")
+_NOT_IDS = Regex(
     r"(?:sha|md|utf|base|aes|rsa|ipv|http|rfc|iso|ed|x|i|int|uint|float|fp|mp|tls|ssl|es|"
     r"oauth|win|arm|amd|h|v|p|q|s)[-_]?\d+(?:_\d+)?\Z",
     re.I,
@@ -151,10 +152,10 @@ _WORDS_BEFORE = 5
 _WORDS_AFTER = 3
 _CONTEXT_CHARS = 120
 """How far the words around a value are looked for."""
-_DIGIT = re.compile(r"[0-9]")
-_URL = re.compile(r"""https?://[^\s<>"'`\])}|\\^]{3,500}""")
-_CAPITALS = re.compile(r"[A-Z][A-Z]{4,7}(?![A-Za-z0-9_])")
-_YEAR = re.compile(r",? \d{4}(?!\w)")
+_DIGIT = Regex(r"[0-9]")
+_URL = Regex(r"""https?://[^\s<>"'`\])}|\\^]{3,500}""")
+_CAPITALS = Regex(r"[A-Z][A-Z]{4,7}(?![A-Za-z0-9_])")
+_YEAR = Regex(r",? \d{4}(?!\w)")
 _CODE_SIGNS = ("eservation", "ooking", "onfirmation", " code", "eference")
 """Beside these words a code may be of letters only."""
 _RANK: dict[MentionKind, int] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
@@ -27,6 +26,7 @@ from holdfast.facts.dialogue.text import (
 )
 from holdfast.facts.languages import VOCABULARIES
 from holdfast.facts.tables import WORDS
+from holdfast.regex import Regex
 
 MOST_CONSTRAINTS = 40
 _RULE_FIELDS = ("idle", "mild", "forbids", "limits", "hints")
@@ -124,13 +124,13 @@ def _strength(table: CueTable, piece: str, words: list[bytes], language: Callabl
 
 
 MOST_QUESTIONS = 30
-_MARK = re.compile("[?？؟]")
-_ENDS_MARKED = re.compile(r"""[?？؟][?!？！؟"')\]*_»”’」』）]{0,8}\s*\Z""")
-_ENDS_ASKING = re.compile(
+_MARK = Regex("[?？؟]")
+_ENDS_MARKED = Regex(r"""[?？؟][?!？！؟"')\]*_»”’」』）]{0,8}\s*\Z""")
+_ENDS_ASKING = Regex(
     r"(?:ますか|ですか|でしょうか|ませんか|ないか|のか|吗|嗎|呢|까요|나요|가요|니까|을까|할까)[。｡.]?\s*\Z"
 )
-_LAST_LETTERS = re.compile("[か吗嗎呢요까]")
-_LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]")
+_LAST_LETTERS = Regex("[か吗嗎呢요까]")
+_LETTERS = Regex(r"[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]")
 _NOT_ASKING = (":", ",", ";", "…", "...")
 _MOST_OPENER_CHARS = 200
 """A longer sentence that only begins like a question is a story."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from holdfast.facts.tables import WORDS
+from holdfast.regex import Regex
 
 _WIDE_BLANKS = "\u2014\u2013\u2026\u201c\u201d\u2022\u00a0\u00a1\u00ab\u00bb\u00bf\u201e"
 """Marks of other alphabets that stand directly at words."""
@@ -43,11 +43,11 @@ def words_of(text: str) -> list[bytes]:
 
 MOST_CHARS = 300
 """The longest piece; a longer run without an end of sentence comes in several."""
-_END = re.compile(
+_END = Regex(
     r"""[.!?…؟।]["')\]*`_»”’]{0,3}(?=\s)\s*+|[。！？｡][」』”’）)"]{0,3}\s*+|[؛;](?=\s)\s*+"""
 )
 _SHORT_FORMS = WORDS["short_forms"]
-_LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+|\(?\d{1,3}[.)]\s+|#+\s+)*")
+_LIST_MARK = Regex(r"\s*(?:[-*+•>]\s+|\(?\d{1,3}[.)]\s+|#+\s+)*")
 _TAIL = " \t\r*_"
 
 
@@ -97,12 +97,12 @@ _LONG_LINES = 200
 """A message of more lines holds a document; its beginning and end are read as the author's."""
 _OWN_HEAD = 20
 _OWN_TAIL = 15
-_MARKED_START = re.compile(
+_MARKED_START = Regex(
     r"""\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d|\[[\w:./ -]{1,40}\]\s|[-+][^\s\w*]|[-+]\w+[ (.=]|"""
     r"""[@$❯➜%]{1,2}\s|>>>|//|/\*|\*/|#!|#include|</?[\w!?][\w:-]*[\s>/]|"""
     r"""["'][\w.-]+["']\s*:|[{}\[\]()]\s*\Z|\d+[│|:]\s"""
 )
-_WORDED_START = re.compile(
+_WORDED_START = Regex(
     r"""at\s[\w.$<]+\(|File\s"|E\s{3}|"""
     r"""(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|TRACE|Error|Warning|Traceback)\b[:\s\[]|"""
     r"""(?:def|class|func|fn|var|let|const|import|from|return|if|for|while|export|public|private|"""

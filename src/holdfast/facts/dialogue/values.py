@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from holdfast.facts.tables import WORDS
 from holdfast.lenient_json import loose_leaves
+from holdfast.regex import Regex
 
 _VERBS = WORDS["change_verbs"]
 _LASTING = WORDS["lasting"]
@@ -21,13 +22,13 @@ SLOT_WORDS = _VERBS | _LASTING | _MANIFOLD
 
 _ANY_NOUN = "|".join(sorted(_LASTING | _MANIFOLD))
 _VALUE = r"""(?P<{}>[`'"]?[$€£#~^]?\w(?:[\w.:/%+-]|,(?=\d)){{0,60}}[`'"]?)"""
-_AFTER_VERB = re.compile(
+_AFTER_VERB = Regex(
     r"\s(?:the\s|our\s|my\s|your\s|its\s|a\s|an\s)?"
     r"(?P<name>(?!from\s|to\s)[`\w][\w.`-]{0,40}(?:\s(?!from\s|to\s)[`\w][\w.`-]{0,40}){0,2})\s"
     r"(?:from\s" + _VALUE.format("was") + r"\s)?to\s(?:be\s)?" + _VALUE.format("value"),
     re.I,
 )
-_AFTER_NOUN = re.compile(
+_AFTER_NOUN = Regex(
     r"(?:(?:[`'\"*]{0,3}\s(?:is|was|are|will\sbe|should\sbe|becomes|became)\s"
     r"|[`'\"*]{0,3}\s?[:=]\s?[*`'\"]{0,3}\s?|\s)"
     r"(?P<now>now\s|currently\s|changed\sto\s|updated\sto\s|set\sto\s)?)"
@@ -36,17 +37,17 @@ _AFTER_NOUN = re.compile(
     + _ANY_NOUN + r")\s)?" + _VALUE.format("was") + r")?",
     re.I,
 )  # fmt: skip
-_STATING = re.compile(r"\W{0,3}\s?(?:is|was|are|will|should|becomes|became|[:=])", re.I)
+_STATING = Regex(r"\W{0,3}\s?(?:is|was|are|will|should|becomes|became|[:=])", re.I)
 _NOT_VALUES = WORDS["not_values"]
 _QUOTES = ("`", "'", '"')
 _PLAIN = ".,;:!?)(`'\"*"
 _IDLE_NAMES = frozenset(("it", "this", "that", "them", "back", "over", "from", "up", "you", "me"))
 _FILLERS = WORDS["fillers"]
 _CHANGES = frozenset(("new", "updated", "now"))
-_DIGIT = re.compile(r"[0-9]")
-_VERSIONED = re.compile(r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){2,3}(?:[-+][\w.]+)?")
-_BRANCH_NAME = re.compile(r"[A-Za-z][\w.]*[/_-][\w./-]+|main|master|develop|dev|trunk")
-_WORD = re.compile(r"[A-Za-z]+")
+_DIGIT = Regex(r"[0-9]")
+_VERSIONED = Regex(r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){2,3}(?:[-+][\w.]+)?")
+_BRANCH_NAME = Regex(r"[A-Za-z][\w.]*[/_-][\w./-]+|main|master|develop|dev|trunk")
+_WORD = Regex(r"[A-Za-z]+")
 _READ_CHARS = 1_000
 _MOST_PER_LINE = 4
 
@@ -165,7 +166,7 @@ _WORTH: dict[str, float] = {
     word: weight for weight, words in reversed(_GROUPS) for word in words.split()
 }
 _USUAL = 2.0
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_PARTS = Regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 @lru_cache(maxsize=4096)
@@ -194,7 +195,7 @@ _LATER_FROM = 500
 """Of two fields of the same name the earlier one comes first."""
 _EMPTY = ("null", "None", "", "[]", "{}")
 _EMPTY_COST = 2.0
-_ID = re.compile(r"(?=[\d_-]*[A-Za-z])(?=\D*\d)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\Z")
+_ID = Regex(r"(?=[\d_-]*[A-Za-z])(?=\D*\d)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\Z")
 _ID_WORTH = 3.0
 """What looks like an id is one, whatever its name."""
 _decoder = msgspec.json.Decoder(float_hook=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from holdfast.facts.digests.line import (
     words_of,
 )
 from holdfast.facts.tools import ARGUMENTS
+from holdfast.regex import Regex
 
 _LISTS = ARGUMENTS["task_lists"]
 _TEXTS = ARGUMENTS["task_texts"]
@@ -26,8 +26,8 @@ _STATES = ARGUMENTS["task_states"]
 _DONE = frozenset({"completed", "complete", "done", "finished", "closed", "x"})
 _DOING = frozenset({"in_progress", "doing", "active", "started", "current", "-", "~", "/"})
 _DROPPED = frozenset({"cancelled", "canceled", "deleted", "skipped", "dropped"})
-_BOX = re.compile(r"[ \t]{0,40}(?:[-*+] |\d{1,4}[.)] )?\[([ xX~/-])\] ([^\n]{1,400})")
-_NUMBERED = re.compile(r"#(\d{1,6}) \[(\w{1,20})\] ([^\n]{1,400})")
+_BOX = Regex(r"[ \t]{0,40}(?:[-*+] |\d{1,4}[.)] )?\[([ xX~/-])\] ([^\n]{1,400})")
+_NUMBERED = Regex(r"#(\d{1,6}) \[(\w{1,20})\] ([^\n]{1,400})")
 _MOST_ITEMS = 500
 
 
@@ -162,9 +162,9 @@ def digest_memory(name: str, arguments: Mapping[str, Any], output: str) -> str:
 
 _ASKED = ARGUMENTS["asked"]
 _WHO = ARGUMENTS["agents"]
-_TRAILER = re.compile(r"\n(?:agentId: |<usage>|<task_metadata>|</task_result>|task_id: )")
+_TRAILER = Regex(r"\n(?:agentId: |<usage>|<task_metadata>|</task_result>|task_id: )")
 _IDS = ("agentId: ", "task_id: ", "session_id: ")
-_ID = re.compile(r"[\w-]{4,64}")
+_ID = Regex(r"[\w-]{4,64}")
 _LAUNCHED = ("launched", "running in the background", "started in the background")
 _TAIL_CHARS = 3_000
 

@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.facts.digests.line import clip, failure_in, first_line, plural, size_of, words_of
 from holdfast.reduction.signals import error_lines
+from holdfast.regex import Regex
 
 _READ_WHOLE_CHARS = 100_000
 _END_CHARS = 2_000
@@ -30,7 +31,7 @@ _BY_RANK = itemgetter(0)
 _IDS = ("_id", "Id", "_name", "_number", "_status", "_count", "_total")
 _NAMES = frozenset({"id", "name", "title", "key", "path", "file", "number"})
 _WRAPPERS = frozenset({"result", "data", "response", "value", "content", "item", "output"})
-_FIELD = re.compile(
+_FIELD = Regex(
     r'"((?:error|status|state|success|ok|id|name|title|total|total_count|count|message)'
     r'(?:_?(?:code|message|id))?)"\s{0,4}:\s{0,4}("(?:[^"\\\n]|\\.){1,80}"|-?\d{1,18}|true|false)'
 )
@@ -179,8 +180,8 @@ def _at_the_ends(output: str) -> str:
 
 _SHOWN_ARGUMENTS = 4
 _ARGUMENTS_CHARS = 150
-_SECRET = re.compile(r"token|secret|passw|api_?key|authorization|credential", re.I)
-_ROWS = re.compile(r"\[\s{0,8}[(\[]")
+_SECRET = Regex(r"token|secret|passw|api_?key|authorization|credential", re.I)
+_ROWS = Regex(r"\[\s{0,8}[(\[]")
 _ROW_CHARS = 160
 _LOOKED_AT_CHARS = 10_000
 

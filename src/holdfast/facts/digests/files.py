@@ -18,9 +18,10 @@ from holdfast.facts.digests.line import (
     whole_number,
 )
 from holdfast.facts.tools import ARGUMENTS, own_name
+from holdfast.regex import Regex
 
-_NUMBERED = re.compile(r"[ \t]{0,12}(\d{1,7})(?:→|\t|\||:)")
-_NUMBERED_LATER = re.compile(r"\n(?=\d{1,7}:)")
+_NUMBERED = Regex(r"[ \t]{0,12}(\d{1,7})(?:→|\t|\||:)")
+_NUMBERED_LATER = Regex(r"\n(?=\d{1,7}:)")
 _BEFORE_CONTENT = ("<content>", "<file>", "cat -n` on")
 _LAST_LINES = 40
 _A_FAILURE_CHARS = 4_000
@@ -98,7 +99,7 @@ def _content_at(output: str) -> int:
 
 _CONTENTS = ARGUMENTS["contents"]
 _SAID_CHARS = 200
-_TOLD = re.compile(
+_TOLD = Regex(
     r"\s{0,8}(?:The file |File created successfully at: |Successfully \w{1,20} (?:to )?(?:file: )?"
     r"|Wrote |Created )([^\s]{1,400}?)(?: has been |\s|\Z)"
 )
@@ -128,9 +129,9 @@ def told_path(output: str) -> str:
 _OLD = ARGUMENTS["old_texts"]
 _NEW = ARGUMENTS["new_texts"]
 _PATCHES = ARGUMENTS["shown_patches"]
-_PATCHED = re.compile(r"\*\*\* (Add|Update|Delete) File: ([^\n]{1,400})")
-_MOVED = re.compile(r"\*\*\* Move to: ([^\n]{1,400})")
-_DIFFED = re.compile(r"\n\+\+\+ (?:b/)?([^\n\t]{1,400})")
+_PATCHED = Regex(r"\*\*\* (Add|Update|Delete) File: ([^\n]{1,400})")
+_MOVED = Regex(r"\*\*\* Move to: ([^\n]{1,400})")
+_DIFFED = Regex(r"\n\+\+\+ (?:b/)?([^\n\t]{1,400})")
 _VERBS = {"Add": "added", "Update": "changed", "Delete": "deleted"}
 _EDITED_FILES = 4
 _DELETES = ("delete", "remove", "rm")
@@ -219,8 +220,8 @@ def _patch(name: str, patch: str, output: str) -> str:
 
 _WANTED = ARGUMENTS["wanted"]
 _PLACES = ARGUMENTS["places"]
-_FOUND = re.compile(r"Found (\d{1,9}) (?:total )?(match|file|result|line|occurrence)", re.I)
-_NOTHING = re.compile(r"\s{0,8}(?:no (?:matches|files|results|occurrences)|0 matches)", re.I)
+_FOUND = Regex(r"Found (\d{1,9}) (?:total )?(match|file|result|line|occurrence)", re.I)
+_NOTHING = Regex(r"\s{0,8}(?:no (?:matches|files|results|occurrences)|0 matches)", re.I)
 _LOOKED_AT_CHARS = 4_000
 _SHOWN_FILES = 2
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from holdfast.facts.tools import ARGUMENTS
+from holdfast.regex import Regex
 
 LIMIT_CHARS = 300
 """No digest is longer. It is what stays of a result, so it has to be worth its place."""
 
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-_ANSI = re.compile(r"\x1b\[[0-9;:?]{0,64}[ -/]{0,4}[@-~]?")
+_UNSAFE = Regex("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_ANSI = Regex(r"\x1b\[[0-9;:?]{0,64}[ -/]{0,4}[@-~]?")
 _LOOK_AHEAD = 4
 """Blanks are folded before a text is cut; so many times the room is looked at, not the whole."""
 _PATHS = ARGUMENTS["shown_paths"]
@@ -154,10 +152,10 @@ _FAILED = (
 )  # fmt: skip
 _REJECTED = ("the user doesn't want", "the user doesn’t want", "the user rejected",
              "the user denied", "the tool use was rejected")  # fmt: skip
-_RAISED = re.compile(r"[\w.]{1,60}(?:Error|Exception): \S")
+_RAISED = Regex(r"[\w.]{1,60}(?:Error|Exception): \S")
 _HEAD_CHARS = 80
 _LOOKED_AT_CHARS = 2_000
-_TAGS = re.compile(r"</?[a-z_]{1,30}>")
+_TAGS = Regex(r"</?[a-z_]{1,30}>")
 _SAID = "the user said:"
 
 

@@ -13,17 +13,18 @@ from holdfast.facts.digests.line import clip, failure_in, first_of, path_of, siz
 from holdfast.facts.tools import ARGUMENTS
 from holdfast.reduction.signals import error_lines, exit_status
 from holdfast.reduction.testreport import TestCounts, failing_tests, test_counts
+from holdfast.regex import Regex
 
 _HEADS = ("Chunk ID:", "Command:", "Exit code:", "Wall time:")
 _OUTPUT = "\nOutput:\n"
 _INLINE = "\nOutput: "
 _NO_ERROR = "\nError: (none)\n"
-_CODE = re.compile(r"\nExit Code: (-?\d{1,10})\b")
+_CODE = Regex(r"\nExit Code: (-?\d{1,10})\b")
 _HEAD_CHARS = 4_000
 _STATUS_CHARS = 400
 _TEXTS = ("output", "stdout", "stderr", "error", "traceback")
 _STATUS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
-_RUNNING = re.compile(
+_RUNNING = Regex(
     r"(?:[Pp]rocess running with session ID|running in (?:the )?background(?: with)? ID:?|"
     r"<status>running</status>|still running)\W{0,3}(\w{0,40})"
 )
@@ -101,7 +102,7 @@ _CLOSING_CHARS = 200
 _COUNTED_CHARS = 200_000
 _SHOWN_FAILING = 3
 
-_SHOWS_CONTENT = re.compile(
+_SHOWS_CONTENT = Regex(
     r"(?:(?:cd |\w{1,40}=)[^;&|\n]{1,300}(?:&&|;|\n)\s{0,8}){0,3}"
     r"(?:sed -n|nl |wc |ls\b|tree\b|rg |grep |egrep |find |fd "
     r"|git (?:-C \S{1,200} )?(?:diff|show|log|grep|blame|ls-files|status|branch)\b"
@@ -111,7 +112,7 @@ _SHOWS_CONTENT = re.compile(
 """A single command that shows files, diffs or hits, and no log."""
 _SUCCESS = ("tests passed", "checks passed", "tests ok", "specs passed", "all passed", "succeeded",
             "successful", " 0 issues", " 0 errors", " 0 problems")  # fmt: skip
-_COMMIT = re.compile(r"\[([\w./-]{1,100}(?: \([\w-]{1,20}\))? [0-9a-f]{7,40})\] ([^\n]{1,200})")
+_COMMIT = Regex(r"\[([\w./-]{1,100}(?: \([\w-]{1,20}\))? [0-9a-f]{7,40})\] ([^\n]{1,200})")
 _TOTALS = (" changed, ", " issues", " errors", " problems", "ests passed")
 """What the last lines of a run that went well are read for."""
 _GO_PACKAGE = "ok  \t"
@@ -119,9 +120,9 @@ _PARTS = (_GO_PACKAGE, "FAIL\t", "test result: ")
 _COUNTS = ("pass", "FAILED", "ests:", "ests ", "xample", "Ran ")
 _SIGNS = ("rror", "FAIL", "ailed", "fail", "ERR", "atal: ", "not found", "denied", "No such",
           "xception", "panic", "imed out")  # fmt: skip
-_PLACE = re.compile(r":\d{1,7}:\d{1,5}: ")
+_PLACE = Regex(r":\d{1,7}:\d{1,5}: ")
 _TEST_LINES = ("FAIL", "--- FAIL", "ERROR ")
-_BARE = re.compile(
+_BARE = Regex(
     r"\W{0,80}(?:(?:FAIL(?:ED|URES?)?|ERRORS?|Error:?)\W{0,80}\Z|\d{1,6} (?:fail|pass|error))"
 )
 """A heading or a summary: says that something failed, which is known, and not what."""
@@ -231,7 +232,7 @@ def _totals(text: str, signs: tuple[str, ...]) -> list[str]:
 
 
 _COMMANDS = ARGUMENTS["commands"]
-_RUNS_A_LINE = re.compile(r"-\w{0,4}c\Z|/c\Z", re.I)
+_RUNS_A_LINE = Regex(r"-\w{0,4}c\Z|/c\Z", re.I)
 _WRAPPED = 3
 
 
@@ -257,7 +258,7 @@ def command_of(arguments: Mapping[str, Any]) -> str:
 
 
 _IDS = ARGUMENTS["process_ids"]
-_COMMAND = re.compile(
+_COMMAND = Regex(
     r"Command: (?:\S{1,100} -\w{0,4}c )?"
     r"(?:'([^\n]{1,2000})'|\"([^\n]{1,2000})\"|([^\n]{1,2000}))(?=\n)"
 )

@@ -17,16 +17,17 @@ from holdfast.facts.digests.line import (
     words_of,
 )
 from holdfast.facts.tools import ARGUMENTS
+from holdfast.regex import Regex
 
 _QUERIES = ARGUMENTS["queries"]
 _URLS = ARGUMENTS["urls"]
 _HEAD_CHARS = 8_000
-_URL = re.compile(r"https?://[^\s)\]}\"'<>\\]{3,300}")
-_TITLE = re.compile(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
-_LINK = re.compile(r"\[([^\]\n]{3,200})\]\(https?://")
-_PAGE_TITLE = re.compile(r"<title[^>]{0,100}>([^<]{1,300})", re.I)
-_HEADING = re.compile(r"(?:^|\n)(?:# |Title: )([^\n]{1,300})")
-_STATUS = re.compile(r"(?:status(?:[ _]code)?\"?|HTTP/[\d.]{1,3})\W{1,4}([1-5]\d\d)\b", re.I)
+_URL = Regex(r"https?://[^\s)\]}\"'<>\\]{3,300}")
+_TITLE = Regex(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
+_LINK = Regex(r"\[([^\]\n]{3,200})\]\(https?://")
+_PAGE_TITLE = Regex(r"<title[^>]{0,100}>([^<]{1,300})", re.I)
+_HEADING = Regex(r"(?:^|\n)(?:# |Title: )([^\n]{1,300})")
+_STATUS = Regex(r"(?:status(?:[ _]code)?\"?|HTTP/[\d.]{1,3})\W{1,4}([1-5]\d\d)\b", re.I)
 
 
 def digest_web_search(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -70,8 +71,8 @@ def _title(head: str) -> str:
 
 
 _TARGETS = ARGUMENTS["page_targets"]
-_PAGE_URL = re.compile(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
-_BROWSER_TITLE = re.compile(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
+_PAGE_URL = Regex(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
+_BROWSER_TITLE = Regex(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
 _BROWSER_HEAD_CHARS = 8_000
 
 

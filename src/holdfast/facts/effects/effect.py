@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from holdfast.regex import Regex
+
 Action: TypeAlias = Literal[
     "read", "create", "write", "change", "append", "delete", "rename", "mkdir",
     "chdir", "branch", "commit", "start", "stop",
@@ -89,12 +91,12 @@ def inside(directory: str, path: str) -> str:
     return f"{directory.rstrip('/')}/{base_name(path)}"
 
 
-_HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
-_MOVE = re.compile(r"\*\*\* Move to: (.+)")
-_HUNK = re.compile(r"^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.M)
-_FILES = re.compile(r"^--- ([^\n]++)\n\+\+\+ ([^\n]++)\n(?=@@|\Z)", re.M)
-_GIT = re.compile(r"^diff --git ([^\n]++)$", re.M)
-_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
+_HEADER = Regex(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
+_MOVE = Regex(r"\*\*\* Move to: (.+)")
+_HUNK = Regex(r"^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.M)
+_FILES = Regex(r"^--- ([^\n]++)\n\+\+\+ ([^\n]++)\n(?=@@|\Z)", re.M)
+_GIT = Regex(r"^diff --git ([^\n]++)$", re.M)
+_ESCAPE = Regex(r"\\([0-7]{3}|.)")
 _ESCAPED = {"n": b"\n", "t": b"\t", "r": b"\r"}
 _OLD, _NEW = ("a/", "/dev/null"), ("b/", "/dev/null")
 _ACTIONS: dict[str, Action] = {"Add": "create", "Update": "change", "Delete": "delete"}

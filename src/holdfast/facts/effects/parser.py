@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from holdfast.regex import Regex
+
 
 class Variable(Struct, frozen=True, gc=False):
     """`$name` or `${name}`; unquoted, its value splits at blanks."""
@@ -68,11 +70,11 @@ Item: TypeAlias = Command | Scope | Background
 
 PLAIN = r"(?:[^ \t\r\n'\"\\$`|&;<>()]++|'[^']*+'|\"[^\"\\$`]*+\"|\\[^\r\n])++"
 """A word, or its beginning, that holds no expansion."""
-_QUOTED = re.compile(r"'([^']*+)'|\"([^\"]*+)\"|\\(.)", re.S)
-_ESCAPED = re.compile(r"\\([$`\"\\]|\r?\n)")
-_BRACES = re.compile(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
+_QUOTED = Regex(r"'([^']*+)'|\"([^\"]*+)\"|\\(.)", re.S)
+_ESCAPED = Regex(r"\\([$`\"\\]|\r?\n)")
+_BRACES = Regex(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
 _MAX_EXPANDED = 64
-_ANSI_C = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}|.)", re.S)
+_ANSI_C = Regex(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}|.)", re.S)
 _ANSI_C_LETTERS = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b",
 }  # fmt: skip
@@ -139,19 +141,19 @@ _MAX_DEPTH = 12
 _ENDS = frozenset(("", " ", "\t", "\r", "\n", "|", "&", ";", "<", ">", "(", ")"))
 _STARTS = frozenset("'\"$`\\")
 _PAIRS = frozenset(("&&", "||", "|&", ";;"))
-_TOKEN = re.compile(rf"(?:[ \t\r]|\\\r?\n)*+({PLAIN})?+((?s:.?))")
-_PLAIN = re.compile(PLAIN)
-_REDIRECT = re.compile(r"&>>?|>>|>\||>&|<<<|<<-|<<|<>|<&|[<>]")
+_TOKEN = Regex(rf"(?:[ \t\r]|\\\r?\n)*+({PLAIN})?+((?s:.?))")
+_PLAIN = Regex(PLAIN)
+_REDIRECT = Regex(r"&>>?|>>|>\||>&|<<<|<<-|<<|<>|<&|[<>]")
 _NO_FILE = frozenset(("<&", "<>", "<<", "<<-"))
 _BEFORE_GROUP = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "until", "time"))
-_NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
-_PARENTHESES = re.compile(r"[()]")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BRACED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DOUBLE = re.compile(r'(?:[^"\\$`]++|\\.)*+', re.S)
-_ANSI_C_START = re.compile(r"'((?:[^'\\]++|\\.)*+)'?", re.S)
-_BACKTICKS = re.compile(r"`((?:[^`\\]++|\\.)*+)`?", re.S)
-_BACKTICK_ESCAPE = re.compile(r"\\([$`\\])")
+_NO_ARGUMENTS = Regex(r"\([ \t]*\)")
+_PARENTHESES = Regex(r"[()]")
+_NAME = Regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_BRACED = Regex(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_DOUBLE = Regex(r'(?:[^"\\$`]++|\\.)*+', re.S)
+_ANSI_C_START = Regex(r"'((?:[^'\\]++|\\.)*+)'?", re.S)
+_BACKTICKS = Regex(r"`((?:[^`\\]++|\\.)*+)`?", re.S)
+_BACKTICK_ESCAPE = Regex(r"\\([$`\\])")
 _OPEN, _CLOSE = Scope(opens=True), Scope(opens=False)
 _EDIT_END = "\nend_of_edit"
 

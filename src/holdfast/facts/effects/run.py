@@ -19,6 +19,7 @@ from holdfast.facts.effects.invocation import (
 )
 from holdfast.facts.effects.parser import Command, Compound, Output, Redirect, Scope, Word, parse
 from holdfast.facts.effects.scripts import is_powershell, powershell_effects
+from holdfast.regex import Regex
 
 _SHORT_CHARS = 200
 _MAX_COMMANDS = 20_000
@@ -28,7 +29,7 @@ _MAX_PATH_CHARS = 1_024
 _MAX_VARIABLE_CHARS = 4_096
 _MAX_VALUE_CHARS = 100_000
 _MAX_DETAIL_CHARS = 500
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S | re.A)
+_ASSIGNMENT = Regex(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S | re.A)
 _PREFIXES = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "until"))
 _DECLARING = frozenset(("export", "local", "readonly", "declare", "typeset"))
 _MOVING = frozenset(("cd", "pushd", "chdir", "popd"))

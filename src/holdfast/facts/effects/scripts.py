@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.facts.effects.effect import Action, Effect, names_directory
 from holdfast.facts.effects.parser import Command, Item
+from holdfast.regex import Regex
 
 _MAX_CHARS = 200_000
 _TEXT = r"[rb]?(?:'[^'\n\\]{1,400}'|\"[^\"\n\\]{1,400}\")"
 _VALUE = rf"(?:{_TEXT}|[A-Za-z_]\w*)"
 _NAME = r"[A-Za-z_]\w*"
-_EVENT = re.compile(
+_EVENT = Regex(
     rf"^[ \t]*(?P<name>{_NAME})[ \t]*=(?!=)[ \t]*"
     rf"(?:(?:(?:pathlib\.)?Path\([ \t]*)?(?P<literal>{_TEXT})[ \t]*\)?[ \t;]*(?=$|\#)"
     r"|[\[{](?P<many>[^\[\](){}]{1,4000})[\]}])?"
@@ -30,8 +31,8 @@ _EVENT = re.compile(
     rf"(?:,\s*(?P<target>{_TEXT}))?",
     re.M,
 )
-_LITERAL = re.compile(_TEXT)
-_KEY = re.compile(rf"(?:^|,)\s*({_TEXT})\s*:")
+_LITERAL = Regex(_TEXT)
+_KEY = Regex(rf"(?:^|,)\s*({_TEXT})\s*:")
 _METHODS: dict[str, Action] = {
     "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
     "unlink": "delete", "touch": "create", "mkdir": "mkdir", "rmdir": "delete",
@@ -147,8 +148,8 @@ CMDLETS = (
     "move-item", "copy-item", "rename-item", "new-item", "set-location", "tee-object",
 )  # fmt: skip
 """The cmdlets that are read, in lower case."""
-_HINT = re.compile(r"-(?:[Cc]ontent|[Ii]tem|[Ff]ile|[Ll]ocation|[Oo]bject)\b")
-_TOKEN = re.compile(
+_HINT = Regex(r"-(?:[Cc]ontent|[Ii]tem|[Ff]ile|[Ll]ocation|[Oo]bject)\b")
+_TOKEN = Regex(
     r"@(?P<here>['\"])\r?\n"
     r"|'(?P<single>(?:[^']++|'')*+)'"
     r"|\"(?P<double>(?:[^\"`]++|`.|\"\")*+)\""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from holdfast.facts.dialogue.statements import weighed_constraints
 from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
+from holdfast.regex import Regex
 
 _RANKED: dict[Section, FactKind] = {
     "critical": "line", "completed": "command", "decisions": "decision", "resolved": "question",
@@ -18,10 +18,10 @@ _RANKED: dict[Section, FactKind] = {
 _ASKED: tuple[Section, ...] = ("goal", "task", "pending")
 _MOST_TERMS = 24
 """Of one carried line."""
-_RECORD = re.compile(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
+_RECORD = Regex(r"([^\n]{1,300}?): (?=[\w.-]{1,60}: )")
 """A line that tells fields of a result, as one is written: its head."""
-_FIELDS = re.compile(r"; (?=[\w.-]{1,60}: )")
-_MISSED = re.compile(
+_FIELDS = Regex(r"; (?=[\w.-]{1,60}: )")
+_MISSED = Regex(
     r"(?:[Nn]o such file or directory|not found|does not exist|ermission denied)\W{0,40}\Z"
     r"|\A(?:fatal|error)\b|<tool_use_error>"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from holdfast.facts.effects.effect import Effect
 from holdfast.ports import Redact
+from holdfast.regex import Regex
 
 FactKind: TypeAlias = Literal[
     "ask", "constraint", "question", "decision", "said", "reply",
@@ -88,7 +88,7 @@ def redact_fact(fact: Fact, redact: Redact) -> Fact:
     return replace(hidden, terms=tuple(term for term in fact.terms if term in hidden.text))
 
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = Regex("[\ud800-\udfff]")
 
 
 def encodable(fact: Fact) -> Fact:

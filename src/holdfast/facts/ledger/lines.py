@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from holdfast.reduction.terminal import plain
+from holdfast.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")
-_TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search
-_CAPITALS = re.compile(r"[A-Z]{3,}\Z").match
+_TELLING = Regex(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w")
+_CAPITALS = Regex(r"[A-Z]{3,}\Z")
 _LONGEST_CHARS = 120
 """A longer run of signs is data and not a name."""
 _EDGES = ".:-/#@$+~"
@@ -70,7 +70,7 @@ def _term_in(run: str) -> str:
     """Return a run without the signs at its ends where it is a path, a name in code, a number."""
     if not 2 < len(run) <= _LONGEST_CHARS:
         return ""
-    if "_" not in run and "/" not in run and not (_TELLING(run) or _CAPITALS(run)):
+    if "_" not in run and "/" not in run and not (_TELLING.search(run) or _CAPITALS.match(run)):
         return ""
     bare = run.strip(_EDGES) if run[-1] in _LAST_EDGES or run[0] in _FIRST_EDGES else run
     return bare if len(bare) > 2 else ""
@@ -88,12 +88,12 @@ LINE_CHARS = 24
 """What a line costs beside its text, where lines are weighed for their length."""
 _FEW = 24
 """So many lines of a text stand for themselves; others must name something new."""
-_NUMBERED = re.compile(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))").match
+_NUMBERED = Regex(r"\s*\d{1,6}(?:→|\||\t|:(?!\d))")
 """What tools put before the lines of a file."""
-_DEFINES = re.compile(
+_DEFINES = Regex(
     r"^(?:\s*\d{1,6}[→|:\t] ?)?(?:export |pub |public |private |static |async |default )*"
     r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module)\b"
-).match
+)
 _DEFINITION_STARTS = frozenset("edpsacfitm")
 """With what a line begins that defines something."""
 
@@ -125,7 +125,7 @@ def lines_of(text: str, most: int) -> list[TextLine]:
     """Return at most `most` lines that hold most, in the order of the text, each once."""
     found: dict[str, TextLine] = {}
     for raw, runs in _pieces(text):
-        if raw[:1] in _STARTS and (number := _NUMBERED(raw)):
+        if raw[:1] in _STARTS and (number := _NUMBERED.match(raw)):
             end = number.end()
             shown, runs = raw[end:].strip(), runs[end:]
         else:
@@ -136,7 +136,7 @@ def lines_of(text: str, most: int) -> list[TextLine]:
         if first in _IDLE_STARTS and shown.startswith(_IDLE):
             continue
         if terms := terms_in(runs, _MOST_TERMS):
-            defines = first in _DEFINITION_STARTS and _DEFINES(raw) is not None
+            defines = first in _DEFINITION_STARTS and _DEFINES.match(raw) is not None
             found[shown] = TextLine(shown, terms, defines)
     lines = list(found.values())
     if len(lines) <= min(most, _FEW):
@@ -231,7 +231,7 @@ def whole_words(text: str, most: int) -> str:
     return text[start : end if end >= 0 else None].strip()
 
 
-_GAP = re.compile(r"[\s,;()\[\]{}|]")
+_GAP = Regex(r"[\s,;()\[\]{}|]")
 
 
 def _end_of_word(text: str, first: int, last: int) -> int:

@@ -10,8 +10,9 @@ from holdfast.facts.ledger.lines import cut, whole_words
 from holdfast.facts.tools import FAMILIES, Family
 from holdfast.reduction import signals
 from holdfast.reduction.signs import Signs
+from holdfast.regex import Regex
 
-_LOOKS = re.compile(
+_LOOKS = Regex(
     r"(?:cd|pwd|ls|cat|head|tail|sed -n|grep|egrep|rg|find|fd|wc|nl|which|type|command -v|echo"
     r"|printf|sort|uniq|cut|tr|jq|awk|tree|stat|file|du|df|less|bat|column|true|test|date|\["
     r"|git (?:-C \S{1,200} |--no-pager )?(?:status|log|diff|show|rev-parse|blame|ls-files"
@@ -19,12 +20,12 @@ _LOOKS = re.compile(
     r"|describe|for-each-ref|reflog|shortlog)"
     r"|go (?:doc|list|env|version))(?![\w-])"
 )
-_ACTS = re.compile(r"-delete|-exec|(?<![0-9&=-])>(?!\s*(?:/dev/null|&))|\btee\b")
+_ACTS = Regex(r"-delete|-exec|(?<![0-9&=-])>(?!\s*(?:/dev/null|&))|\btee\b")
 """What makes something else of a look."""
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_JOINTS = re.compile(r"&&|\|\||[;|\n]")
-_MASKS = re.compile(r"\|\||[;|\n]")
-_FILTERS = re.compile(
+_QUOTED = Regex(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_JOINTS = Regex(r"&&|\|\||[;|\n]")
+_MASKS = Regex(r"\|\||[;|\n]")
+_FILTERS = Regex(
     r"\|\s*(?:head|tail|grep|egrep|rg|tee|sort|uniq|cut|tr|sed|awk|wc|cat|less)\b[^|&;\n]*"
     r"|(?:^|[;\n&|])\s*(?:echo|printf|cd|true|date|pwd|ls|which|type|command -v|test|\[)"
     r"(?![\w-])[^|&;\n]*"
@@ -111,12 +112,12 @@ _COMPLAINTS = (
 )  # fmt: skip
 """How tools that do something begin to say that they did not; what a look shows may begin so."""
 _MISSES = ("no such file or directory", "[errno ")
-_MISSING = re.compile(
+_MISSING = Regex(
     r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
     r"|^(?:fatal|error)\b|does not exist|<tool_use_error>|cannot access|ambiguous argument"
 )
 """How a look that found nothing says so; other words of failure are what it found."""
-_RUNNING = re.compile(
+_RUNNING = Regex(
     r"[Rr]unning (?:with session|in (?:the )?background(?: with)?) ID:? ?(\w[\w-]{0,63})"
 )
 _FRAMES = ("Chunk ID:", "Wall time:")

@@ -6,13 +6,13 @@ half of the sessions: `python bench/quality.py` measures what they keep (far and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from msgspec import Struct
 
 from holdfast.facts.ledger.fact import Fact, Ledger
+from holdfast.regex import Regex
 
 _ENTRY_CHARS = 6
 """What stands around a line."""
@@ -43,8 +43,8 @@ _ON_TOPIC = 6.0
 """Speaks of what a compaction was told to focus on."""
 
 
-_IS_NUMBER = re.compile(r"[^A-Za-z\u0080-\U0010ffff]+\Z").match
-_HAS_DIGIT = re.compile(r"\d").search
+_IS_NUMBER = Regex(r"[\x00-@\[-`{-\x7f]+\Z")
+_HAS_DIGIT = Regex(r"\d")
 
 
 class Candidate(Struct, frozen=True, gc=False):
@@ -117,9 +117,9 @@ class TermWeights(dict[str, float]):
             if "/" in term:
                 weight += _PATH
             elif not term.isalpha():
-                if len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER(term):
+                if len(term) < _LONG_NUMBER and term[0] != "$" and _IS_NUMBER.match(term):
                     weight *= _NUMBER
-                elif _HAS_DIGIT(term):
+                elif _HAS_DIGIT.search(term):
                     weight += _ID
             if topic is not None:
                 weight += topic(term)

@@ -24,6 +24,7 @@ from holdfast.facts.ledger.outcome import outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
 from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
 from holdfast.reduction import signals
+from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
 _COMMAND_CHARS = 240
@@ -49,7 +50,7 @@ _ACTING_WORDS = frozenset((
     "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
     "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
 ))  # fmt: skip
-_NAME_PARTS = re.compile(r"[^a-z]+")
+_NAME_PARTS = Regex(r"[^a-z]+")
 _OUTCOMES = frozenset((
     "status", "state", "result", "error", "success", "ok", "message", "outcome", "balance",
     "total", "refund", "conclusion",
@@ -72,15 +73,13 @@ _RAN = 4.0
 """A command of which neither is known."""
 _LOOKED = 0.1
 """A command that only looked: less than any term."""
-_STARTED = re.compile(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
+_STARTED = Regex(r"\b(?:ID|id|Id|PID|pid)\b\W{1,3}(\w[\w-]{0,63})")
 """How results tell the name of a process that goes on in the background."""
 _STARTED_CHARS = 400
 """Of a result, where the id of a started process is told."""
 _REPLACED = frozenset(ARGUMENTS["replaced"])
 """Arguments that hold what an edit takes away."""
-_TRAILER = re.compile(
-    r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z"
-)
+_TRAILER = Regex(r"(?<=\S)\s*(?:2>&1|>\s?/dev/null|\|\s?(?:head|tail|grep|tee)\b[^|&;\n\"']*)\Z")
 """What says how much of a command's output is wanted: the command is the same without it."""
 _MOST_TRAILERS = 4
 """So many are taken off one command."""
@@ -90,7 +89,7 @@ _PLACES = frozenset({"chdir", "branch", "commit", "start", "stop"})
 _ABORTED = "aborted by user"
 """A rejection whose words are no order to the agent."""
 _NO_FILE = frozenset("*?{`")
-_OPENED = re.compile(
+_OPENED = Regex(
     r"^\[File: (\S[^\r\n]{0,300}?) \(\d+ lines|^\(Open file: (/[^)\r\n]{1,300})\)", re.MULTILINE
 )
 """How SWE-agent tells which file is open: after an edit that names none it is the one edited."""

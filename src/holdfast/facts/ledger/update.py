@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, cast
@@ -14,6 +13,7 @@ from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger.fact import AgentQuestion, Ask, Fact, FileState, Ledger, Slot
 from holdfast.facts.ledger.lines import LINE_CHARS, cut
 from holdfast.facts.tools import ARGUMENTS
+from holdfast.regex import Regex
 
 _LISTS = ARGUMENTS["todo_lists"]
 _WORDS = ARGUMENTS["todo_words"]
@@ -23,7 +23,7 @@ _MOST_ITEMS = 60
 """Of one list of tasks."""
 _ITEM_CHARS = 200
 """Of one task."""
-_NUMBER = re.compile(r"#(\d{1,9})\b")
+_NUMBER = Regex(r"#(\d{1,9})\b")
 _NUMBER_CHARS = 200
 """Of a result, where the number of a new task is told."""
 _GONE = "deleted"

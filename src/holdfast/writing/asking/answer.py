@@ -26,6 +26,7 @@ from holdfast.facts.ledger.lines import whole_words
 from holdfast.facts.names import Known, Likeness, likeness, names_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
 from holdfast.lenient_json import Value, read_json
+from holdfast.regex import Regex
 
 _ENTRY_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,13 +53,13 @@ _READ_CHARS = 200_000
 _ENTRY_CHARS = 1_200
 _MOST_ENTRIES = 60
 """How long an entry may be, and how many of a section are read; chosen."""
-_HEADING = re.compile(r"#{1,6}[ \t]*(?=\S)")
-_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*:?\s*\Z")
-_MARK = re.compile(r"\s*(?:[-*•+]|\d{1,6}[.)])[ \t]+(?:\[[ xX]\] )?")
-_SOURCE = re.compile(r"\s?(?:\[((?:earlier )?(?=[^\]]*\d)[\w.:-]{1,80})\]|\((m\d{1,9})\))\.?\Z")
-_ID = re.compile(r"(?:earlier )?[\w.:-]{1,80}\Z")
-_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_FRAME = re.compile(
+_HEADING = Regex(r"#{1,6}[ \t]*(?=\S)")
+_BOLD = Regex(r"\*\*([^*\n]{1,80})\*\*:?\s*\Z")
+_MARK = Regex(r"\s*(?:[-*•+]|\d{1,6}[.)])[ \t]+(?:\[[ xX]\] )?")
+_SOURCE = Regex(r"\s?(?:\[((?:earlier )?(?=[^\]]*\d)[\w.:-]{1,80})\]|\((m\d{1,9})\))\.?\Z")
+_ID = Regex(r"(?:earlier )?[\w.:-]{1,80}\Z")
+_UNWRITABLE = Regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_FRAME = Regex(
     "|".join(
         map(
             re.escape,
@@ -270,8 +271,8 @@ def _holds_headings(text: str) -> bool:
 
 # Which section a heading or key means
 
-_SIGNS = re.compile(r"[\s_*#:：`\"'-]+")
-_LEAD = re.compile(r"\(?\d{1,2}[.)]\s*")
+_SIGNS = Regex(r"[\s_*#:：`\"'-]+")
+_LEAD = Regex(r"\(?\d{1,2}[.)]\s*")
 _HEADING_CHARS = 80
 """A longer line is a sentence, not a heading."""
 

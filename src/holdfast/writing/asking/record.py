@@ -5,7 +5,6 @@ A turn says who, which id, and what; long texts are cut, secrets hidden.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,6 +13,7 @@ from holdfast.facts.cleaning import cleaned
 from holdfast.facts.ledger.injected import own_words, without_blocks
 from holdfast.ports import Redact, TokenCounter
 from holdfast.reduction.terminal import plain
+from holdfast.regex import Regex
 from holdfast.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 _RESULT_CHARS = (6_000, 4_000, 1_500)
@@ -30,8 +30,8 @@ _BETWEEN_TOKENS = 2
 """The empty line between two turns."""
 _LEAST_CHARS = 200
 """A shorter text is not cut further."""
-_LABEL = re.compile(r"[\w.:-]{1,80}\Z")
-_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_LABEL = Regex(r"[\w.:-]{1,80}\Z")
+_UNWRITABLE = Regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SPEAKERS = {"user": "user", "assistant": "agent", "system": "system", "developer": "system"}
 
 

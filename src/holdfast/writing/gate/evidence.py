@@ -4,7 +4,6 @@ where in the log words and numbers are: a number is checked against what its sen
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -16,6 +15,7 @@ from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.names import RUNS, Name, bare, terms_of, words_in
 from holdfast.facts.summary import Summary
 from holdfast.ports import Redact
+from holdfast.regex import Regex
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 from holdfast.writing.material import Material
 
@@ -27,10 +27,10 @@ _LONGEST_RUN_CHARS = 2_000
 """Longer ones are data."""
 _LEAST_HIDDEN_CHARS = 4
 """A shorter piece of a secret is in many other words."""
-_NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[.:-]\d+)*")
+_NUMBERS = Regex(r"(?<![^\W_])\d+(?:[.:-]\d+)*")
 """With no letter before it; a unit may follow."""
-_COUNTED = re.compile(r"[$#+~-]?\d[\d.:%-]*[A-Za-z]{0,3}\Z")
-_GROUPS = re.compile(r"\d+|[.:-]")
+_COUNTED = Regex(r"[$#+~-]?\d[\d.:%-]*[A-Za-z]{0,3}\Z")
+_GROUPS = Regex(r"\d+|[.:-]")
 _MOST_GROUPS = 4
 """Of figures with points between them that are also looked up in part; 1.2 is in 1.2.3."""
 _LEAST_CHARS = 3

@@ -4,8 +4,6 @@ another language than the user's.
 
 from __future__ import annotations
 
-import re
-
 from holdfast.errors import FailureKind, SummarizerFailed
 from holdfast.facts.dialogue.cues import language_of
 from holdfast.facts.dialogue.text import words_of
@@ -13,6 +11,7 @@ from holdfast.facts.languages import VOCABULARIES, Language
 from holdfast.facts.names import without_names
 from holdfast.facts.summary import Section, Summary
 from holdfast.ports import SummaryAnswer, SummaryRequest, TokenCounter
+from holdfast.regex import Regex
 
 _REFUSALS = (
     "i can't", "i cannot", "i can not", "i'm unable", "i am unable", "i'm not able", "i won't",
@@ -45,17 +44,17 @@ _QUOTING: frozenset[Section] = frozenset({"task", "goal", "constraints", "pendin
 """Sections in the user's own words."""
 _NOT_READ: frozenset[Section] = frozenset({"task", "goal", "constraints", "pending", "files"})
 """Sections whose language is not judged: in the user's own words, or hardly in words."""
-_QUOTES = re.compile(r"`[^`\n]*`?|[\"“«「][^\"”»」\n]*[\"”»」]?")
+_QUOTES = Regex(r"`[^`\n]*`?|[\"“«「][^\"”»」\n]*[\"”»」]?")
 _READ_CHARS = 4_000
 """How much is read; a language shows in less."""
 _LEAST_LETTERS = 80
 """A shorter text is never wrong."""
-_LETTERS = re.compile(r"[^\W\d_]")
-_SCRIPTS: dict[str, re.Pattern[str]] = {
-    "zh": re.compile("[\u3400-\u9fff]"),
-    "ja": re.compile("[\u3040-\u30ff\u3400-\u9fff]"),
-    "ko": re.compile("[\uac00-\ud7af\u1100-\u11ff]"),
-    "ru": re.compile("[\u0400-\u04ff]"),
+_LETTERS = Regex(r"[^\W\d_]")
+_SCRIPTS: dict[str, Regex[str]] = {
+    "zh": Regex("[\u3400-\u9fff]"),
+    "ja": Regex("[\u3040-\u30ff\u3400-\u9fff]"),
+    "ko": Regex("[\uac00-\ud7af\u1100-\u11ff]"),
+    "ru": Regex("[\u0400-\u04ff]"),
 }
 _LEAST_SHARE = 0.1
 """Of the letters that a text in such a script has; the rest may be names. Chosen."""

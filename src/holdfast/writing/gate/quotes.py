@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,9 +11,10 @@ from msgspec import Struct
 
 from holdfast.facts.dialogue.text import sentences
 from holdfast.facts.names import likeness
+from holdfast.regex import Regex
 from holdfast.writing.gate.evidence import Evidence, SaidByUser
 
-_QUOTED = re.compile(
+_QUOTED = Regex(
     r"“([^”]{2,1200})”|\"([^\"]{2,1200})\"|«([^»]{2,1200})»|„([^“”]{2,1200})[“”]|「([^」]{2,1200})」"
 )
 _TO_PLAIN = str.maketrans("“”„«»‘’", '"""""\'\'')

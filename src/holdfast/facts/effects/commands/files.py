@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from holdfast.facts.effects.effect import (
@@ -21,6 +20,7 @@ from holdfast.facts.effects.invocation import (
     Invocation,
     split_options,
 )
+from holdfast.regex import Regex
 
 _INTO = ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--size", "--reference")
 
@@ -128,7 +128,7 @@ def _pairs(call: Invocation, options: CommandOptions) -> Iterator[tuple[str, str
 
 
 _GLOBAL_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
-_FILE_NAME = re.compile(r"(?:^|/)\.?[\w@+-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_FILE_NAME = Regex(r"(?:^|/)\.?[\w@+-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _COMMIT_LONG = (
     "--message", "--file", "--author", "--date", "--template", "--reuse-message", "--fixup",
     "--squash", "--cleanup", "--trailer", "--pathspec-from-file",

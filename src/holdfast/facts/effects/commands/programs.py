@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from holdfast.facts.effects.effect import (
@@ -13,6 +12,7 @@ from holdfast.facts.effects.effect import (
     place,
 )
 from holdfast.facts.effects.invocation import OUTPUTS, Handler, Invocation, split_options
+from holdfast.regex import Regex
 
 _TAR_LONG = ("--file", "--directory", "--exclude", "--transform", "--files-from")
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "gunzip": ".gz", "bunzip2": ".bz2",
@@ -126,7 +126,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-_REMOTE = re.compile(r"[^/]+:")
+_REMOTE = Regex(r"[^/]+:")
 _CURL_VALUED = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 _CURL_LONG = (
     "--output", "--header", "--data", "--data-raw", "--data-binary", "--request", "--user",

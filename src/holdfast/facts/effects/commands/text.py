@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -10,9 +9,10 @@ from msgspec import Struct
 from holdfast.facts.effects.effect import Effect, effects_of_patch, is_device, place
 from holdfast.facts.effects.invocation import FORMATTERS, Args, Handler, Invocation, split_options
 from holdfast.facts.effects.scripts import effects_of_script
+from holdfast.regex import Regex
 
 _SED_LONG = {"--quiet": "n", "--silent": "n", "--in-place": "i", "--expression": "e", "--file": "f"}
-_BSD_SUFFIX = re.compile(r"\.[\w~-]{1,12}")
+_BSD_SUFFIX = Regex(r"\.[\w~-]{1,12}")
 
 
 class SedParts(Struct, frozen=True):
@@ -202,18 +202,18 @@ def python(call: Invocation) -> Iterator[Effect]:
 _MODULES: Mapping[str, Handler] = {**dict.fromkeys(FORMATTERS, formatter), "ruff": ruff}
 
 
-_RANGE = re.compile(r"(\d{1,9})(?:,(?:(\d{1,9})|(\$)|\+(\d{1,9})))?p")
-_QUIT = re.compile(r"(?:\d{1,9}|\$)?q")
-_AWK_RANGE = re.compile(r"NR ?(>=?) ?(\d{1,9}) ?&& ?NR ?(<=?) ?(\d{1,9})")
-_AWK_FROM_TO = re.compile(r"NR ?== ?(\d{1,9}) ?, ?NR ?== ?(\d{1,9})")
+_RANGE = Regex(r"(\d{1,9})(?:,(?:(\d{1,9})|(\$)|\+(\d{1,9})))?p")
+_QUIT = Regex(r"(?:\d{1,9}|\$)?q")
+_AWK_RANGE = Regex(r"NR ?(>=?) ?(\d{1,9}) ?&& ?NR ?(<=?) ?(\d{1,9})")
+_AWK_FROM_TO = Regex(r"NR ?== ?(\d{1,9}) ?, ?NR ?== ?(\d{1,9})")
 _VALUED = {
     "head": "nc", "tail": "ncs", "nl": "bdfhilnsvw", "less": "jptTx", "bat": "lHpr",
     "od": "AjNtw", "xxd": "lscg", "hexdump": "ens", "strings": "net",
 }  # fmt: skip
 _LONG = ("--lines", "--bytes", "--language", "--line-range", "--style", "--theme")
 _WITH_PLUS = frozenset(("tail", "less", "more"))  # where `+5` is a place and no file
-_COUNT = re.compile(r"-(\d{1,9})")
-_AWK_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+_COUNT = Regex(r"-(\d{1,9})")
+_AWK_VARIABLE = Regex(r"[A-Za-z_]\w*=")
 
 
 def read(call: Invocation) -> Iterator[Effect]:
