@@ -1,7 +1,8 @@
 """What all tests share.
 
-How much hypothesis searches: little and always the same in `make test`, a lot in `make soak`,
-which also runs every law of `make test` on new examples (`--examples`).
+How much hypothesis searches: a little in `make test`, a lot in `make soak`, which also runs every
+law of `make test` on more examples (`--examples`). Examples are new in every run. One that failed
+is kept and comes first in the next run; its report says how to reproduce it elsewhere.
 Every back-end of a store under one set of tests: what asks for `home` or `store` runs on each.
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
@@ -28,24 +30,19 @@ from holdfast.testing.postgres_server import (
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
+_EXAMPLES = Path(__file__).resolve().parent.parent / ".hypothesis" / "examples"
+"""Where examples that failed are kept; the next run begins with them. Git ignores the folder."""
+
 settings.register_profile(
     "default",
     max_examples=12,
     deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=_SLOW_IS_FINE,
-)
-settings.register_profile(
-    "soak",
-    max_examples=10_000,
-    deadline=None,
-    # not by itself: a new profile takes over what the one named default was given above
     derandomize=False,
-    database=None,
+    database=DirectoryBasedExampleDatabase(_EXAMPLES),
     print_blob=True,
     suppress_health_check=_SLOW_IS_FINE,
 )
+settings.register_profile("soak", settings.get_profile("default"), max_examples=10_000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -90,6 +90,7 @@ def test_a_rule_is_well_formed() -> None:
             "name": rule.name == rule.name.lower().replace("_", "-").replace(" ", "-"),
             "kind": rule.kind == rule.kind.lower().replace("_", "-").replace(" ", "-"),
             "anchors": all(len(anchor.encode()) >= 2 for anchor in rule.anchors),
+            "anchors once": len(set(rule.anchors)) == len(rule.anchors),
             "pattern": "{anchors}" not in rule.pattern,
         }
         wrong += [(rule.name, field) for field, is_right in fits.items() if not is_right]
@@ -108,7 +109,7 @@ def test_no_anchor_is_dead() -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.soak)])
 def test_a_rule_stays_within_the_string_of_json_that_it_starts_in(every: int) -> None:
     """Wherever its example is cut off, in the soak after every character."""
     broken: list[tuple[str, str]] = []
@@ -128,9 +129,3 @@ def _cut(examples: Examples, every: int) -> list[str]:
         for number, text in enumerate(texts)
         for cut in range(1 + number % every, len(text) if len(text) < 200 else 0, every)
     ]
-
-
-def test_there_are_many_vendors() -> None:
-    """At least 150 formats of vendors' tokens."""
-    vendors = [rule for rule in RULES if rule.family == "vendor"]
-    assert sum(max(1, len(rule.anchors)) for rule in vendors) >= 150

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -98,7 +99,7 @@ def test_a_table_is_read_as_far_as_a_stream_looks_back() -> None:
 
 
 def test_a_heading_without_an_end_costs_no_more_in_a_longer_text(
-    cpu_of: Callable[[Callable[[], object]], float],
+    assert_proportion: Callable[..., None],
 ) -> None:
     """What is read of a line is bounded, so a text of one long line takes no longer per try."""
 
@@ -107,4 +108,5 @@ def test_a_heading_without_an_end_costs_no_more_in_a_longer_text(
         for _ in range(1_000):
             assert cells_below(data, 2) == ([], 0)
 
-    assert cpu_of(lambda: tried(10_000_000)) < 20 * cpu_of(lambda: tried(10_000)) + 0.05
+    short, long = partial(tried, 10_000), partial(tried, 10_000_000)
+    assert_proportion(short, long, times=20, plus=0.05)

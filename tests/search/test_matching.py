@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -158,6 +158,7 @@ def test_every_substring_in_quotes_finds_its_message(
 
 @again
 @given(stores)
+@example(["0\ua7f5"])
 def test_every_word_finds_its_message(filled: Fill, said: list[str]) -> None:
     """Each that stands between blanks, be it a word, a name or a number of any script."""
     store = filled(said)

@@ -124,9 +124,12 @@ class ShortResults:
                 self._refs.add(item.reference)
 
     def references(self, known: Iterable[Reference] = ()) -> tuple[Reference, ...]:
-        """Return the references that were given out, without those that are known."""
+        """Return the references that were given out, without those that are known, in the order
+        of the log: who resumes gives them out in another one.
+        """
         refs = {row.ref for row in known}
-        return tuple(row for row in self._rows if row.ref not in refs)
+        new = (row for row in self._rows if row.ref not in refs)
+        return tuple(sorted(new, key=lambda row: row.positions))
 
     def references_from(self, start: int) -> Sequence[Reference]:
         """Return the references that were given out after the first `start` of them."""

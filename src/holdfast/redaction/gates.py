@@ -152,7 +152,8 @@ _DIGEST = Regex(rb"^(?:[0-9a-f]{24,128}|[0-9A-F]{24,128})$")
 
 def password(value: bytes) -> bool:
     """Whether a value in quotes beside a keyword can be a password: real, no code, no sentence."""
-    blanks = value.count(b" ")
+    # blanks side by side count once: a separator of three bytes is read as three of them
+    blanks = len(_BLANKS.findall(value)) if b"  " in value else value.count(b" ")
     if blanks > 4 or len(value) < SHORTEST:
         return False
     if blanks and not _WORDS.match(value):
@@ -165,6 +166,7 @@ def password(value: bytes) -> bool:
 
 
 SHORTEST = 4
+_BLANKS = re.compile(rb" +")
 
 
 def _is_file(value: bytes) -> bool:

@@ -33,8 +33,8 @@ from holdfast.redaction.values import (
 )
 from holdfast.regex import Regex
 
-MAX_WORD = 24
-"""Longest value that is judged as a word."""
+MAX_WORD = 40
+"""Longest value that is judged as a word, or as words with hyphens: four of ten letters."""
 AROUND = 48
 """How many bytes before and after a string in quotes are looked at."""
 LINE_ENDS = (b"", b"\n", b"\r")
@@ -86,7 +86,8 @@ def _is_word_password(data: bytes, link: FieldLink, look: bytes, value: FieldVal
         colon=colon,
         starts_line=colon and _NAME_STARTS_LINE.search(data, max(0, first - 80), first) is not None,
         after=data[end : end + 1],
-        among_flags=link.mode == "flag" and _is_among_flags(data, first, end),
+        among_flags=(link.mode == "flag" or data.startswith(b"--", first))
+        and _is_among_flags(data, first, end),
     )
     return is_weak_password(word)
 

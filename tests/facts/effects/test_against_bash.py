@@ -28,7 +28,8 @@ FORMS = (
     "touch -- {a}; cp -- {a} {b}", "touch -- {a} {b}; mv -t D2 -- {a} {b}",
     "touch -- {a}\nrm -f -- {a} {b}",
     "dd if=/dev/null of={a} 2> /dev/null", "touch -- {a}; sed -i s/x/y/ -- {a}",
-    "touch -- {a}; sed -i.orig -e s/x/y/ -- {a}", "touch {a2}; gzip -f {a2}",
+    # the copy that sed keeps is no effect of its own
+    "touch -- {a}; sed -i.orig -e s/x/y/ -- {a}; rm -- {a}.orig", "touch {a2}; gzip -f {a2}",
     "truncate -s 0 -- {a}", "touch -- {a}; install -- {a} {b}", "touch -- {a} && unlink {a2}",
     "mkdir -p D3/{{x,y}}; touch D3/x/{a}", "(cd D1 && touch -- {a}); touch -- {b}",
     "cd D1; touch -- {a}; cd ..; touch -- {b}",

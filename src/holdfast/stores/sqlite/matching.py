@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
+from itertools import product
 from typing import Self
 
 import msgspec
@@ -256,20 +257,32 @@ class SqliteIndex:
 
         Where these are too many to be counted, the newest messages are looked through instead.
         """
-        begin = max((term.text for term in terms), key=len).lower()
+        begin = max((term.text for term in terms), key=len)
         if begin not in self._begun:
-            found = self._tx.rows(
-                "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
-                (begin, begin + "\U0010ffff", _SHORT_ROWS),
-            )
-            few = len(found) < _SHORT_ROWS
-            self._begun[begin] = {row[0] for row in found} if few else None
+            self._begun[begin] = self._beginning(begin)
         docs = self._begun[begin]
         if docs is None:
             return self._all(_SHORT_SCAN, oldest, 0)
         low, high = self._range
         ids = [doc for doc in {*self._late("trigrams", oldest), *docs} if low <= doc <= high]
         return sorted((row.id for row in self._passing(ids)), reverse=not oldest)
+
+    def _beginning(self, text: str) -> set[int] | None:
+        """Return what has a trigram that begins with one or two characters, unless it is much.
+
+        SQLite leaves the capitals of newer versions of Unicode as they are, Python does not.
+        """
+        either = product(*({char, char.lower()} for char in text))
+        docs: set[int] = set()
+        for begin in {text.lower(), *map("".join, either)}:
+            found = self._tx.rows(
+                "SELECT doc FROM grams WHERE term >= ? AND term < ? LIMIT ?",
+                (begin, begin + "\U0010ffff", _SHORT_ROWS),
+            )
+            if len(found) >= _SHORT_ROWS:
+                return None
+            docs.update(row[0] for row in found)
+        return docs
 
     def _verified(
         self, ids: Iterable[int], terms: Sequence[Term], complete: bool, enough: int
