@@ -21,6 +21,7 @@ from holdfast.facts.tools import ARGUMENTS
 _QUERIES = ARGUMENTS["queries"]
 _URLS = ARGUMENTS["urls"]
 _HEAD_CHARS = 8_000
+"""Of a page or a list of results; title and first hits are in it. Chosen."""
 _URL = re.compile(r"https?://[^\s)\]}\"'<>\\]{3,300}")
 _TITLE = re.compile(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
 _LINK = re.compile(r"\[([^\]\n]{3,200})\]\(https?://")
@@ -72,7 +73,6 @@ def _title(head: str) -> str:
 _TARGETS = ARGUMENTS["page_targets"]
 _PAGE_URL = re.compile(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
 _BROWSER_TITLE = re.compile(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
-_BROWSER_HEAD_CHARS = 8_000
 
 
 def digest_browser(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -93,7 +93,7 @@ def _place(arguments: Mapping[str, Any]) -> str:
 
 
 def _page(output: str) -> str:
-    head = output[:_BROWSER_HEAD_CHARS]
+    head = output[:_HEAD_CHARS]
     address, title = _PAGE_URL.search(head), _BROWSER_TITLE.search(head)
     pieces = [f"at {clip(address[1], 100)}"] if address else []
     pieces += [f"{clip(title[1], 60)!r}"] if title else []
