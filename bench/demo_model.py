@@ -29,8 +29,8 @@ from holdfast.compaction.compact import Plan, plan
 from holdfast.compaction.index import FrozenLog, LogReading
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.work import CompactionInput, Options
-from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.check import wire_rules
+from holdfast.dialects.profiles import profile_for
 from holdfast.errors import HoldfastError, SummarizerFailed
 from holdfast.facts.frame import recognize
 from holdfast.facts.summary import Entry, Section, Summary

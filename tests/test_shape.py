@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ MODULES = {
 PACKAGES = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
 DEEPER = {"compaction": 10, "redaction": 10, "reduction": 11, "stores": 9}
 """Packages with more layers than the 8 that we want; none may get deeper."""
+
+EXPLAINED = ("compaction", "engine", "facts", "writing")
+"""Packages whose numbers all say what they decide; more may follow."""
 
 
 @cache
@@ -89,3 +93,42 @@ def test_the_first_compaction_loads_few_modules() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) <= 190
+
+
+def is_number(node: ast.expr | None) -> bool:
+    """Return whether an expression is a number other than -1, 0 and 1, and not derived."""
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        return not any(isinstance(one, ast.Name) for one in ast.walk(node))
+    return (
+        isinstance(node, ast.Constant)
+        and type(node.value) in (int, float)
+        and node.value not in (0, 1)
+    )
+
+
+def is_text(node: ast.stmt | None) -> bool:
+    """Return whether a statement is a string by itself."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+@pytest.mark.parametrize("package", EXPLAINED)
+def test_every_number_says_what_it_decides(package: str) -> None:
+    """In a string below the constant: what it decides, and where it comes from. A number that
+    names no origin was chosen and not measured."""
+    bare: list[str] = []
+    for name in MODULES:
+        if not name.startswith(f"holdfast.{package}"):
+            continue
+        body = ast.parse(MODULES[name].read_text()).body
+        for node, below in zip_longest(body, body[1:]):
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_number(node.value):
+                target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+                if not is_text(below):
+                    bare.append(f"{name}.{ast.unparse(target)}")
+    assert bare == []

@@ -1,4 +1,12 @@
-"""Measure what there is and choose what to fold: the first half of a plan."""
+"""Measure what there is and choose what to fold: the first half of a plan.
+
+If a size is asked for (`target_tokens`), one rule shares it. The summary gets `summary_ratio` of
+what it replaces, but at most 70 % of what the system prompt, the tools, the messages that are never
+folded and its own frame leave free. The newest messages get the rest: their tool results are
+shortened if they do not fit, and what they do not use goes back to the summary. If the size still
+cannot be met, the summary shrinks to 420 tokens with its frame (to 70 % of the size if that is
+less), and the report says that the size was missed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from holdfast.compaction.arrival import Copy, as_shown, note_whole
+from holdfast.compaction.measure import message_tokens
 from holdfast.compaction.partition import (
     Partition,
     allowed_cuts,
@@ -22,28 +31,17 @@ from holdfast.compaction.work import CompactionInput
 from holdfast.facts.digests.line import plural
 from holdfast.facts.frame import summary_text
 from holdfast.report import Reason
-from holdfast.transcript import Folded, Groups, Message
+from holdfast.transcript import Folded, Groups, Message, Text
 
-_FRAME_MARGIN_TOKENS = 24
-_LEAST_SUMMARY_TOKENS = 120
-"""A summary that says less than this is not worth its frame."""
-_SUMMARY_SHARE = 0.7
-"""How much of a size that was asked for the summary takes at most, before the tail has its part."""
-_LEAST_SUMMARY_SHARE = 0.6
-_ENOUGH_TOKENS = 380
-"""So much of what is free, and not more, it has also where nothing is left for it."""
-_SHARE_OF_REST = 0.2
-_MOST_BESIDE_TOKENS = 1_000
-"""What it has of what stays beside it where that misses the size in any case."""
-_BACK_SHARE = 0.33
-_HARDLY_MISSED = 0.15
-"""So much of what stays the newest messages have back where a cut into them did not make the size,
-up to what it is missed by: the agent works on them. Nothing where it is missed by less than that
-part of it."""
-_SURELY = 0.98
-"""A long summary is measured through a sample: so much of its room it may fill."""
+SUMMARY_SHARE = 0.7
+"""The most of the free size that a summary gets. `python bench/lab.py tuning`: names from far back
+are kept more often than with 0.6; apart from those the share hardly matters."""
+LEAST_SUMMARY_TOKENS = 420
+"""What a summary gets with its frame if the size is too small for more, so that every size is met
+that leaves 500 tokens beside what is never folded (`tests/laws/test_compaction.py`)."""
 HEAD_SHARE = 0.15
-"""How much of a size that was asked for, or of the threshold, the protected head may take."""
+"""The most of the size asked for, or of the threshold, that the first messages may take to be kept;
+measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
 
 
 class Selection(Struct, frozen=True):
@@ -102,16 +100,7 @@ def choose(work: CompactionInput) -> Selection:
     excess = _excess(ground, partition, summary_tokens)
     left = pruner.squeeze(squeezed, excess)
     if target is not None:
-        room = int((summary_tokens - left) * _SURELY)
-        least = min(summary_tokens, _least_summary(work))
-        stays = target + left - summary_tokens - work.outside_tokens
-        is_missed = left > 0 and room < least
-        if is_missed:
-            missed = left - summary_tokens + least
-            back = min(missed, int(stays * _BACK_SHARE), _MOST_BESIDE_TOKENS)
-            if missed > target * _HARDLY_MISSED:
-                pruner = _cut_less(work, partition, excess - left - back)
-        summary_tokens = _beside(stays, least) if is_missed else max(room, least)
+        summary_tokens = max(summary_tokens - left, least_summary(work))
     rewritten = {
         index: pruner.pruned[index]
         for index in stay
@@ -203,16 +192,6 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
     return (start, tokens) if start > ground.least else walk(budget_tokens)
 
 
-def _cut_less(work: CompactionInput, partition: Partition, gone_tokens: int) -> Pruner:
-    """Return a pruner that has cut the newest messages anew, until so many tokens are gone."""
-    pruner, tail = Pruner(work), range(partition.tail_start, len(work.log))
-    pruner.stand(partition.between())
-    for index in reversed(tail):
-        pruner.cost(index)
-    pruner.squeeze(tail, gone_tokens)
-    return pruner
-
-
 def _unfolded(work: CompactionInput, partition: Partition) -> list[int]:
     """Return the positions of the islands and of the tail, in order."""
     return [*partition.between(), *range(partition.tail_start, len(work.log))]
@@ -240,9 +219,9 @@ def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
         room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
         return min(budget.tail_tokens, room), min(budget.ceiling_tokens, room), summary
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
-    most = int(room * _SUMMARY_SHARE)
+    most = int(room * SUMMARY_SHARE)
     summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
-    summary = max(summary, _least_summary(work))
+    summary = max(summary, least_summary(work))
     tail = max(room - summary, 1)
     return tail, tail, summary
 
@@ -257,22 +236,21 @@ def _summary_tokens(work: CompactionInput, content: int) -> int:
     return min(max(wanted, work.budget.summary_min_tokens), work.budget.summary_max_tokens)
 
 
-def _least_summary(work: CompactionInput) -> int:
-    """Return what the summary has also where messages that are never folded leave no room."""
-    target = work.budget.target_tokens or 0
-    free = target - work.outside_tokens - work.costs.span(0, system_stop(work.log))
-    return min(max(int(free * _LEAST_SUMMARY_SHARE), _LEAST_SUMMARY_TOKENS), _ENOUGH_TOKENS)
+def least_summary(work: CompactionInput) -> int:
+    """Return the tokens that a summary gets however small the size is; never less than its frame.
 
-
-def _beside(stays: int, least: int) -> int:
-    """Return what it has where the size is missed in any case: in proportion to what stays."""
-    return max(least, min(int(stays * _SHARE_OF_REST), _MOST_BESIDE_TOKENS))
+    A smaller size never gives a larger summary.
+    """
+    free = (work.budget.target_tokens or 0) - work.outside_tokens
+    free -= work.costs.span(0, system_stop(work.log))
+    frame = _frame_tokens(work)
+    return max(min(int(free * SUMMARY_SHARE), LEAST_SUMMARY_TOKENS) - frame, frame)
 
 
 def _frame_tokens(work: CompactionInput) -> int:
-    """Return what the frame of a summary costs."""
-    frame = work.counter.count(summary_text("", "hf-0123456789", brief=work.is_brief))
-    return frame + _FRAME_MARGIN_TOKENS
+    """Return what the message of a summary costs beside its words."""
+    frame = summary_text("", "hf-0123456789", brief=work.is_brief)
+    return message_tokens(Message("user", (Text(frame),)), work.counter)
 
 
 def _after_old_summary(work: CompactionInput) -> int:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
-from holdfast.compaction.choose import Selection, choose
+from holdfast.compaction.choose import Selection, choose, least_summary
 from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.measure import Costs, by_category, compared
@@ -127,7 +127,7 @@ def finish(
     """
     work = todo.work
     summary, patched = _summary(todo, prose)
-    made = assemble(work, todo.choice, summary, native)
+    made = _fit(work, todo.choice, summary, native)
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
@@ -139,6 +139,25 @@ def finish(
     if problem is not None:
         return Skipped(problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens)
     return _outcome(todo, made, prose, patched)
+
+
+def _fit(
+    work: CompactionInput, choice: Selection, summary: Summary, native: tuple[Message, ...]
+) -> Assembled:
+    """Return the candidate, its summary shortened by what the size asked for is exceeded by: the
+    tokens of a whole are not quite the sum of the estimates of its parts.
+    """
+    made = assemble(work, choice, summary, native)
+    target = work.budget.target_tokens
+    if target is None or native:
+        return made
+    while (over := made.tokens_after - target) > 0:
+        shorter = choice.summary_tokens - over
+        if shorter < least_summary(work):
+            break
+        choice = replace(choice, summary_tokens=shorter)
+        made = assemble(work, choice, summary)
+    return made
 
 
 def _worth_it(made: Assembled, before: int) -> Problem | None:

@@ -51,7 +51,10 @@ _TOGETHER_CHARS = 16_000
 """So much text is looked through for secrets at once: where there is one, it is looked through
 again, message by message."""
 _STRETCH = 500
+"""Older messages whose facts are read together, from the end backwards; chosen."""
 _TERMS_SHOWN = 200
+"""Terms of one kept message that count as still shown; chosen, so that a pasted document does not
+hide everything."""
 _NO_CALLS: dict[str, ToolCall] = {}
 
 

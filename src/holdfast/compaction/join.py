@@ -24,6 +24,8 @@ PROSE_SHARE = 0.2
 _NEEDED = 100.0
 """From this weight on the ledger's entries stand before everything else."""
 _ENTRY_CHARS = 16
+"""What is written around an entry: mark, source, line break; the same as in the ledger's
+summary."""
 _ASKS: frozenset[Section] = frozenset({"task", "goal", "pending"})
 
 

@@ -35,8 +35,13 @@ from holdfast.transcript import (
 
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "target_file")
 _LEAST_CUT_CHARS = 400
+"""A result is cut only if at least this much goes; chosen, below it the note of the cut eats the
+gain."""
 _SQUEEZED_LEAF_CHARS = 160
+"""A string in arguments is never cut below this; chosen, two lines of code."""
 _DEEPEST = 64
+"""Arguments nested deeper are left alone; chosen, far above any tool's schema, to bound
+recursion."""
 
 
 class Newer(Struct):

@@ -21,7 +21,10 @@ from holdfast.facts.frame import carried_summary
 from holdfast.transcript import Message, Rewritten
 
 _LEAST_SQUEEZED_TOKENS = 200
+"""Smaller messages are not cut, larger ones to half of it at least; chosen, about ten lines."""
 _MARGIN_TOKENS = 24
+"""Cut this much more than needed, for the note of the cut (`MOST_NOTE_CHARS`, 60 characters) and
+its reference."""
 _SQUEEZES = 4
 """A share of the characters is not the same share of the tokens; each round comes nearer."""
 

@@ -15,6 +15,8 @@ from holdfast.ports import Redact, TokenCounter, WireRules
 from holdfast.transcript import Message, View
 
 _BRIEF_TOKENS = 4_000
+"""Below this size the frame of a summary is a short one; chosen: the long frame takes 121 tokens, 3
+% of it."""
 
 
 class Options(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,10 @@ from holdfast.search.text import searchable
 from holdfast.transcript import Message, Text, ToolCall, ToolResult
 
 _SNIPPET_CHARS = 160
+"""Of a place that a search found; chosen, two lines."""
 _ANSWER_CHARS = 60_000
+"""Of one answer to `holdfast_recall`; chosen, about 15,000 tokens, so that an original does not
+fill a window again."""
 
 TOOLS: tuple[dict[str, Any], ...] = (
     {

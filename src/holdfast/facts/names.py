@@ -28,7 +28,9 @@ _SHORT_FORMS = frozenset((
 ))  # fmt: skip
 """What is written with signs in it and names nothing."""
 _LEAST_CHARS = 3
+"""A shorter run of characters names nothing."""
 _LONGEST_CHARS = 400
+"""A longer one is data."""
 _MOST_NAMES = 200
 """Shorter and longer runs name nothing; after so many names reading ends."""
 
@@ -105,6 +107,7 @@ _STEM_CHARS = 6
 _ENDINGS = ("ing", "ed", "es", "s")
 """`fixing`, `fixed` and `fixes` are one word, near enough."""
 _LEAST_WORD_CHARS = 3
+"""Shorter words say nothing about a topic."""
 _LONGEST_WORD_CHARS = 200
 """Shorter words tell nothing; a longer run is not a word."""
 _SMALL = frozenset(word for vocabulary in VOCABULARIES for word in vocabulary.stops)

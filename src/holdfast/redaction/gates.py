@@ -166,7 +166,7 @@ def password(value: bytes) -> bool:
 
 
 SHORTEST = 4
-_BLANKS = re.compile(rb" +")
+_BLANKS = Regex(rb" +")
 
 
 def _is_file(value: bytes) -> bool:

@@ -14,6 +14,7 @@ from holdfast.facts.languages import VOCABULARIES, Language, Vocabulary
 from holdfast.regex import Regex
 
 _READ_CHARS = 4_000
+"""Of a text whose language is asked for; chosen, a language shows in less."""
 _STOPS: dict[str, frozenset[bytes]] = {
     vocabulary.language: frozenset(word.encode() for word in vocabulary.stops)
     for vocabulary in VOCABULARIES
@@ -49,6 +50,7 @@ _NOT_RUSSIAN = Regex("[іїєґўјљњћђџқғүұһәө]", re.I)
 _LEAST_SHARE = 0.2
 """Of the letters; Chinese says in one letter what takes four in Latin script."""
 _LEAST_CYRILLIC = 0.5
+"""Of the letters; chosen: names and code beside Russian are in Latin script."""
 
 
 def language_of(text: str) -> Language:

@@ -122,6 +122,7 @@ CODE_WORDS = WORDS["code_words"]
 _NAMING = frozenset(("id", "number", "zip", "account", "pid", "code"))
 """Of these a sentence says "is": my id is 25."""
 _LEAST_ID_DIGITS = 2
+"""A shorter number is a count and not an id."""
 
 
 def shape_between(word: str, two_before: list[str], after: str) -> MentionKind | None:
@@ -149,7 +150,9 @@ _RUNTIMES = WORDS["runtimes"]
 
 
 _WORDS_BEFORE = 5
+"""Words before a value that are shown with it; chosen, what a value is called stands before it."""
 _WORDS_AFTER = 3
+"""Words after a value that are shown with it; chosen."""
 _CONTEXT_CHARS = 120
 """How far the words around a value are looked for."""
 _DIGIT = Regex(r"[0-9]")

@@ -29,13 +29,16 @@ from holdfast.facts.tables import WORDS
 from holdfast.regex import Regex
 
 MOST_CONSTRAINTS = 40
+"""Of one message; chosen, a summary has room for fewer."""
 _RULE_FIELDS = ("idle", "mild", "forbids", "limits", "hints")
 _WHOLE_LINE_CHARS = 200
 """A line as short as this is kept whole, so that a rule keeps what stands beside it."""
 _READ_CHARS_RULES = 4_000
 """A longer line is not weighed as a whole before its sentences are."""
 _MOST_PASTED = 24
+"""Of those, rules from a pasted document; chosen, so that they do not crowd out the user's own."""
 _LEAST_RULE_CHARS = 4
+"""A shorter line states no rule."""
 
 
 class Constraint(Struct, frozen=True, gc=False):
@@ -124,6 +127,7 @@ def _strength(table: CueTable, piece: str, words: list[bytes], language: Callabl
 
 
 MOST_QUESTIONS = 30
+"""Of one message; chosen, a summary has room for fewer."""
 _MARK = Regex("[?？؟]")
 _ENDS_MARKED = Regex(r"""[?？؟][?!？！؟"')\]*_»”’」』）]{0,8}\s*\Z""")
 _ENDS_ASKING = Regex(
@@ -145,7 +149,9 @@ _OPENERS = frozenset(
 """Without a mark only a phrase opens a question; one plain word opens headings just as often."""
 _FIRST_WORDS = _PREFACES.union(phrase.partition(" ")[0] for phrase in _OPENERS)
 _LEAST_QUESTION_CHARS = 4
+"""A shorter piece asks nothing."""
 _LEAST_WORDS = 3
+"""A piece without a question mark needs this many words to be a question."""
 _LEAST_WORDS_AFTER_WHAT = 4
 """Of three words, as "What was wrong", it is a heading."""
 
@@ -217,8 +223,10 @@ def _opens_asking(line: str) -> bool:
 DecisionKind: TypeAlias = Literal["decision", "finding"]
 
 MOST_DECISIONS = 24
+"""Of one message, the strongest; chosen, a summary has room for fewer."""
 _DECISION_FIELDS = ("idle", "decides", "finds", "reasons")
 _LEAST_DECISION_CHARS = 12
+"""A shorter sentence does not say what was decided; chosen."""
 _HEADING_CHARS = 60
 """A shorter one that ends in a colon only announces what follows."""
 _READ_CHARS_DECISIONS = 4_000

@@ -96,7 +96,9 @@ def _is_short_form(line: str, start: int, stop: int) -> bool:
 _LONG_LINES = 200
 """A message of more lines holds a document; its beginning and end are read as the author's."""
 _OWN_HEAD = 20
+"""Lines at the start of such a message that count as the author's; chosen."""
 _OWN_TAIL = 15
+"""Lines at its end that do; chosen."""
 _MARKED_START = Regex(
     r"""\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d|\[[\w:./ -]{1,40}\]\s|[-+][^\s\w*]|[-+]\w+[ (.=]|"""
     r"""[@$❯➜%]{1,2}\s|>>>|//|/\*|\*/|#!|#include|</?[\w!?][\w:-]*[\s>/]|"""
@@ -111,8 +113,11 @@ _WORDED_START = Regex(
 _FINISH = ("{", ";", "(", "}", "},", "],", "=>", "&&", "||", "\\")
 _SYMBOLS = "{};=<>[]$|\\&"
 _MOST_SYMBOLS = 0.08
+"""Share of brackets, operators and the like from which on a line is code; chosen."""
 _READ_CHARS = 400
+"""Of a line, to tell whether it is code; chosen."""
 _HEAD_CHARS = 60_000
+"""Of a very long message, the start that is read; chosen, it bounds the time."""
 _TAIL_CHARS = 20_000
 """What a person writes around a paste stands at its ends."""
 

@@ -49,7 +49,9 @@ _VERSIONED = Regex(r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){2,3}(?:[-+][\w.]+)?")
 _BRANCH_NAME = Regex(r"[A-Za-z][\w.]*[/_-][\w./-]+|main|master|develop|dev|trunk")
 _WORD = Regex(r"[A-Za-z]+")
 _READ_CHARS = 1_000
+"""Of a line, when values are looked for; chosen, a longer line is data."""
 _MOST_PER_LINE = 4
+"""Values that one line states; chosen, a line with more is a listing."""
 
 
 class StatedValue(Struct, frozen=True, gc=False):
@@ -166,6 +168,7 @@ _WORTH: dict[str, float] = {
     word: weight for weight, words in reversed(_GROUPS) for word in words.split()
 }
 _USUAL = 2.0
+"""What a field is worth whose name is not in `_WORTH`; between its least and its greatest."""
 _PARTS = Regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -185,16 +188,24 @@ _MOST_LEAVES = 4_000
 _MOST_CHARS = 160
 """A longer value is text and not a field."""
 _MOST_PATH_CHARS = 200
+"""A longer path to a field names nothing."""
 _MOST_LOOSE_CHARS = 400_000
+"""Of data that is not valid JSON; chosen, it bounds the time."""
 _MOST_DEPTH = 64
+"""Values nested deeper are not read; chosen, it bounds recursion."""
 _SHORT_CHARS = 40
+"""A longer value costs `_LONG_COST`; chosen."""
 _LONG_COST = 1.5
+"""What a long value is worth less; chosen, less than `_USUAL`."""
 _DEPTH_COST = 0.1
+"""What a field is worth less for each level that it is nested; chosen, it only breaks ties."""
 _LATER_COST = 0.002
+"""What a field is worth less for each one before it; chosen, at most 1 with `_LATER_FROM`."""
 _LATER_FROM = 500
 """Of two fields of the same name the earlier one comes first."""
 _EMPTY = ("null", "None", "", "[]", "{}")
 _EMPTY_COST = 2.0
+"""What null, false and the like are worth less; the same as `_USUAL`."""
 _ID = Regex(r"(?=[\d_-]*[A-Za-z])(?=\D*\d)[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*\Z")
 _ID_WORTH = 3.0
 """What looks like an id is one, whatever its name."""

@@ -51,6 +51,7 @@ DIGESTS: Mapping[Family, Digest] = {
 }
 
 _NAME_CHARS = 64
+"""Of the name of a tool; providers allow 64."""
 _HANDS_ON = frozenset({"use_mcp_tool", "call_mcp_tool", "mcp_call"})
 
 

@@ -29,6 +29,7 @@ _DROPPED = frozenset({"cancelled", "canceled", "deleted", "skipped", "dropped"})
 _BOX = Regex(r"[ \t]{0,40}(?:[-*+] |\d{1,4}[.)] )?\[([ xX~/-])\] ([^\n]{1,400})")
 _NUMBERED = Regex(r"#(\d{1,6}) \[(\w{1,20})\] ([^\n]{1,400})")
 _MOST_ITEMS = 500
+"""Of a list of tasks that are counted; chosen, it bounds the time."""
 
 
 def digest_todo(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -106,7 +107,9 @@ def _one(arguments: Mapping[str, Any]) -> str:
 
 _QUESTIONS = ARGUMENTS["questions"]
 _ROOM_CHARS = 230
+"""For questions and answers; what a digest of `LIMIT_CHARS` leaves beside its lead."""
 _LOOKED_AT_CHARS = 20_000
+"""Of a result, where the answer to a question is looked for; chosen."""
 
 
 def digest_question(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -167,6 +170,7 @@ _IDS = ("agentId: ", "task_id: ", "session_id: ")
 _ID = Regex(r"[\w-]{4,64}")
 _LAUNCHED = ("launched", "running in the background", "started in the background")
 _TAIL_CHARS = 3_000
+"""Of a subagent's report, where its id and its last line are; chosen."""
 
 
 def digest_subagent(name: str, arguments: Mapping[str, Any], output: str) -> str:

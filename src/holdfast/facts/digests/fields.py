@@ -15,12 +15,19 @@ from holdfast.reduction.signals import error_lines
 from holdfast.regex import Regex
 
 _READ_WHOLE_CHARS = 100_000
+"""A longer result is not decoded; chosen, it bounds the time."""
 _END_CHARS = 2_000
+"""Of a longer result, read at each end; chosen."""
 _ROOM_CHARS = 200
+"""For the fields; what a digest of `LIMIT_CHARS` leaves beside its lead."""
 _VALUE_CHARS = 48
+"""Of one value; chosen, an id or a short name."""
 _PART_CHARS = 20
+"""Of one part of a nested value, and the least room for another field; chosen."""
 _MOST_FIELDS = 40
+"""Fields that are tried; chosen, there is room for fewer."""
 _SHOWN_ITEMS = 3
+"""Of a list; chosen."""
 
 _FIRST = ("error", "errors", "error_message", "exception", "status", "state", "success", "ok",
           "is_error", "code", "exit_code", "result", "outcome", "reason", "timed_out", "id",
@@ -179,11 +186,15 @@ def _at_the_ends(output: str) -> str:
 
 
 _SHOWN_ARGUMENTS = 4
+"""Arguments of a call that are shown; chosen."""
 _ARGUMENTS_CHARS = 150
+"""For all of them; half of a digest (`LIMIT_CHARS`)."""
 _SECRET = Regex(r"token|secret|passw|api_?key|authorization|credential", re.I)
 _ROWS = Regex(r"\[\s{0,8}[(\[]")
 _ROW_CHARS = 160
+"""Of the first row of a table; chosen, half of a digest."""
 _LOOKED_AT_CHARS = 10_000
+"""Of a table, read at each end; chosen."""
 
 
 def digest_other(name: str, arguments: Mapping[str, Any], output: str) -> str:

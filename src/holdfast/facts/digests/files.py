@@ -24,7 +24,9 @@ _NUMBERED = Regex(r"[ \t]{0,12}(\d{1,7})(?:→|\t|\||:)")
 _NUMBERED_LATER = Regex(r"\n(?=\d{1,7}:)")
 _BEFORE_CONTENT = ("<content>", "<file>", "cat -n` on")
 _LAST_LINES = 40
+"""Lines at the end among which the last numbered one is looked for; chosen."""
 _A_FAILURE_CHARS = 4_000
+"""A longer result of a read is a file and not an error message; chosen."""
 _STARTS = ARGUMENTS["shown_starts"]
 _ENDS = ARGUMENTS["shown_ends"]
 
@@ -99,6 +101,7 @@ def _content_at(output: str) -> int:
 
 _CONTENTS = ARGUMENTS["contents"]
 _SAID_CHARS = 200
+"""Of the start of a result, where a write says how it went; chosen."""
 _TOLD = Regex(
     r"\s{0,8}(?:The file |File created successfully at: |Successfully \w{1,20} (?:to )?(?:file: )?"
     r"|Wrote |Created )([^\s]{1,400}?)(?: has been |\s|\Z)"
@@ -134,6 +137,7 @@ _MOVED = Regex(r"\*\*\* Move to: ([^\n]{1,400})")
 _DIFFED = Regex(r"\n\+\+\+ (?:b/)?([^\n\t]{1,400})")
 _VERBS = {"Add": "added", "Update": "changed", "Delete": "deleted"}
 _EDITED_FILES = 4
+"""Files of one patch that are named; chosen, a digest has room for no more."""
 _DELETES = ("delete", "remove", "rm")
 _MOVES = ("move", "mv", "rename")
 _COPIES = ("copy", "cp")
@@ -223,7 +227,9 @@ _PLACES = ARGUMENTS["places"]
 _FOUND = Regex(r"Found (\d{1,9}) (?:total )?(match|file|result|line|occurrence)", re.I)
 _NOTHING = Regex(r"\s{0,8}(?:no (?:matches|files|results|occurrences)|0 matches)", re.I)
 _LOOKED_AT_CHARS = 4_000
+"""Of the result of a search; chosen."""
 _SHOWN_FILES = 2
+"""Places of a search that are named; chosen, 70 characters each."""
 
 
 def digest_search(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -284,7 +290,9 @@ def _is_path(text: str) -> bool:
 _PATTERNS = ARGUMENTS["patterns"]
 _LISTED_PLACES = ARGUMENTS["listed_places"]
 _HEAD_CHARS = 1_000
+"""Of a listing; chosen."""
 _SHOWN = 4
+"""Names of a listing that are shown; chosen."""
 _LISTED_NOTHING = ("no files found", "no matches", "no such", "0 files")
 
 

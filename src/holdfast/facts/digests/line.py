@@ -17,7 +17,9 @@ _LOOK_AHEAD = 4
 """Blanks are folded before a text is cut; so many times the room is looked at, not the whole."""
 _PATHS = ARGUMENTS["shown_paths"]
 _MOST_PATHS = 50
+"""Of a list in arguments; chosen, a digest names fewer."""
 _WORD_CHARS = 10_000
+"""Of one word of a command given as a list; chosen, it bounds the time."""
 
 
 def one_line(text: str, most: int = LIMIT_CHARS) -> str:
@@ -154,7 +156,9 @@ _REJECTED = ("the user doesn't want", "the user doesn’t want", "the user rejec
              "the user denied", "the tool use was rejected")  # fmt: skip
 _RAISED = Regex(r"[\w.]{1,60}(?:Error|Exception): \S")
 _HEAD_CHARS = 80
+"""Of a result: a tool says in its first words that it failed; chosen."""
 _LOOKED_AT_CHARS = 2_000
+"""Of a result, where the words of a failure or of the user are; chosen."""
 _TAGS = Regex(r"</?[a-z_]{1,30}>")
 _SAID = "the user said:"
 

@@ -21,7 +21,9 @@ _INLINE = "\nOutput: "
 _NO_ERROR = "\nError: (none)\n"
 _CODE = Regex(r"\nExit Code: (-?\d{1,10})\b")
 _HEAD_CHARS = 4_000
+"""Of a result, where a runner's own lines end and the output begins; chosen."""
 _STATUS_CHARS = 400
+"""Next to the output, where the exit code is; chosen."""
 _TEXTS = ("output", "stdout", "stderr", "error", "traceback")
 _STATUS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _RUNNING = Regex(
@@ -97,10 +99,15 @@ _FAILED_ENDS = 400, 1_200
 _OTHER_ENDS = 200, 800
 """Characters at the start and at the end that are looked at: more where the run did fail."""
 _SUMMARY_CHARS = 800
+"""Of the end, where a test runner sums up; chosen."""
 _TOTAL_CHARS = 400
+"""Of the end, where a total is; chosen."""
 _CLOSING_CHARS = 200
+"""Of the end, where the last line is; chosen."""
 _COUNTED_CHARS = 200_000
+"""A longer output is not counted test by test; chosen, it bounds the time."""
 _SHOWN_FAILING = 3
+"""Failing tests that are named; chosen, 60 characters each."""
 
 _SHOWS_CONTENT = Regex(
     r"(?:(?:cd |\w{1,40}=)[^;&|\n]{1,300}(?:&&|;|\n)\s{0,8}){0,3}"
@@ -234,6 +241,7 @@ def _totals(text: str, signs: tuple[str, ...]) -> list[str]:
 _COMMANDS = ARGUMENTS["commands"]
 _RUNS_A_LINE = Regex(r"-\w{0,4}c\Z|/c\Z", re.I)
 _WRAPPED = 3
+"""Words of `bash -c LINE`."""
 
 
 def digest_shell(name: str, arguments: Mapping[str, Any], output: str) -> str:

@@ -22,6 +22,7 @@ from holdfast.regex import Regex
 _QUERIES = ARGUMENTS["queries"]
 _URLS = ARGUMENTS["urls"]
 _HEAD_CHARS = 8_000
+"""Of a page or a list of results; title and first hits are in it. Chosen."""
 _URL = Regex(r"https?://[^\s)\]}\"'<>\\]{3,300}")
 _TITLE = Regex(r'"title"\s{0,3}:\s{0,3}"((?:[^"\\\n]|\\.){1,200})"')
 _LINK = Regex(r"\[([^\]\n]{3,200})\]\(https?://")
@@ -73,7 +74,6 @@ def _title(head: str) -> str:
 _TARGETS = ARGUMENTS["page_targets"]
 _PAGE_URL = Regex(r"(?:Page URL|[Cc]urrent URL|\nURL): {0,4}(\S{1,300})")
 _BROWSER_TITLE = Regex(r"(?:Page Title|\nTitle): {0,4}([^\n]{1,200})")
-_BROWSER_HEAD_CHARS = 8_000
 
 
 def digest_browser(name: str, arguments: Mapping[str, Any], output: str) -> str:
@@ -94,7 +94,7 @@ def _place(arguments: Mapping[str, Any]) -> str:
 
 
 def _page(output: str) -> str:
-    head = output[:_BROWSER_HEAD_CHARS]
+    head = output[:_HEAD_CHARS]
     address, title = _PAGE_URL.search(head), _BROWSER_TITLE.search(head)
     pieces = [f"at {clip(address[1], 100)}"] if address else []
     pieces += [f"{clip(title[1], 60)!r}"] if title else []

@@ -19,6 +19,7 @@ _TARGETS = ARGUMENTS["targets"]
 _PATHS = ARGUMENTS["paths"]
 _PATCHES = ARGUMENTS["patches"]
 _MAX_PATHS = 1_000
+"""Of one call; chosen, it bounds the time."""
 
 
 def text_of(arguments: Mapping[str, Any], *keys: str) -> str:
@@ -126,6 +127,7 @@ def _number(value: object) -> int | None:
 Arguments: TypeAlias = Mapping[str, Any]
 _Reader: TypeAlias = Callable[[Arguments], Iterable[Effect]]
 _MAX_DETAIL_CHARS = 500
+"""Of a detail, as in `run.py`; chosen."""
 _SEPARATORS = str.maketrans("", "", "_- ")
 
 

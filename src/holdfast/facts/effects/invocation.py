@@ -95,6 +95,7 @@ Handler: TypeAlias = Callable[[Invocation], Iterable[Effect]]
 _POWERSHELLS = frozenset(("powershell", "pwsh", "powershell.exe", "pwsh.exe"))
 SHELLS = _POWERSHELLS | {"bash", "sh", "zsh", "dash", "ksh", "ash", "eval"}
 _MAXWRAPPERS = 12
+"""Programs such as `sudo`, `env` and `timeout` before the real one; chosen, it bounds a loop."""
 
 
 class Formatter(Struct, frozen=True):

@@ -74,6 +74,7 @@ _QUOTED = Regex(r"'([^']*+)'|\"([^\"]*+)\"|\\(.)", re.S)
 _ESCAPED = Regex(r"\\([$`\"\\]|\r?\n)")
 _BRACES = Regex(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
 _MAX_EXPANDED = 64
+"""Words that one brace expansion may give; chosen, it bounds memory."""
 _ANSI_C = Regex(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|[0-7]{1,3}|.)", re.S)
 _ANSI_C_LETTERS = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b",
@@ -138,6 +139,7 @@ def _ansi_c(found: re.Match[str]) -> str:
 MAX_TOKENS = 100_000
 """Where a command has more words and operators than this, the rest is not read."""
 _MAX_DEPTH = 12
+"""Nested substitutions that are read; chosen, it bounds recursion."""
 _ENDS = frozenset(("", " ", "\t", "\r", "\n", "|", "&", ";", "<", ">", "(", ")"))
 _STARTS = frozenset("'\"$`\\")
 _PAIRS = frozenset(("&&", "||", "|&", ";;"))

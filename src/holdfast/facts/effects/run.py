@@ -22,13 +22,21 @@ from holdfast.facts.effects.scripts import is_powershell, powershell_effects
 from holdfast.regex import Regex
 
 _SHORT_CHARS = 200
+"""Results of shorter commands are cached; chosen."""
 _MAX_COMMANDS = 20_000
+"""Of one command line; chosen, it bounds the time."""
 _MAX_DEPTH = 5
+"""Scripts within scripts; chosen, it bounds recursion."""
 _MAX_VALUES = 64
+"""Values of a loop variable; chosen, as many as a brace expansion gives."""
 _MAX_PATH_CHARS = 1_024
+"""A longer working directory is forgotten; chosen."""
 _MAX_VARIABLE_CHARS = 4_096
+"""A longer value of a variable is forgotten; Linux allows paths of 4,096."""
 _MAX_VALUE_CHARS = 100_000
+"""A word that expands to more is not known; chosen, it bounds memory."""
 _MAX_DETAIL_CHARS = 500
+"""Of a detail that is kept with an effect, such as a commit message; chosen."""
 _ASSIGNMENT = Regex(r"([A-Za-z_]\w*)(\+?)=(.*)", re.S | re.A)
 _PREFIXES = frozenset(("if", "then", "else", "elif", "do", "!", "{", "while", "until"))
 _DECLARING = frozenset(("export", "local", "readonly", "declare", "typeset"))

@@ -10,6 +10,7 @@ from holdfast.facts.effects.parser import Command, Item
 from holdfast.regex import Regex
 
 _MAX_CHARS = 200_000
+"""Of a script; chosen, it bounds the time."""
 _TEXT = r"[rb]?(?:'[^'\n\\]{1,400}'|\"[^\"\n\\]{1,400}\")"
 _VALUE = rf"(?:{_TEXT}|[A-Za-z_]\w*)"
 _NAME = r"[A-Za-z_]\w*"
@@ -169,6 +170,7 @@ _SWITCHES = frozenset(
 )  # fmt: skip
 _PATHS = ("-path", "-literalpath", "-filepath", "-lp", "")
 _MAX_TOKENS = 50_000
+"""Of a script; chosen, it bounds the time."""
 
 
 def is_powershell(text: str, items: list[Item]) -> bool:

@@ -220,6 +220,7 @@ _EMPTY = Ledger()
 
 
 _MANY_FILES = 12
+"""From this many changed files on a session is complex; chosen."""
 _MANY_FAILURES = 3
 """So many changed files, or so many open failures, make a session complex."""
 

@@ -27,6 +27,7 @@ _NUMBER = 0.3
 _REPEATED = 1.0
 """For each further message that names it, up to `_MOST_REPEATS`."""
 _MOST_REPEATS = 4
+"""Further messages that count; chosen, more mentions say nothing more."""
 _BY_USER = 2.0
 """Named by the user."""
 _BY_AGENT = 2.5

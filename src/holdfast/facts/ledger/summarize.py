@@ -44,11 +44,18 @@ from holdfast.facts.summary import (
 from holdfast.ports import TokenCounter
 
 _ASKS_SHARE = 0.3
+"""Of the room, for asks; chosen, like the shares below: the most that each kind gets before
+ranking."""
 _CONSTRAINTS_SHARE = 0.4
+"""Of the room, for rules."""
 _ERRORS_SHARE = 0.35
+"""Of the room, for open failures."""
 _FILES_SHARE = 0.45
+"""Of the room, for changed files."""
 _STATE_SHARE = 0.08
+"""Of the room, for where things stand, and again for commits."""
 _TODO_SHARE = 0.08
+"""Of the room, for the agent's tasks."""
 _REPLY_SHARE = 0.08
 """How much of the room each kind of entry may take before anything is ranked."""
 _WISHES_SHARE = 0.15
@@ -69,6 +76,7 @@ _FEWEST_ASK_CHARS = 80
 _SURE_RULE = 2
 """From this strength on a rule is more than a wish."""
 _SAMPLED = 200
+"""Lines that the cost of a character is measured by; chosen."""
 _SAMPLE_CHARS = 8_000
 """Lines, and characters of them, that the cost of a character is measured by."""
 _LINE = 0.05
@@ -78,6 +86,7 @@ _DECISION = 3.0
 _COMMAND = 3.0
 """What a tool with no command line did: only what changed something is kept."""
 _RAN_AGAIN = 2.0
+"""For each further run of a command, up to `_MOST_RUNS`; chosen."""
 _MOST_RUNS = 4
 """What ran several times will run again."""
 _REPLY = 4.0

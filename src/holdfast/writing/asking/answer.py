@@ -51,6 +51,7 @@ Form: TypeAlias = Literal["json", "markdown", "words"]
 _READ_CHARS = 200_000
 """No note is longer; the rest of a longer answer is not read."""
 _ENTRY_CHARS = 1_200
+"""The rest of a longer entry is cut; chosen."""
 _MOST_ENTRIES = 60
 """How long an entry may be, and how many of a section are read; chosen."""
 _HEADING = Regex(r"#{1,6}[ \t]*(?=\S)")
@@ -334,6 +335,7 @@ _MOVES: dict[Section, tuple[Section, ...]] = {
 """Where an entry may have gone; from other sections nothing goes away."""
 _MOST_KEPT: dict[Section, int] = {"completed": 40, "files": 40, "critical": 40, "decisions": 30}
 _MOST_KEPT_OTHER = 16
+"""Entries that are kept of a section that `_MOST_KEPT` does not name; chosen."""
 _MOST_CHARS = 24_000
 """How many entries are kept of each section, and how many characters of all; chosen."""
 _AGED = 0.97

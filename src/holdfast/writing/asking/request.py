@@ -51,7 +51,10 @@ _NOTE = 1.5
 _LEAST_BUDGET_TOKENS = 400
 """In less no model says anything of use; chosen."""
 _LARGEST_OUTPUT_SHARE = 0.3
+"""Of the summarizer's window, for its answer; chosen: with the two below half is left for the
+record."""
 _LARGEST_BUDGET_SHARE = 0.15
+"""Of the summarizer's window, for the summary that is asked for; chosen."""
 _LARGEST_NOTE_SHARE = 0.2
 """These three of the summarizer's window; chosen, so that half of it is left for the record."""
 _LEAST_ROOM_TOKENS = 300
@@ -60,8 +63,11 @@ _SURELY = 0.97
 """Estimates of parts do not add up to the estimate of the whole."""
 _AROUND_TOKENS = 2 * MESSAGE_OVERHEAD_TOKENS + REPLY_PRIMING_TOKENS
 _REMEMBERED_CHARS = 2_000
+"""What is shown of the words of memory; chosen."""
 _FOCUS_CHARS = 400
+"""What is shown of the focus; chosen."""
 _LATEST_CHARS = 240
+"""What is shown of each of the last asks; chosen."""
 _UNTIL_CHARS = 80
 """What is shown of the memory's words, the focus, each of the last asks, and the first message that
 stays: enough to know them by."""

@@ -26,17 +26,21 @@ _REFUSALS = (
 _TOO_LONG = 2.0
 """A model that was told where to stop and wrote twice as much."""
 _REFUSAL_CHARS = 300
+"""Of the start of an answer, read for a refusal; chosen."""
 _PAGE_CHARS = 200
 """How much of the start of an answer is read for a refusal, and for a web page."""
 _PAGES = ("<!doctype html", "<html", "<?xml")
 _LEAST_ENTRIES = 2
 """Of an answer that was cut off."""
 _ECHO_CHARS = 24
+"""Shorter entries may be in the instructions by chance; chosen."""
 _ECHO_SHARE = 0.3
 """An entry of so many characters that is in the instructions repeats them; from this share of the
 entries on the answer does. Chosen."""
 _COPY_CHARS = 240
+"""Shorter entries may be in the record by chance; chosen."""
 _COPIED_CHARS = 1_000
+"""A note with fewer copied characters is not a copy; chosen."""
 _COPIED_SHARE = 0.5
 """Entries of this length count as copied; a note does with this many characters of them, and this
 share. Chosen."""

@@ -20,6 +20,7 @@ _QUOTED = Regex(
 _TO_PLAIN = str.maketrans("“”„«»‘’", '"""""\'\'')
 _ENDS = " \t\n\"'.…,;:"
 _LEAST_WORDS = 3
+"""Fewer words are not a quotation: anybody may use them."""
 _LEAST_CHARS = 10
 """Fewer words, or shorter ones, are no quotation: anybody may use them."""
 _MOST_SEARCHED = 20_000
