@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from holdfast.search.places import holds
 from holdfast.search.values import Reveal, Revealed, Term, Written
+from holdfast.search.words import holds
 
 HIDDEN = "\ua66e"
 """What stands for a placeholder where words are looked for: a letter, so that what touches it is no
