@@ -115,3 +115,7 @@ class Revealed(Struct, frozen=True, gc=False):
 Reveal: TypeAlias = Callable[[Written], Revealed]
 """What a message becomes before it is shown: where secrets are hidden, it is found only by the
 rest."""
+
+HIDDEN = "\ua66e"
+"""What stands for a placeholder where words are looked for: a letter, so that what touches it is no
+word of its own and what it parts is not side by side. It is in no alphabet."""

@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from holdfast.errors import Conflict
 from holdfast.report import Reference
-from holdfast.search.values import Written
-from holdfast.stores.bodies import pack, unpack
+from holdfast.stores.bodies import pack, unpack, unpack_written
 from holdfast.stores.database import MessageRow, Packed, Statements
 from holdfast.stores.rows import (
     Found,
@@ -327,12 +326,10 @@ def _lines(space: Space, tx: Statements, wanted: Sequence[Piece]) -> dict[tuple[
             (*(value for one in some for value in (one.owner, one.start, one.stop)), space.tenant),
         )
         for owner, position, role, tools, time, generated, dialect, *stored in rows:
-            body, text = unpack(tx, *stored)
-            calls = tools != "" and role != "tool"
             found[owner, position] = Line(
                 position=position, role=role, time=time, generated=bool(generated),
                 tools=_from_json(tools),
-                written=Written(dialect, body, text.decode(), calls),
+                written=unpack_written(tx, dialect, role, tools, *stored),
             )  # fmt: skip
     return found
 

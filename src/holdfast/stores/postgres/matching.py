@@ -12,15 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
-import msgspec
-from msgspec import Struct
-
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.message_texts import MessageTexts
-from holdfast.search.values import Filters, Match, Reveal, Term, Wanted, Written
+from holdfast.search.values import Match, Reveal, Term, Wanted
 from holdfast.search.words import WORD
 from holdfast.search.words import folded as without_accents
-from holdfast.stores.bodies import unpack
+from holdfast.stores.database import Row as TableRow
+from holdfast.stores.matching import COLUMNS, STORED, Condition, StoredIndex, join_conditions
 from holdfast.stores.postgres.connections import Open, has_trigrams
 from holdfast.stores.postgres.index import LONGEST_WORD, MORE, folded, lexeme, pairs, tenant_lexeme
 from holdfast.stores.rows import plain
@@ -28,10 +25,15 @@ from holdfast.stores.rows import plain
 _MOST_READ = 300
 """Messages that are looked for by their text."""
 _NEAR = 5_000
+"""Messages that are gone through before the index of trigrams is asked."""
 _PAGE = 2_000
 _BATCH = 100
+"""Messages that are asked for, and texts that are read, at once."""
 _SAMPLE = 20_000
-_COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
+"""Messages that are counted to guess how many there are in all."""
+_SHORTEST_BEGINNING = 3
+"""Characters that the beginning of a word must exceed to be asked for."""
+_TRIGRAM = re.compile("[a-z0-9]{3}")
 _TABLES = "messages AS m JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
 
 
@@ -42,16 +44,13 @@ def match(
     return find(PostgresIndex(tx, tenant, wanted, reveal), wanted, most)
 
 
-class PostgresIndex:
+class PostgresIndex(StoredIndex[Open]):
     """The index, as one state of the server has it; `search.find` says what each method gives."""
 
+    position_function = "strpos"
+
     def __init__(self, tx: Open, tenant: str, wanted: Wanted, reveal: Reveal | None = None) -> None:
-        self.hides = reveal is not None
-        self._tx = tx
-        self._tenant = tenant
-        self._passing = passing(tx, tenant, wanted)
-        self._without = wanted.query.without
-        self._texts = MessageTexts(self._without, reveal)
+        super().__init__(tx, tenant, wanted, reveal)
         self._total: float | None = None
         self._trigrams: bool | None = None
 
@@ -74,7 +73,7 @@ class PostgresIndex:
         by_text = any(term.kind != "word" for term in terms)
         most = min(most, _MOST_READ) if read or by_text else most
         page = max(most, _PAGE) + 1 if read_all else most + 1
-        wanted = joined((self._passing, *self._decided(terms)))
+        wanted = join_conditions((self._where, *self._decided(terms)))
         ids: list[int] = []
         last: int | None = None
         while len(ids) <= most:
@@ -91,74 +90,96 @@ class PostgresIndex:
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
-        older = PostgresConditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
+        others = self._not_among("s.root", sorted(roots))
         found = copy(self)
-        found._passing = joined((self._passing, older))
+        found._where = join_conditions((self._where, others, Condition("m.id < ?", (last,))))
         return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE m.id = ANY(?) AND {self._passing.sql}",
-            (list(ids), *self._passing.values),
+            f"SELECT {COLUMNS} FROM {_TABLES} WHERE m.id = ANY(?) AND {self._where.sql}",
+            (list(ids), *self._where.values),
         )
         return [Row(*row) for row in found]
 
     def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
         """Return those that pass the filters."""
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM unnest(?::bigint[], ?::bigint[]) AS p (session, position)"
+            f"SELECT {COLUMNS} FROM unnest(?::bigint[], ?::bigint[]) AS p (session, position)"
             " JOIN messages AS m ON m.tenant = ? AND m.session = p.session"
             " AND m.position = p.position"
             " JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
-            f" WHERE {self._passing.sql}",
+            f" WHERE {self._where.sql}",
             (
                 [session for session, _ in places],
                 [position for _, position in places],
                 self._tenant,
-                *self._passing.values,
+                *self._where.values,
             ),
         )
         return [Row(*row) for row in found]
 
-    def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return these; what was read once is kept."""
-        self._read(ids)
-        return {message: self._texts.text(message) for message in ids}
+    def _stored(self, ids: Sequence[int]) -> list[TableRow]:
+        return self._tx.rows(
+            f"SELECT {STORED}"
+            f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
+            " WHERE m.tenant = ? AND m.id = ANY(?)",
+            (self._tenant, ids),
+        )
 
-    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
-        """Return those whose text has all terms and nothing unwanted."""
-        self._read(ids)
-        return [message for message in ids if self._texts.fits(message, terms)]
+    def _of_tenant(self) -> Condition:
+        return Condition("m.tenant = ?", (self._tenant,))
 
-    def _read(self, ids: Iterable[int]) -> None:
-        missing = self._texts.missing(ids)
-        if missing:
-            rows = self._tx.rows(
-                "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
-                f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
-                " WHERE m.tenant = ? AND m.id = ANY(?)",
-                (self._tenant, missing),
-            )
-            for message, dialect, role, tools, *stored in rows:
-                body, text = unpack(self._tx, *stored)
-                calls = tools != "" and role != "tool"
-                self._texts.add(message, Written(dialect, body, text.decode(), calls))
+    def _among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} = ANY(?)", ([plain(name) for name in names],))
 
-    def _decided(self, terms: Sequence[Term]) -> list[PostgresConditions]:
+    def _not_among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} <> ALL(?)", ([plain(name) for name in names],))
+
+    def _outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
+        return Condition(
+            "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
+            " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
+            " AND m.position < l.stop)",
+            tuple([place[at] for place in places] for at in range(3)),
+        )
+
+    def _of_sessions(self, names: Sequence[str]) -> Condition:
+        """Both are looked up first: then the server goes by the key of `messages`."""
+        begins = [f"{_escaped(name)}%" for name in names]
+        own = [row[0] for row in self._tx.rows(
+            "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (self._tenant, begins)
+        )]  # fmt: skip
+        shared = self._tx.rows(
+            "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
+            (self._tenant, own),
+        )
+        return Condition(
+            "m.session = ANY(?) AND (m.session = ANY(?) OR EXISTS (SELECT 1"
+            " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) AS g (owner, start, stop)"
+            " WHERE g.owner = m.session AND m.position >= g.start AND m.position < g.stop))",
+            (
+                [*own, *(row[0] for row in shared)],
+                own,
+                *([row[at] for row in shared] for at in range(3)),
+            ),
+        )
+
+    def _decided(self, terms: Sequence[Term]) -> list[Condition]:
         """Return what the server looks at for the terms, and for what is unwanted."""
         found = [having(self._tenant, term) for term in terms]
         for term in () if self.hides else self._without:
             if is_decided(term):
                 unwanted = having(self._tenant, term)
-                found.append(PostgresConditions(
+                found.append(Condition(
                     f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
                 ))  # fmt: skip
         return found
 
     def _some(
         self,
-        wanted: PostgresConditions,
+        wanted: Condition,
         most: int,
         last: int | None,
         oldest: bool,
@@ -184,7 +205,7 @@ class PostgresIndex:
         return self._passed(every, start, wanted, f"m.id + 0 {order}", most)
 
     def _passed(
-        self, given: str, values: Sequence[Any], wanted: PostgresConditions, order: str, most: int
+        self, given: str, values: Sequence[Any], wanted: Condition, order: str, most: int
     ) -> list[tuple[int, bool]]:
         rows = self._tx.rows(
             f"SELECT m.id, NOT m.words @@ '{MORE}' FROM (SELECT m.* FROM {given}) AS m"
@@ -226,53 +247,15 @@ class PostgresIndex:
         return Postings(ids, count, whole)
 
 
-_SHORTEST_BEGINNING = 3
-_TRIGRAM = re.compile("[a-z0-9]{3}")
-
-
-class PostgresConditions(Struct, frozen=True):
-    """What follows a `WHERE`, and its values."""
-
-    sql: str
-    values: tuple[Any, ...]
-
-
-def joined(conditions: Sequence[PostgresConditions], word: str = "AND") -> PostgresConditions:
-    """Return all of them as one."""
-    return PostgresConditions(
-        "(" + f" {word} ".join(each.sql for each in conditions) + ")",
-        tuple(value for each in conditions for value in each.values),
-    )
-
-
-def passing(tx: Open, tenant: str, wanted: Wanted) -> PostgresConditions:
-    """Return what a message must be to be found at all."""
-    found = [PostgresConditions("m.tenant = ?", (tenant,))]
-    if not wanted.generated:
-        found.append(PostgresConditions("m.generated = 0", ()))
-    if wanted.kinds:
-        found.append(_among("s.kind", wanted.kinds))
-    if wanted.without_roots:
-        found.append(PostgresConditions("s.root <> ALL(?)", (_names(wanted.without_roots),)))
-    if places := wanted.without_places:
-        found.append(PostgresConditions(
-            "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
-            " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
-            " AND m.position < l.stop)",
-            tuple([place[at] for place in places] for at in range(3)),
-        ))  # fmt: skip
-    for filters in (wanted.filters, wanted.query.filters):
-        found.extend(_filtered(tx, tenant, filters))
-    return joined(found)
-
-
-def having(tenant: str, term: Term) -> PostgresConditions:
+def having(tenant: str, term: Term) -> Condition:
     """Return what a message that has the term must be; more may be, see `is_decided`."""
     match term.kind:
         case "word":
             return _all_words(tenant, term.words)
         case "phrase":
-            return joined((_all_words(tenant, term.words), _holding(tenant, term.text)), "OR")
+            return join_conditions(
+                (_all_words(tenant, term.words), _holding(tenant, term.text)), "OR"
+            )
         case "prefix" | "substring":
             return _holding(tenant, term.text)
 
@@ -284,73 +267,27 @@ def is_decided(term: Term) -> bool:
     return term.kind == "substring"
 
 
-def _filtered(tx: Open, tenant: str, filters: Filters) -> Iterator[PostgresConditions]:
-    if filters.roles:
-        yield _among("m.role", filters.roles)
-    if filters.sources:
-        yield _among("lower(s.source)", [source.lower() for source in filters.sources])
-    if filters.folders is not None:
-        yield _among("s.cwd", filters.folders)
-    if filters.tools:
-        named = [
-            PostgresConditions("strpos(lower(m.tools), lower(?)) > 0", (_json(name),))
-            for name in _names(filters.tools)
-        ]
-        yield joined(named, "OR")
-    if filters.since is not None:
-        yield PostgresConditions("m.time >= ?", (filters.since,))
-    if filters.until is not None:
-        yield PostgresConditions("m.time < ?", (filters.until,))
-    if filters.sessions:
-        yield _of_sessions(tx, tenant, _names(filters.sessions))
-
-
-def _of_sessions(tx: Open, tenant: str, names: list[str]) -> PostgresConditions:
-    """What a session owns, and what it shares with its ancestors.
-
-    Both are looked up first: then the server goes by the key of `messages`.
-    """
-    begins = [f"{_escaped(name)}%" for name in names]
-    own = [row[0] for row in tx.rows(
-        "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (tenant, begins)
-    )]  # fmt: skip
-    shared = tx.rows(
-        "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
-        (tenant, own),
-    )
-    return PostgresConditions(
-        "m.session = ANY(?) AND (m.session = ANY(?) OR EXISTS (SELECT 1"
-        " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) AS g (owner, start, stop)"
-        " WHERE g.owner = m.session AND m.position >= g.start AND m.position < g.stop))",
-        (
-            [*own, *(row[0] for row in shared)],
-            own,
-            *([row[at] for row in shared] for at in range(3)),
-        ),
-    )
-
-
-def _all_words(tenant: str, words: Sequence[str]) -> PostgresConditions:
+def _all_words(tenant: str, words: Sequence[str]) -> Condition:
     """Every stem; also what has more words than fit into its index."""
     if not words:
-        return PostgresConditions("false", ())
+        return Condition("false", ())
     return _matching(tenant, [_quoted(lexeme(word)) for word in words])
 
 
-def _holding(tenant: str, text: str) -> PostgresConditions:
+def _holding(tenant: str, text: str) -> Condition:
     """The characters side by side, in whatever words the text falls into."""
     small = folded(text)
     if _TRIGRAM.search(small):
-        holding = PostgresConditions("m.folded LIKE ?", (f"%{_escaped(small)}%",))
+        holding = Condition("m.folded LIKE ?", (f"%{_escaped(small)}%",))
     else:  # without a trigram to go by, the index of them would be read whole
-        holding = PostgresConditions("strpos(m.folded, ?) > 0", (small,))
+        holding = Condition("strpos(m.folded, ?) > 0", (small,))
     pieces = list(_pieces(text))
-    return joined((_matching(tenant, pieces), holding)) if pieces else holding
+    return join_conditions((_matching(tenant, pieces), holding)) if pieces else holding
 
 
-def _matching(tenant: str, parts: Sequence[str]) -> PostgresConditions:
+def _matching(tenant: str, parts: Sequence[str]) -> Condition:
     query = " & ".join(dict.fromkeys(parts))
-    return PostgresConditions(
+    return Condition(
         "m.words @@ ?::tsquery",
         (f"{_quoted(tenant_lexeme(tenant))} & (({query}) | {_quoted(MORE)})",),
     )
@@ -378,21 +315,9 @@ def _pieces(text: str) -> Iterator[str]:
         yield f"{_quoted(two[0])}:*"
 
 
-def _among(column: str, wanted: Sequence[str]) -> PostgresConditions:
-    return PostgresConditions(f"{column} = ANY(?)", (_names(wanted),))
-
-
-def _names(names: Sequence[str]) -> list[str]:
-    return [plain(name) for name in names]
-
-
 def _escaped(text: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", text)
 
 
 def _quoted(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
