@@ -12,6 +12,9 @@ TermKind: TypeAlias = Literal["word", "prefix", "phrase", "substring"]
 characters side by side; as characters only. All of them letter case aside."""
 
 Sort: TypeAlias = Literal["relevance", "newest", "oldest"]
+HIDDEN = "\ua66e"
+"""What stands for a placeholder where words are looked for: a letter, so that what touches it is no
+word of its own and what it parts is not side by side. It is in no alphabet."""
 
 
 class Term(Struct, frozen=True, kw_only=True, gc=False):
@@ -115,7 +118,3 @@ class Revealed(Struct, frozen=True, gc=False):
 Reveal: TypeAlias = Callable[[Written], Revealed]
 """What a message becomes before it is shown: where secrets are hidden, it is found only by the
 rest."""
-
-HIDDEN = "\ua66e"
-"""What stands for a placeholder where words are looked for: a letter, so that what touches it is no
-word of its own and what it parts is not side by side. It is in no alphabet."""

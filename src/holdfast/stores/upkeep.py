@@ -16,6 +16,7 @@ from holdfast.stores.values import Health, SessionInfo
 
 _AT_ONCE = 500
 _MOST_NAMED = 20
+_OF_SESSION = ("segments", "views", "refs", "pins", "turns", "leases", "states")
 
 
 def health(space: Space, *, deep: bool) -> Health:
@@ -112,9 +113,6 @@ def _unreadable(space: Space, tx: Statements) -> Iterator[str]:
                 content_of(tx, *row)
         except (zstandard.ZstdError, IndexError):
             yield f"body {key!r} cannot be unpacked"
-
-
-_OF_SESSION = ("segments", "views", "refs", "pins", "turns", "leases", "states")
 
 
 class Gone(Struct, frozen=True):

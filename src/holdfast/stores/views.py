@@ -31,6 +31,12 @@ from holdfast.stores.values import (
 )
 
 _COLUMNS = "number, previous, created, reason, length, items, state, report"
+NOTE_CHARS: Final = 1_000
+"""Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
+_TURN = (
+    "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
+    " cost, view"
+)
 
 
 def commit(
@@ -267,14 +273,6 @@ def refuse_lost(space: Space, tx: Statements, session: Found, fence: int | None)
 
 def _mine(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, str]:
     return space.tenant, key_of(space, tx, lease.session_id), lease.fence, lease.holder
-
-
-NOTE_CHARS: Final = 1_000
-"""Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
-_TURN = (
-    "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
-    " cost, view"
-)
 
 
 def save_state(space: Space, tx: Statements, session_id: str, state: bytes) -> None:

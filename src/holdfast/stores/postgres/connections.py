@@ -39,6 +39,42 @@ _LOST = ("08", "57P", "53300", "25P03", "25P04")
 _AGAIN = ("40001", "40P01", "23505", "42P06", "42P07", "42710")
 """The transaction met another one, which wrote the same first or waited for it; alone it succeeds.
 The last three: two processes that make the tables at the same time."""
+Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
+SCHEMA = "holdfast"
+"""Our tables stand in a schema of their own: a host may keep its own in the same database."""
+OLDEST_SERVER = 140000
+"""`pg_terminate_backend` that waits came with PostgreSQL 14."""
+_SETTINGS = {
+    "connect_timeout": "10",
+    "application_name": "holdfast",
+    "keepalives_idle": "30",
+    "tcp_user_timeout": "30000",
+    "client_encoding": "utf8",
+}
+_BEGIN = f"BEGIN; SET LOCAL search_path TO {SCHEMA}; "
+_TRIGRAM_INDEX = "messages_by_trigrams"
+MOST = 8
+"""At a time and process. What waits for the server's disk at the same time is synced together."""
+_START = (
+    f"SET LOCAL search_path TO {SCHEMA};"
+    " SET LOCAL lock_timeout TO '20s';"
+    " SET LOCAL idle_in_transaction_session_timeout TO '60s';"
+)
+"""With every transaction and not with the connection: a pooler between us and the server may give
+each transaction another one. A frozen process must not hold its locks for ever."""
+_CLOCK = "extract(epoch FROM clock_timestamp())::float8"
+_READS = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_START} SELECT {_CLOCK}, ''"
+_WRITES = (
+    f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {_START}"
+    " SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off';"
+)
+_SHARED = "SELECT 1 FROM tenants WHERE tenant = '{0}' FOR KEY SHARE;"
+_ALONE = (
+    "SELECT 1 FROM tenants WHERE tenant = '{0}' FOR UPDATE;"
+    " SET LOCAL work_mem TO '128MB';"  # what is not referred to any more is found by hashing
+)
+_NUMBERED = f" SELECT {_CLOCK}, pg_current_xact_id()::text"
 
 
 def unavailable(error: psycopg.Error, where: str) -> StoreUnavailable:
@@ -87,23 +123,6 @@ def _said(error: psycopg.Error) -> str:
     """Return the first line of what the server or the client library said."""
     lines = (error.diag.message_primary or str(error)).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
-
-
-Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
-
-SCHEMA = "holdfast"
-"""Our tables stand in a schema of their own: a host may keep its own in the same database."""
-OLDEST_SERVER = 140000
-"""`pg_terminate_backend` that waits came with PostgreSQL 14."""
-_SETTINGS = {
-    "connect_timeout": "10",
-    "application_name": "holdfast",
-    "keepalives_idle": "30",
-    "tcp_user_timeout": "30000",
-    "client_encoding": "utf8",
-}
-_BEGIN = f"BEGIN; SET LOCAL search_path TO {SCHEMA}; "
-_TRIGRAM_INDEX = "messages_by_trigrams"
 
 
 def settings(url: str) -> dict[str, str]:
@@ -205,10 +224,6 @@ def _migrate(connection: Connection, where: str) -> None:
     add_trigrams(connection)
 
 
-MOST = 8
-"""At a time and process. What waits for the server's disk at the same time is synced together."""
-
-
 class PostgresConnections:
     """Lends connections; each is used by one thread at a time and kept for the next.
 
@@ -267,28 +282,6 @@ class PostgresConnections:
 def connect(url: str, extra: dict[str, str]) -> Connection:
     """Return a connection whose transactions we begin and end ourselves."""
     return psycopg.connect(url, autocommit=True, **extra)  # pyright: ignore[reportArgumentType]
-
-
-_START = (
-    f"SET LOCAL search_path TO {SCHEMA};"
-    " SET LOCAL lock_timeout TO '20s';"
-    " SET LOCAL idle_in_transaction_session_timeout TO '60s';"
-)
-"""With every transaction and not with the connection: a pooler between us and the server may give
-each transaction another one. A frozen process must not hold its locks for ever."""
-_CLOCK = "extract(epoch FROM clock_timestamp())::float8"
-_READS = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_START} SELECT {_CLOCK}, ''"
-_WRITES = (
-    f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {_START}"
-    " SELECT set_config('synchronous_commit', 'on', true)"
-    " WHERE current_setting('synchronous_commit') = 'off';"
-)
-_SHARED = "SELECT 1 FROM tenants WHERE tenant = '{0}' FOR KEY SHARE;"
-_ALONE = (
-    "SELECT 1 FROM tenants WHERE tenant = '{0}' FOR UPDATE;"
-    " SET LOCAL work_mem TO '128MB';"  # what is not referred to any more is found by hashing
-)
-_NUMBERED = f" SELECT {_CLOCK}, pg_current_xact_id()::text"
 
 
 class NotAlone(Exception):

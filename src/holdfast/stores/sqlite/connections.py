@@ -15,6 +15,8 @@ from holdfast.errors import StoreUnavailable
 
 _MOST_IDLE = 8
 _FORK_PATIENCE_SECONDS = 5.0
+_ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
+_KEPT: list[tuple[apsw.Connection | None, list[apsw.Connection]]] = []
 
 
 class SqliteConnections:
@@ -139,10 +141,6 @@ class SqliteConnections:
             self._lost = True
             _KEPT.append((self._writer, self._idle))
         self._begin()
-
-
-_ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
-_KEPT: list[tuple[apsw.Connection | None, list[apsw.Connection]]] = []
 
 
 def _each(step: Callable[[SqliteConnections], None]) -> Callable[[], None]:
