@@ -37,8 +37,8 @@ import apsw
 from compress import DATA
 from holdfast.search import rank
 from holdfast.search.query import parse_query
-from holdfast.search.stem import words_of
 from holdfast.search.values import Wanted
+from holdfast.search.words import words_of
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession

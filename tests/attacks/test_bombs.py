@@ -21,7 +21,7 @@ import pytest
 from holdfast.dialects.limits import Limits, bounded_lines, unpack
 from holdfast.errors import NotReadable
 from holdfast.importers import read_file
-from holdfast.importers.draft import SessionDraft, refuse_too_many
+from holdfast.importers.imported import SessionDraft, refuse_too_many
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 MEMORY = 1_000_000_000

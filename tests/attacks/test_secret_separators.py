@@ -140,7 +140,7 @@ def test_the_command_redacts_an_environment_from_a_pipe() -> None:
 @given(st.sampled_from(SEPARATORS[7:]), st.text("ab,\\\"' ", max_size=4))
 @example("\u2028", "  ")
 def test_a_wide_separator_in_a_string_of_json_stays_in_it(separator: str, rest: str) -> None:
-    """JSON allows it there: the value goes on at least as after a blank, and what comes out is JSON."""
+    """JSON allows it there: the value goes on as after a blank; what comes out is JSON."""
     with_blank, text = (
         json.dumps({"password": f"Tr0ub4dor&3{one}{rest}x9"}, ensure_ascii=False)
         for one in (" ", separator)

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import NotReadable
 from holdfast.importers import ImportedSession, Lineage, Note, read_file
-from holdfast.importers.hermes_copies import without_copies
+from holdfast.importers.hermes import without_copies
 from holdfast.transcript import Media, survey
 
 DATA = Path(__file__).parent / "data" / "hermes-state.db.gz"

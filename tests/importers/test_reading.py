@@ -12,8 +12,8 @@ import pytest
 
 from holdfast.errors import NotReadable
 from holdfast.importers import ImportedSession, read_bytes, read_file, sessions_in, usual_places
+from holdfast.importers.files import entries
 from holdfast.importers.imported import Note
-from holdfast.importers.lines import entries
 
 HERE = Path(__file__).parent / "data"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.search.scan import ScannedText, scan
+from holdfast.search.find import ScannedText, scan
 from holdfast.search.values import Match
 
 FILLER = [f"It rained on day {day}." for day in range(20)]

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.search.message_texts import HIDDEN
 from holdfast.search.query import parse_query
-from holdfast.search.values import Filters, Revealed, Wanted, Written
+from holdfast.search.values import HIDDEN, Filters, Revealed, Wanted, Written
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, NewView, Stretch
 

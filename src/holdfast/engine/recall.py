@@ -8,8 +8,8 @@ from typing import Any
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import UnknownReference
 from holdfast.report import Reference
+from holdfast.search.find import ScannedText, scan
 from holdfast.search.query import parse_query
-from holdfast.search.scan import ScannedText, scan
 from holdfast.search.snippet import snippet
 from holdfast.search.text import searchable
 from holdfast.transcript import Message, Text, ToolCall, ToolResult

@@ -7,9 +7,8 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from holdfast.importers.draft import SessionDraft, file_stem
-from holdfast.importers.imported import ImportedSession
-from holdfast.importers.loose import seconds
+from holdfast.importers.files import seconds
+from holdfast.importers.imported import ImportedSession, SessionDraft, file_stem
 
 HEADING = "# aider chat started at "
 _USER = "####"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from holdfast.dialects.jsontext import dump_text
 from holdfast.transcript import Payload
 
 _DOCUMENT = "application/pdf"
@@ -62,3 +63,9 @@ def linked(url: str, media_type: str = "image/") -> list[Payload]:
     if not url.startswith(("http://", "https://")):
         return []
     return [{"type": kind, "source": {"type": "url", "url": url}}]
+
+
+def chat_call(call_id: str, name: str, arguments: Any) -> Payload:
+    """Return a call as OpenAI's chat messages have it; arguments become a JSON text."""
+    written = arguments if type(arguments) is str else dump_text(arguments or {})
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": written}}

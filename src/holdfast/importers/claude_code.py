@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.importers.draft import SessionDraft
-from holdfast.importers.imported import ImportedSession, Lineage, Relation
-from holdfast.importers.lines import FileEntry
-from holdfast.importers.loose import elements, fields, seconds, text
+from holdfast.importers.files import FileEntry, elements, fields, seconds, text
+from holdfast.importers.imported import ImportedSession, Lineage, Relation, SessionDraft
 from holdfast.transcript import Payload
 
 _OTHER_LINES = frozenset(

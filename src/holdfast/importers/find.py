@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.errors import NotReadable
-from holdfast.importers import opencode_store, openhands_folder
+from holdfast.importers import opencode, openhands
 from holdfast.importers.files import leads_out
 from holdfast.importers.imported import Agent, ImportedSession
 from holdfast.importers.read import is_history, read_file
@@ -22,6 +22,11 @@ _PAGE = ".md"
 _SUBAGENT = "agent-"
 """How Claude Code names the files of subagents: read after the sessions that called them."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
+_HERE: tuple[tuple[Agent, str], ...] = (
+    ("aider", ".aider.chat.history.md"),
+    ("swe-agent", "trajectories"),
+)
+"""What agents leave in the folder of a project."""
 
 
 class AgentPlace(Struct, frozen=True, gc=False):
@@ -49,13 +54,6 @@ _PLACES = (
     AgentPlace("mini-swe-agent", "", "Library/Application Support/mini-swe-agent", ""),
     AgentPlace("aider", "", "", ".aider.chat.history.md"),
 )
-
-
-_HERE: tuple[tuple[Agent, str], ...] = (
-    ("aider", ".aider.chat.history.md"),
-    ("swe-agent", "trajectories"),
-)
-"""What agents leave in the folder of a project."""
 
 
 def usual_places(
@@ -163,7 +161,7 @@ def _below(
                 yield path  # what it is, is said when it is read
         elif (path is first and is_named) or path.name not in _PASSED_OVER:
             seen.add((found.st_dev, found.st_ino))
-            if opencode_store.is_folder(path) or openhands_folder.is_folder(path):
+            if opencode.is_folder(path) or openhands.is_folder(path):
                 yield path
             else:
                 yield from _opened(path, waiting)
@@ -213,10 +211,10 @@ def _read(
         found = _stat(path)
         if found is None or not stat.S_ISDIR(found.st_mode):
             yield from read_file(path, limits)
-        elif opencode_store.is_folder(path):
-            yield from opencode_store.read_folder(path, limits, follow_links=follow_links)
+        elif opencode.is_folder(path):
+            yield from opencode.read_folder(path, limits, follow_links=follow_links)
         else:
-            yield from openhands_folder.read_folder(path, limits, follow_links=follow_links)
+            yield from openhands.read_folder(path, limits, follow_links=follow_links)
     except NotReadable as error:
         yield error
     except OSError as error:

@@ -1,25 +1,40 @@
-"""OpenHands: logs of one request, and the events of a conversation in both of its formats."""
+"""OpenHands: logs of one request, and the events of a conversation in both of its formats.
+
+On disk each event of a conversation is a file of its own.
+"""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
+from holdfast.dialects.limits import DEFAULT_LIMITS, Limits
 from holdfast.importers import blocks
-from holdfast.importers.draft import SessionDraft
-from holdfast.importers.imported import ImportedSession
-from holdfast.importers.loose import elements, fields, identifier, parsed, seconds, text
+from holdfast.importers.files import (
+    elements,
+    fields,
+    identifier,
+    parsed,
+    read_object,
+    seconds,
+    text,
+)
+from holdfast.importers.imported import ImportedSession, Note, SessionDraft, with_notes
 from holdfast.transcript import Payload
 
 _NO_STEPS = frozenset(
     {"", "null", "recall", "change_agent_state", "agent_state_changed", "condensation_request"}
 )
+_NUMBER = re.compile(r"(?:event-)?(\d{1,12})(?:-[\w-]*)?\.json")
 
 
 def is_log(value: Payload) -> bool:
@@ -168,3 +183,30 @@ def _rest(seen: Payload) -> list[Payload]:
     """Return an observation of a kind that is not known, as its JSON."""
     left = {key: value for key, value in seen.items() if key != "kind" and value not in (None, [])}
     return blocks.words(dump_text(left)) if left else []
+
+
+def is_folder(folder: Path) -> bool:
+    """Return whether this is the folder of a conversation: one with `events` in it."""
+    events = folder / "events"
+    try:
+        return events.is_dir() and any(_NUMBER.fullmatch(path.name) for path in events.iterdir())
+    except OSError:
+        return False
+
+
+def read_folder(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
+) -> Iterator[ImportedSession]:
+    """Yield the conversation whose events are in the folder, in the order of their numbers."""
+    notes: list[Note] = []
+    root = "" if follow_links else os.path.realpath(folder)
+    numbered: list[tuple[int, Path]] = []
+    for path in (folder / "events").iterdir():
+        found = _NUMBER.fullmatch(path.name)
+        if found is not None:
+            numbered.append((int(found.group(1)), path))
+    events = [read_object(path, root, limits, notes) for _, path in sorted(numbered)]
+    state = read_object(folder / "base_state.json", root, limits, notes)
+    model = text(fields(fields(state.get("agent")).get("llm")).get("model"))
+    read = read_events(events, str(folder), source_id=folder.name, model=model)
+    yield from with_notes(read, notes)

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.importers import blocks
-from holdfast.importers.draft import SessionDraft, file_stem
-from holdfast.importers.imported import ImportedSession, Lineage
-from holdfast.importers.lines import FileEntry
-from holdfast.importers.loose import elements, fields, seconds, text
+from holdfast.importers.files import FileEntry, elements, fields, seconds, text
+from holdfast.importers.imported import ImportedSession, Lineage, SessionDraft, file_stem
 from holdfast.transcript import Payload
 
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"})

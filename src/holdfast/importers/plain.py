@@ -1,19 +1,32 @@
-"""Plain transcripts: message lists, request bodies, and a message a line, in any dialect."""
+"""Plain transcripts: message lists, request bodies, and a message a line, in any dialect.
+
+Also records whose messages hold `[{"type", "value"}]`, as LLaMA-Factory writes its tool dialogues:
+text, reasoning and calls by position. Calls have no ids; a tool turn answers the calls before it,
+several of them with a JSON list.
+"""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
+from holdfast.dialects.jsontext import dump_text
 from holdfast.dialects.load import load_parsed
 from holdfast.errors import NotReadable
-from holdfast.importers.draft import SessionDraft, file_stem, pairing_notes, refuse_too_many
-from holdfast.importers.imported import Agent, ImportedSession
-from holdfast.importers.lines import FileEntry
-from holdfast.importers.loose import fields, identifier, seconds, text
+from holdfast.importers.blocks import chat_call
+from holdfast.importers.files import FileEntry, elements, fields, identifier, parsed, seconds, text
+from holdfast.importers.imported import (
+    Agent,
+    ImportedSession,
+    SessionDraft,
+    file_stem,
+    pairing_notes,
+    refuse_too_many,
+)
 from holdfast.transcript import Payload
 
 _IDS = ("id", "conversation_id", "session_id", "instance_id")
@@ -101,3 +114,55 @@ def _agent(items: Sequence[Payload], body: Payload) -> Agent | None:
             if words in content:
                 return agent
     return None
+
+
+def is_valued(value: Payload) -> bool:
+    """Return whether the messages of a record hold typed values."""
+    first = next(iter(elements(value.get("messages"))), None)
+    blocks = elements(fields(first).get("content"))
+    return bool(blocks) and "value" in fields(blocks[0]) and "type" in fields(blocks[0])
+
+
+def read_valued(record: Payload, path: str, source_id: str) -> Iterator[ImportedSession]:
+    """Yield the dialogue of a record as chat messages; its calls are numbered."""
+    draft, waiting = SessionDraft(source_id), deque[str]()
+    made = 0
+    for index, message in enumerate(map(fields, elements(record.get("messages")))):
+        place = f"message {index}"
+        blocks = [fields(block) for block in elements(message.get("content"))]
+        role = text(message.get("role"))
+        if role == "tool":
+            for item in _results(_joined(blocks, "text"), waiting):
+                draft.add(item, "", None, place)
+            continue
+        item: Payload = {"role": role, "content": _joined(blocks, "text")}
+        calls: list[Payload] = []
+        for block in blocks:
+            if block.get("type") == "tool_call":
+                made += 1
+                call = fields(parsed(text(block.get("value"))))
+                calls.append(
+                    chat_call(f"call_{made}", text(call.get("name")), call.get("arguments"))
+                )
+        if calls:
+            item["tool_calls"] = calls
+            waiting = deque(call["id"] for call in calls)
+        reasoning = _joined(blocks, "reasoning")
+        if reasoning:
+            item["reasoning_content"] = reasoning
+        draft.add(item, "", None, place)
+    if draft.rows:
+        yield draft.finish("sharegpt", "openai-chat", path)
+
+
+def _joined(blocks: list[Payload], kind: str) -> str:
+    return "\n\n".join(text(block.get("value")) for block in blocks if block.get("type") == kind)
+
+
+def _results(said: str, waiting: deque[str]) -> Iterator[Payload]:
+    """Yield a result for each waiting call where there are as many, otherwise one for the first."""
+    answers = elements(parsed(said)) if len(waiting) > 1 else []
+    pieces = [dump_text(answer) for answer in answers] if len(answers) == len(waiting) else [said]
+    for piece in pieces:
+        call_id = waiting.popleft() if waiting else ""
+        yield {"role": "tool", "tool_call_id": call_id, "content": piece}

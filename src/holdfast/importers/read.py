@@ -1,4 +1,7 @@
-"""The sessions of one file, whatever agent wrote it."""
+"""The sessions of one file, whatever agent wrote it: what it is, by its data, and whose."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -7,38 +10,61 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import SEEK_END, BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
-from holdfast.dialects.jsontext import too_deep
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import parse, too_deep
 from holdfast.dialects.limits import (
     DEFAULT_LIMITS,
     GZIP,
     Limits,
     bounded_lines,
     broken_gzip,
+    too_large,
     too_long,
     unpacked_size,
 )
+from holdfast.dialects.registry import LIST_KEYS
 from holdfast.errors import NotReadable
 from holdfast.importers import (
     aider,
+    benchmarks,
     claude_code,
     codex,
     hermes,
-    opencode_store,
+    opencode,
     openhands,
     pi,
     plain,
 )
-from holdfast.importers.databases import MAGIC, opened
-from holdfast.importers.detect import Detected, Kind, detect
-from holdfast.importers.files import open_regular
-from holdfast.importers.imported import ImportedSession, Note
-from holdfast.importers.lines import FileEntry, entries
-from holdfast.importers.values import read_records, read_value, with_notes
+from holdfast.importers.files import MAGIC, FileEntry, entries, fields, open_database, open_regular
+from holdfast.importers.imported import ImportedSession, Note, record_name, with_notes
+from holdfast.transcript import Payload
 
+Kind: TypeAlias = Literal[
+    "database", "value", "aider", "claude-code", "codex", "pi", "openhands", "records", "messages"
+]
+"""`value`: one JSON document; `records`: a conversation a line; `messages`: a message a line;
+the names of agents: lines or headings that are theirs."""
 _HEAD = 4_096
+"""Bytes that tell text from other files, and a history of aider from other pages."""
+_OF_LIST = 8
+"""Elements of a list that tell what all of them are."""
+_LOOKED_AT = 64
+"""Lines of JSON of which one must be known."""
+_LINES_OF_TEXT = 20_000
+"""Lines of a text among which the heading of a chat must be."""
+_AT_ONCE = 1 << 20
+"""Bytes that are read at once to see whether more than white space follows."""
+_AROUND = b"\xef\xbb\xbf \t\r\n"
+"""A byte order mark and white space."""
+_REMEDY = (
+    "expected a session of Claude Code, Codex, OpenCode, Pi, Hermes, OpenHands, SWE-agent, "
+    "tau-bench or aider, or messages as JSON or JSON lines"
+)
 _LINE_READERS: Mapping[Kind, Callable[[Iterable[FileEntry], str], Iterator[ImportedSession]]] = {
     "claude-code": claude_code.read,
     "codex": codex.read,
@@ -139,11 +165,11 @@ def _read(
 
 
 def _database(path: Path, limits: Limits) -> Iterator[ImportedSession]:
-    with opened(path, limits) as database:
+    with open_database(path, limits) as database:
         if database.has(hermes.TABLES):
             yield from hermes.read_database(database, str(path))
-        elif database.has(opencode_store.TABLES):
-            yield from opencode_store.read_database(database, str(path))
+        elif database.has(opencode.TABLES):
+            yield from opencode.read_database(database, str(path))
         else:
             raise NotReadable(
                 "is a SQLite database of something else",
@@ -190,3 +216,200 @@ def _errors(where: str) -> Generator[None]:
         raise NotReadable(
             f"cannot be read ({type(error).__name__})", where=where, remedy="check the file"
         ) from None
+
+
+def read_value(value: Any, path: str, source_id: str = "") -> Iterator[ImportedSession]:
+    """Yield the sessions of a document; raises `NotReadable` where it is nobody's."""
+    if type(value) is list:
+        yield from _read_list(value, path)
+    elif type(value) is dict:
+        yield from _read_object(value, path, source_id)
+    else:
+        raise NotReadable(
+            "holds no transcript", where=path, remedy="expected a JSON list or object of messages"
+        )
+
+
+def read_records(
+    found: Iterable[tuple[str, Any]], path: str, notes: list[Note]
+) -> Iterator[ImportedSession]:
+    """Yield the conversation of each value with its place; one that holds none is noted."""
+    for number, (place, value) in enumerate(found, 1):
+        if not is_record(fields(value)):
+            notes.append(Note("left out", place, "holds no conversation"))
+            continue
+        try:
+            yield from read_value(value, path, record_name(path, number))
+        except NotReadable as error:
+            notes.append(Note("left out", place, error.what))
+
+
+def is_record(value: Payload) -> bool:
+    """Return whether an object holds a conversation, and is not a message of one."""
+    return (
+        opencode.is_export(value)
+        or benchmarks.is_trajectory(value)
+        or benchmarks.is_run(value)
+        or benchmarks.is_simulations(value)
+        or ("role" not in value and any(type(value.get(key)) is list for key in LIST_KEYS))
+    )
+
+
+def _read_list(found: list[Any], path: str) -> Iterator[ImportedSession]:
+    sample = [fields(element) for element in found[:_OF_LIST]]
+    if sample and all(benchmarks.is_run(element) for element in sample):
+        yield from benchmarks.read_runs(found, path)
+    elif sample and all(openhands.is_event(element) for element in sample):
+        yield from openhands.read_events(found, path)
+    elif sample and all(is_record(element) for element in sample):
+        notes: list[Note] = []
+        placed = ((f"$[{index}]", element) for index, element in enumerate(found))
+        yield from with_notes(read_records(placed, path, notes), notes)
+    else:
+        yield from _plain(found, path, "")
+
+
+def _read_object(value: Payload, path: str, source_id: str) -> Iterator[ImportedSession]:
+    if opencode.is_export(value):
+        yield from opencode.read(value, path)
+    elif benchmarks.is_simulations(value):
+        yield from benchmarks.read_simulations(value, path)
+    elif benchmarks.is_run(value):
+        yield from benchmarks.read_runs([value], path)
+    elif openhands.is_log(value):
+        yield from openhands.read_log(value, path)
+    elif openhands.is_event(value):
+        yield from openhands.read_events([value], path)
+    elif benchmarks.is_trajectory(value):
+        yield from benchmarks.read_trajectory(value, path)
+    elif hermes.is_export(value):
+        yield from hermes.read_export(value, path)
+    elif plain.is_valued(value):
+        yield from plain.read_valued(value, path, plain.record_id(value) or source_id)
+    elif plain.is_message(value):
+        yield from _plain([value], path, source_id)
+    else:
+        yield from _plain(value, path, source_id)
+
+
+def _plain(value: Any, path: str, source_id: str) -> Iterator[ImportedSession]:
+    try:
+        yield from plain.read(value, path, source_id)
+    except NotReadable as error:
+        raise error.at(path) from None
+
+
+class Detected(Struct, frozen=True):
+    """What a file is; a document has been parsed to find out, and is its `value`."""
+
+    kind: Kind
+    value: Any = None
+
+
+def detect(stream: BinaryIO, size: int, limits: Limits) -> Detected:
+    """Return what a stream of `size` bytes holds; raises `NotReadable` if it is no session.
+
+    Reads from the start; the position afterwards is anywhere. A document that is too large to be
+    parsed at once is refused unread.
+    """
+    head = stream.read(_HEAD)
+    if head.startswith(MAGIC):
+        return Detected("database")
+    if size > limits.stream_bytes:
+        raise NotReadable(
+            f"is larger than {limits.max_stream_mb:,} MB",
+            remedy="split it, or raise input.max_stream_mb",
+        )
+    if not head:
+        raise NotReadable("is empty", remedy="nothing was written to it yet")
+    if b"\0" in head or not _is_text(head):
+        raise NotReadable("is not text", remedy=_REMEDY)
+    stream.seek(0)
+    if head.lstrip(_AROUND)[:1] in (b"{", b"["):
+        return _json(stream, size, limits)
+    return Detected(_kind_of_lines(stream, limits) or _kind_of_text(stream, limits))
+
+
+_LINES: Mapping[Kind, Callable[[Payload], bool]] = {
+    "claude-code": claude_code.is_line,
+    "codex": codex.is_line,
+    "pi": pi.is_line,
+    "openhands": openhands.is_event,
+    "records": is_record,
+    "messages": plain.is_message,
+}
+"""In the order in which they are asked: the later ones know less."""
+
+
+def line_kind(found: Iterable[FileEntry]) -> Kind | None:
+    """Return the kind of the first entry that is known."""
+    for entry in found:
+        for kind, is_one in _LINES.items():
+            if is_one(entry.value):
+                return kind
+    return None
+
+
+def _json(stream: BinaryIO, size: int, limits: Limits) -> Detected:
+    """Tell a document from lines: the first line of the latter is whole, and more follow."""
+    first = next((line for line in bounded_lines(stream, limits) if line.strip(_AROUND)), b"")
+    value = _object(first)
+    if value is not None and not _has_more(stream):
+        alone = line_kind([FileEntry(1, value)])
+        return Detected("value" if alone in (None, "records") else alone, value)
+    if value is None:
+        is_line = bool(first)  # otherwise there is only one, and it is too long
+        del first
+        try:
+            return Detected("value", _document(stream, size, limits))
+        except NotReadable:
+            if not is_line or _kind_of_lines(stream, limits) is None:
+                raise
+    found = _kind_of_lines(stream, limits)
+    if found is None:
+        raise NotReadable("holds no messages that are known", remedy=_REMEDY)
+    return Detected(found)
+
+
+def _document(stream: BinaryIO, size: int, limits: Limits) -> Any:
+    if size > limits.file_bytes:
+        raise too_large(limits)
+    stream.seek(0)
+    return parse(stream.read().strip(_AROUND))
+
+
+def _has_more(stream: BinaryIO) -> bool:
+    while piece := stream.read(_AT_ONCE):
+        if piece.strip():
+            return True
+    return False
+
+
+def _kind_of_lines(stream: BinaryIO, limits: Limits) -> Kind | None:
+    stream.seek(0)
+    notes: list[Note] = []
+    return line_kind(islice(entries(bounded_lines(stream, limits), notes), _LOOKED_AT))
+
+
+def _kind_of_text(stream: BinaryIO, limits: Limits) -> Kind:
+    stream.seek(0)
+    for line in islice(bounded_lines(stream, limits), _LINES_OF_TEXT):
+        if aider.is_history(line.decode("utf-8", "replace")):
+            return "aider"
+    raise NotReadable("is text of an unknown kind", remedy=_REMEDY)
+
+
+def _object(line: bytes) -> Payload | None:
+    try:
+        value = parse(line.strip(_AROUND))
+    except NotReadable:
+        return None
+    return value if type(value) is dict else None
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start >= len(head) - 3
+    return True

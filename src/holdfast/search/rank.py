@@ -16,9 +16,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from holdfast.search.places import MOST_PLACES, flat, places
-from holdfast.search.stem import words_of
 from holdfast.search.values import Term
+from holdfast.search.words import MOST_PLACES, flat, places, words_of
 
 Place: TypeAlias = tuple[int, int]
 """The key of a session within its index, and a position."""

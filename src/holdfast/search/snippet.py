@@ -9,9 +9,9 @@ from itertools import islice
 
 from msgspec import Struct
 
-from holdfast.search.places import MOST_PLACES, flat, places
 from holdfast.search.text import clean
 from holdfast.search.values import Term
+from holdfast.search.words import MOST_PLACES, flat, places
 
 _BLANKS = re.compile(r"\s+")
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\x80-\x9f]")

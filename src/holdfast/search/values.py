@@ -12,6 +12,9 @@ TermKind: TypeAlias = Literal["word", "prefix", "phrase", "substring"]
 characters side by side; as characters only. All of them letter case aside."""
 
 Sort: TypeAlias = Literal["relevance", "newest", "oldest"]
+HIDDEN = "\ua66e"
+"""What stands for a placeholder where words are looked for: a letter, so that what touches it is no
+word of its own and what it parts is not side by side. It is in no alphabet."""
 
 
 class Term(Struct, frozen=True, kw_only=True, gc=False):

@@ -12,8 +12,14 @@ from msgspec import Struct
 from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, NotReadable, UnknownSession
-from holdfast.importers.draft import file_stem
-from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
+from holdfast.importers.imported import (
+    Agent,
+    ImportedSession,
+    Note,
+    Relation,
+    file_stem,
+    message_keys,
+)
 from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store

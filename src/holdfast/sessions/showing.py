@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
-from holdfast.search.message_texts import HIDDEN
 from holdfast.search.text import searchable
-from holdfast.search.values import Reveal, Revealed, Written
+from holdfast.search.values import HIDDEN, Reveal, Revealed, Written
 from holdfast.transcript import ToolCall
 
 Show: TypeAlias = Callable[[str], str]

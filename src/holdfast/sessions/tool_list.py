@@ -10,7 +10,7 @@ from holdfast.importers.imported import Agent
 from holdfast.sessions.answers import LEAST_TOKENS, MARK, MOST_TOKENS, TOKENS
 from holdfast.sessions.finding import AROUND
 from holdfast.sessions.leaving import SPEAKERS
-from holdfast.stores.notes import NOTE_CHARS
+from holdfast.stores.views import NOTE_CHARS
 
 MOST_HITS: Final = 20
 """Of one search; as many as the command line and a page of recent sessions show."""

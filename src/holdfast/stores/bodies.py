@@ -16,10 +16,12 @@ import hashlib
 import threading
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 import zstandard
 
+from holdfast.search.values import Written
 from holdfast.stores.database import BodyKey, Packed, Statements
 
 RUN_BYTES = 1024
@@ -58,6 +60,12 @@ def unpack(
         return _parted(content)
     except (IndexError, msgspec.DecodeError) as error:
         raise zstandard.ZstdError("not what was packed") from error
+
+
+def unpack_written(tx: Statements, dialect: str, role: str, tools: str, *stored: Any) -> Written:
+    """Return a message as it was stored; `stored` is what `unpack` takes."""
+    body, text = unpack(tx, *stored)
+    return Written(dialect, body, text.decode(), tools != "" and role != "tool")
 
 
 def _parted(content: bytes) -> tuple[bytes, bytes]:

@@ -9,10 +9,13 @@ SQL that both speak: `?` for values, `ON CONFLICT`, `RETURNING`; every table has
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from holdfast.errors import StoreUnavailable
 from holdfast.search.values import Match, Reveal, Wanted
 
 T = TypeVar("T")
@@ -192,3 +195,33 @@ class Database(Protocol):
     def close(self) -> None:
         """Let go of everything; what was acknowledged is already durable."""
         ...
+
+
+@cache
+def migrations(backend: str) -> dict[int, str]:
+    """Return the statements of each migration in `stores/<backend>/migrations`, by its number."""
+    found = {
+        int(entry.name.removesuffix(".sql")): entry.read_text(encoding="utf-8")
+        for entry in (files("holdfast.stores") / backend / "migrations").iterdir()
+        if entry.name.endswith(".sql")
+    }
+    return dict(sorted(found.items()))
+
+
+def refuse_newer(where: str, thing: str, schema: int, newest: int) -> None:
+    """Raise `StoreUnavailable` if a newer version made the tables of a file or store."""
+    if schema > newest:
+        raise StoreUnavailable(
+            where,
+            f"the {thing} was written by a newer version (schema {schema}, this one knows"
+            f" {newest})",
+            remedy=f"update holdfast; nothing in the {thing} was changed",
+        )
+
+
+def refuse_read_only(database: Database) -> None:
+    """Raise `StoreUnavailable` if a database was opened to be read only."""
+    if database.read_only:
+        raise StoreUnavailable(
+            database.where, "the store was opened read-only", remedy="open it for writing"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Sequence
 
 from holdfast.errors import (
     AmbiguousSession,
@@ -15,8 +16,19 @@ from holdfast.errors import (
 )
 from holdfast.stores.bodies import pack
 from holdfast.stores.database import BodyKey, Row, Statements, Value
-from holdfast.stores.log import clip, pieces, tokens_of
-from holdfast.stores.rows import SELECT, Found, Space, as_found, folded, found, owned, plain
+from holdfast.stores.log import clip, in_chunks, pieces, tokens_of
+from holdfast.stores.rows import (
+    LEAN,
+    SELECT,
+    Found,
+    Space,
+    as_found,
+    as_lean,
+    folded,
+    found,
+    owned,
+    plain,
+)
 from holdfast.stores.values import Descent, NewSession, Page, SessionFilter, SessionInfo
 
 _NUMBERED = re.compile(r"^(.*) #([0-9]{1,9})$", re.DOTALL)
@@ -63,7 +75,8 @@ def insert(
     database, tenant = space.database, space.tenant
     now = database.now(tx)
     started = now if new.started is None else new.started
-    name = plain(new.id) or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{_digits()}"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    name = plain(new.id) or f"{stamp}-{secrets.token_hex(4)}"
     _refuse_known(space, tx, new, name)
     heir = parent.info if parent and descent in _SHARING else None
     title = plain(new.title) or _next_title(space, tx, parent, descent)
@@ -209,6 +222,30 @@ def newest_leaf(space: Space, tx: Statements, session_id: str) -> SessionInfo:
         if row is None:
             return info
         info = as_found(space, tx, row).info
+
+
+def leaves(
+    space: Space, tx: Statements, ids: Sequence[str]
+) -> dict[str, tuple[SessionInfo, SessionInfo]]:
+    """Return each session, and where it goes on; both without their frames."""
+    found: dict[str, SessionInfo] = {}
+    rotated: set[str] = set()
+    for some in in_chunks(list(dict.fromkeys(map(plain, ids)))):
+        marks = ", ".join("?" * len(some))
+        rows = tx.rows(
+            f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id IN ({marks})",
+            (space.tenant, *some),
+        )
+        found.update((row[0], as_lean(space, row).info) for row in rows)
+        rotated.update(row[0] for row in tx.rows(
+            "SELECT parent FROM sessions WHERE tenant = ? AND parent <> ''"
+            f" AND descent = 'compression' AND parent IN ({marks})",
+            (space.tenant, *some),
+        ))  # fmt: skip
+    return {
+        name: (info, newest_leaf(space, tx, name) if name in rotated else info)
+        for name, info in found.items()
+    }
 
 
 def change(
@@ -374,7 +411,3 @@ def copy_pins(space: Space, tx: Statements, parent: Found, child: Found) -> None
         " FROM pins WHERE tenant = ? AND session = ? AND position < ?",
         (child.key, space.tenant, parent.key, child.info.forked_at),
     )
-
-
-def _digits() -> str:
-    return secrets.token_hex(4)

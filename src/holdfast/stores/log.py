@@ -1,17 +1,20 @@
-"""Logs: appended to and read. A child shares the beginning of its parent's log without a copy."""
+"""Logs: appended to, read, and shown in lists.
+
+A child shares the beginning of its parent's log without a copy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.errors import Conflict
 from holdfast.report import Reference
-from holdfast.stores.bodies import pack, unpack
+from holdfast.stores.bodies import pack, unpack, unpack_written
 from holdfast.stores.database import MessageRow, Packed, Statements
-from holdfast.stores.references import give_out
 from holdfast.stores.rows import (
     Found,
     Head,
@@ -20,14 +23,16 @@ from holdfast.stores.rows import (
     found,
     head,
     ids_of,
+    known_row,
     plain,
     refuse_closed,
 )
-from holdfast.stores.values import NewMessage, StoredMessage
+from holdfast.stores.values import Line, NewMessage, StoredMessage, Stretch
 
+T = TypeVar("T")
 FIRST_ASK_CHARS = 200
 _AT_ONCE = 400
-"""Values of one statement."""
+"""Values of one statement, far below what either database takes."""
 
 
 class Piece(Struct, frozen=True, gc=False):
@@ -96,12 +101,7 @@ def read(
     """Return the messages from `start` up to `stop`, of whoever owns them."""
     session = found(space, tx, session_id)
     length = session.info.length
-    stop = length if stop is None else min(stop, length)
-    owners = [
-        Piece(piece.owner, max(start, piece.start), min(stop, piece.stop))
-        for piece in pieces(space, tx, session.key, length)
-        if piece.start < stop and piece.stop > start
-    ]
+    owners = clip(pieces(space, tx, session.key, length), length if stop is None else stop, start)
     names = ids_of(space, tx, {piece.owner for piece in owners})
     return [
         message for piece in owners for message in _of_owner(space, tx, piece, names[piece.owner])
@@ -140,12 +140,12 @@ def pieces(space: Space, tx: Statements, key: int, length: int) -> list[Piece]:
     return result
 
 
-def clip(parts: Sequence[Piece], stop: int) -> list[Piece]:
-    """Return what lies before `stop`."""
+def clip(parts: Sequence[Piece], stop: int, start: int = 0) -> list[Piece]:
+    """Return what lies between `start` and `stop`."""
     return [
-        Piece(piece.owner, piece.start, min(stop, piece.stop))
+        Piece(piece.owner, max(start, piece.start), min(stop, piece.stop))
         for piece in parts
-        if piece.start < stop
+        if piece.start < stop and piece.stop > start
     ]
 
 
@@ -164,6 +164,18 @@ def tokens_of(space: Space, tx: Statements, session: Found, stop: int) -> int:
     return total
 
 
+def give_out(space: Space, tx: Statements, key: int, references: Iterable[Reference]) -> None:
+    """Write where references of a session lead; those that are known stay as they are."""
+    tx.many(
+        "INSERT INTO refs (tenant, ref, session, start, stop, kind) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (tenant, ref, session) DO NOTHING",
+        [
+            (space.tenant, plain(given.ref), key, given.start, given.stop, given.kind)
+            for given in references
+        ],
+    )
+
+
 def _unknown(
     space: Space, tx: Statements, session: Head, ready: Sequence[Ready]
 ) -> Sequence[Ready]:
@@ -173,8 +185,7 @@ def _unknown(
         return ready
     known: set[str] = set()
     for piece in pieces(space, tx, session.key, session.length):
-        for first in range(0, len(wanted), _AT_ONCE):
-            some = wanted[first : first + _AT_ONCE]
+        for some in in_chunks(wanted):
             rows = tx.rows(
                 "SELECT key FROM messages WHERE tenant = ? AND session = ? AND key <> ''"
                 f" AND key IN ({', '.join('?' * len(some))}) AND position >= ? AND position < ?",
@@ -196,7 +207,7 @@ def _row(ready: Ready, body: object, now: float) -> MessageRow:
     return MessageRow(
         body,
         plain(message.role),
-        _as_json(message.tools) if message.tools else "",
+        _as_json(message.tools),
         now if message.time is None else message.time,
         plain(message.key),
         message.tokens,
@@ -206,7 +217,11 @@ def _row(ready: Ready, body: object, now: float) -> MessageRow:
 
 
 def _as_json(names: Sequence[str]) -> str:
-    return msgspec.json.encode([plain(name) for name in names]).decode()
+    return msgspec.json.encode([plain(name) for name in names]).decode() if names else ""
+
+
+def _from_json(names: str) -> tuple[str, ...]:
+    return msgspec.json.decode(names, type=tuple[str, ...]) if names else ()
 
 
 def _note(space: Space, tx: Statements, session: Head, rows: Sequence[MessageRow]) -> None:
@@ -249,7 +264,7 @@ def _of_owner(space: Space, tx: Statements, piece: Piece, owner_id: str) -> list
             position=row[0],
             body=unpack(tx, *row[7:])[0],
             role=row[1],
-            tools=tuple(msgspec.json.decode(row[2], type=list[str])) if row[2] else (),
+            tools=_from_json(row[2]),
             time=row[3],
             key=row[4],
             tokens=row[5],
@@ -258,3 +273,80 @@ def _of_owner(space: Space, tx: Statements, piece: Piece, owner_id: str) -> list
         )
         for row in rows
     ]
+
+
+def glance(space: Space, tx: Statements, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
+    """Return the messages of each stretch; one that several share is read once."""
+    logs = {name: _log(space, tx, name) for name in {one.session_id for one in wanted}}
+    asked: list[list[Piece]] = []
+    for one in wanted:
+        log = logs[one.session_id]
+        end = log[-1].stop if log else 0
+        asked.append(clip(log, end if one.stop is None else one.stop, one.start))
+    lines = _lines(space, tx, [piece for some in asked for piece in some])
+    return [
+        tuple(
+            lines[piece.owner, at]
+            for piece in some
+            for at in range(piece.start, piece.stop)
+            if (piece.owner, at) in lines
+        )
+        for some in asked
+    ]
+
+
+def owners(space: Space, tx: Statements, session_id: str) -> tuple[tuple[str, int, int], ...]:
+    """Return who owns the messages of a log: a session, the first and one past the last."""
+    log = _log(space, tx, session_id)
+    names = ids_of(space, tx, {piece.owner for piece in log})
+    return tuple((names[piece.owner], piece.start, piece.stop) for piece in log)
+
+
+def _log(space: Space, tx: Statements, session_id: str) -> list[Piece]:
+    """Return who owns which messages of a log."""
+    key, length = known_row(
+        space, tx, session_id, "SELECT key, length FROM sessions WHERE tenant = ? AND id = ?"
+    )
+    return pieces(space, tx, key, length)
+
+
+def _lines(space: Space, tx: Statements, wanted: Sequence[Piece]) -> dict[tuple[int, int], Line]:
+    """Return messages by their owners and positions."""
+    found: dict[tuple[int, int], Line] = {}
+    for some in in_chunks(_merged(wanted)):
+        # in this order: SQLite would read all messages first
+        rows = tx.rows(
+            f"WITH p (owner, start, stop) AS (VALUES {', '.join(['(?, ?, ?)'] * len(some))})"
+            " SELECT m.session, m.position, m.role, m.tools, m.time, m.generated, s.dialect,"
+            " b.tenant, b.key, b.parts, b.packed"
+            " FROM p CROSS JOIN messages m CROSS JOIN bodies b CROSS JOIN sessions s"
+            " WHERE m.tenant = ? AND m.session = p.owner AND m.position >= p.start"
+            " AND m.position < p.stop AND b.tenant = m.tenant AND b.key = m.body"
+            " AND s.tenant = m.tenant AND s.key = m.session",
+            (*(value for one in some for value in (one.owner, one.start, one.stop)), space.tenant),
+        )
+        for owner, position, role, tools, time, generated, dialect, *stored in rows:
+            found[owner, position] = Line(
+                position=position, role=role, time=time, generated=bool(generated),
+                tools=_from_json(tools),
+                written=unpack_written(tx, dialect, role, tools, *stored),
+            )  # fmt: skip
+    return found
+
+
+def _merged(wanted: Sequence[Piece]) -> list[Piece]:
+    """Return the same messages in as few pieces as can be."""
+    merged: list[Piece] = []
+    for piece in sorted(wanted, key=lambda one: (one.owner, one.start)):
+        last = merged[-1] if merged else None
+        if last and last.owner == piece.owner and piece.start <= last.stop:
+            merged[-1] = Piece(last.owner, last.start, max(last.stop, piece.stop))
+        else:
+            merged.append(piece)
+    return merged
+
+
+def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield values by as many as one statement takes."""
+    for start in range(0, len(values), _AT_ONCE):
+        yield values[start : start + _AT_ONCE]

@@ -1,8 +1,10 @@
-"""Sessions as rows of a database."""
+"""Sessions as rows of a database, and the redaction key of a store."""
 
 from __future__ import annotations
 
 import re
+import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +30,10 @@ _HEAD = (
     " FROM sessions WHERE tenant = ? AND id = ?"
 )
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+_REDACTION_KEY = ("redaction key 1 of {}", "redaction key 2 of {}")
+"""Rows of `meta` that hold the key of a tenant: half of its digits each."""
+_BITS = 63
+"""`meta` holds whole numbers of 64 bits with a sign."""
 
 
 class Space(Struct, frozen=True):
@@ -65,32 +71,33 @@ class Head(Struct, frozen=True, gc=False):
 
 def found(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id; raise `UnknownSession`."""
-    row = tx.row(f"{SELECT} WHERE s.tenant = ? AND s.id = ?", (space.tenant, plain(session_id)))
-    if row is None:
-        raise UnknownSession(session_id)
-    return as_found(space, tx, row)
+    sql = f"{SELECT} WHERE s.tenant = ? AND s.id = ?"
+    return as_found(space, tx, known_row(space, tx, session_id, sql))
 
 
 def owned(space: Space, tx: Statements, session_id: str) -> Found:
     """Return the session of an id without its frame, for this transaction alone to change."""
-    row = tx.row(
-        f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}",
-        (space.tenant, plain(session_id)),
-    )
-    if row is None:
-        raise UnknownSession(session_id)
-    return as_lean(space, row)
+    sql = f"{LEAN} FROM sessions s WHERE s.tenant = ? AND s.id = ?{space.database.for_update}"
+    return as_lean(space, known_row(space, tx, session_id, sql))
 
 
 def head(space: Space, tx: Statements, session_id: str) -> Head:
     """Return what an append needs of a session, for this transaction alone to change."""
-    row = tx.row(
-        _HEAD + space.database.for_update,
-        (space.tenant, plain(session_id)),
-    )
+    return Head(*known_row(space, tx, session_id, _HEAD + space.database.for_update))
+
+
+def key_of(space: Space, tx: Statements, session_id: str) -> int:
+    """Return the number of a session; raise `UnknownSession`."""
+    sql = "SELECT key FROM sessions WHERE tenant = ? AND id = ?"
+    return int(known_row(space, tx, session_id, sql)[0])
+
+
+def known_row(space: Space, tx: Statements, session_id: str, sql: str) -> Row:
+    """Return the row of a session that `sql` asks for by tenant and id; raise `UnknownSession`."""
+    row = tx.row(sql, (space.tenant, plain(session_id)))
     if row is None:
         raise UnknownSession(session_id)
-    return Head(*row)
+    return row
 
 
 def refuse_closed(space: Space, tx: Statements, session: SessionInfo | Head) -> None:
@@ -121,16 +128,6 @@ def as_lean(space: Space, row: Row) -> Found:
     return Found(row[-1], SessionInfo(profile=space.profile, **_fields(row)))
 
 
-def key_of(space: Space, tx: Statements, session_id: str) -> int:
-    """Return the number of a session; raise `UnknownSession`."""
-    row = tx.row(
-        "SELECT key FROM sessions WHERE tenant = ? AND id = ?", (space.tenant, plain(session_id))
-    )
-    if row is None:
-        raise UnknownSession(session_id)
-    return int(row[0])
-
-
 def ids_of(space: Space, tx: Statements, keys: set[int]) -> dict[int, str]:
     """Return the ids of sessions by their numbers."""
     return {
@@ -156,3 +153,32 @@ def folded(title: str, first_ask: str) -> str:
 
 def _fields(row: Row) -> dict[str, Any]:
     return dict(zip(_FIELDS, row, strict=False))
+
+
+def read_redaction_key(tx: Statements, tenant: str) -> str:
+    """Return what makes the placeholders of a store: 32 hexadecimal digits, or "" if not made."""
+    return "".join(f"{number:016x}" for number in redaction_numbers(tx, tenant))
+
+
+def make_redaction_key(tx: Statements, tenant: str) -> str:
+    """Return the key, made at random if there is none; of several writers the first makes it."""
+    put_redaction_numbers(tx, tenant, [secrets.randbits(_BITS) for _ in _REDACTION_KEY])
+    return read_redaction_key(tx, tenant)
+
+
+def redaction_numbers(tx: Statements, tenant: str) -> list[int]:
+    """Return the key as `meta` holds it: two numbers, or none."""
+    rows = tx.rows("SELECT value FROM meta WHERE name IN (?, ?) ORDER BY name", _names(tenant))
+    return [int(row[0]) for row in rows]
+
+
+def put_redaction_numbers(tx: Statements, tenant: str, key: Sequence[int]) -> None:
+    """Write a key where there is none. All writers begin with the same row, and wait there."""
+    tx.many(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+        list(zip(_names(tenant), key, strict=False)),
+    )
+
+
+def _names(tenant: str) -> list[str]:
+    return [name.format(tenant) for name in _REDACTION_KEY]

@@ -14,9 +14,9 @@ import zstandard
 from holdfast.errors import StoreUnavailable
 from holdfast.report import Reference
 from holdfast.search.values import Match, Reveal, Wanted
-from holdfast.stores import erase, glance, lease, lineage, log, notes, redaction_key, upkeep, views
+from holdfast.stores import lineage, log, upkeep, views
 from holdfast.stores.database import Database, Statements
-from holdfast.stores.rows import Space, found
+from holdfast.stores.rows import Space, found, make_redaction_key, read_redaction_key
 from holdfast.stores.values import (
     Descent,
     Erased,
@@ -87,7 +87,7 @@ class Store:
 
         def work(tx: Statements) -> SessionInfo:
             if replaces is not None:
-                erase.take_out(self._space, tx, replaces)
+                upkeep.take_out(self._space, tx, replaces)
             info = lineage.create(self._space, tx, new, parent_id=parent_id, descent=descent, at=at)
             if not ready:
                 return info
@@ -177,15 +177,15 @@ class Store:
 
     def glance(self, wanted: Sequence[Stretch]) -> list[tuple[Line, ...]]:
         """Return the messages of each stretch with the texts that a search sees, all at once."""
-        return self._read(lambda tx: glance.glance(self._space, tx, wanted))
+        return self._read(lambda tx: log.glance(self._space, tx, wanted))
 
     def leaves(self, ids: Sequence[str]) -> dict[str, tuple[SessionInfo, SessionInfo]]:
         """Return each session that there is, and `newest_leaf` of it; both without a frame."""
-        return self._read(lambda tx: glance.leaves(self._space, tx, ids))
+        return self._read(lambda tx: lineage.leaves(self._space, tx, ids))
 
     def owners(self, session_id: str) -> tuple[tuple[str, int, int], ...]:
         """Return who owns the messages of a log: a session, the first and one past the last."""
-        return self._read(lambda tx: glance.owners(self._space, tx, session_id))
+        return self._read(lambda tx: log.owners(self._space, tx, session_id))
 
     def keys(self, session_id: str) -> frozenset[str]:
         """Return the keys of all messages of a log; control characters in them are escaped."""
@@ -238,11 +238,11 @@ class Store:
 
     def save_state(self, session_id: str, state: bytes) -> None:
         """Keep what a session must remember between compactions."""
-        self._write(lambda tx: notes.save_state(self._space, tx, session_id, state))
+        self._write(lambda tx: views.save_state(self._space, tx, session_id, state))
 
     def state(self, session_id: str) -> bytes:
         """Return what was kept last, nothing where there is none."""
-        return self._read(lambda tx: notes.state(self._space, tx, session_id))
+        return self._read(lambda tx: views.state(self._space, tx, session_id))
 
     def places(self, ref: str, *, session_id: str = "") -> tuple[Place, ...]:
         """Return where a reference leads.
@@ -258,38 +258,38 @@ class Store:
 
         `UnknownPosition` if there is no such message, `InvalidSetting` for a longer note.
         """
-        self._write(lambda tx: notes.pin(self._space, tx, session_id, position, note))
+        self._write(lambda tx: views.pin(self._space, tx, session_id, position, note))
 
     def unpin(self, session_id: str, position: int) -> None:
         """Take a pin away, where there is one."""
-        self._write(lambda tx: notes.unpin(self._space, tx, session_id, position))
+        self._write(lambda tx: views.unpin(self._space, tx, session_id, position))
 
     def pins(self, session_id: str) -> tuple[Pin, ...]:
         """Return the pins in order of their positions."""
-        return self._read(lambda tx: notes.pins(self._space, tx, session_id))
+        return self._read(lambda tx: views.pins(self._space, tx, session_id))
 
     def add_usage(self, session_id: str, usage: TurnUsage) -> None:
         """Keep what one request cost."""
-        self._write(lambda tx: notes.add_usage(self._space, tx, session_id, usage))
+        self._write(lambda tx: views.add_usage(self._space, tx, session_id, usage))
 
     def usage(self, session_id: str) -> tuple[TurnUsage, ...]:
         """Return what requests cost, in their order."""
-        return self._read(lambda tx: notes.usage(self._space, tx, session_id))
+        return self._read(lambda tx: views.usage(self._space, tx, session_id))
 
     def acquire(self, session_id: str, holder: str, ttl: float, gone: str = "") -> Lease | Held:
         """Return the right to compact a session for `ttl` seconds, or who has it.
 
         The lease of a holder that is `gone` is taken over.
         """
-        return self._write(lambda tx: lease.acquire(self._space, tx, session_id, holder, ttl, gone))
+        return self._write(lambda tx: views.acquire(self._space, tx, session_id, holder, ttl, gone))
 
     def renew(self, held: Lease) -> bool:
         """Return whether a lease is still ours; it then runs from now again."""
-        return self._write(lambda tx: lease.renew(self._space, tx, held))
+        return self._write(lambda tx: views.renew(self._space, tx, held))
 
     def release(self, held: Lease) -> None:
         """Give a lease back."""
-        self._write(lambda tx: lease.release(self._space, tx, held))
+        self._write(lambda tx: views.release(self._space, tx, held))
 
     def match(self, wanted: Wanted, *, most: int, reveal: Reveal | None = None) -> list[Match]:
         """Return at most `most` messages that fit, the best first.
@@ -305,7 +305,7 @@ class Store:
         the files; without it deleted words and pages stay there until they are written over.
         """
         before = self._database.stored_bytes()
-        gone = self._write(lambda tx: erase.erase(self._space, tx, ids))
+        gone = self._write(lambda tx: upkeep.erase(self._space, tx, ids))
         if vacuum:
             self._database.reclaim()
         return Erased(
@@ -319,7 +319,7 @@ class Store:
 
     def owned_alone(self, session_ids: Sequence[str]) -> int:
         """Return how many messages `erase` would take out: those that no other session shares."""
-        return self._read(lambda tx: erase.owned_alone(self._space, tx, session_ids))
+        return self._read(lambda tx: upkeep.owned_alone(self._space, tx, session_ids))
 
     def expired(
         self, *, older_than: float | None = None, over_bytes: int | None = None
@@ -329,7 +329,7 @@ class Store:
         Those last used before `older_than` (seconds since 1970), and the oldest of the rest until
         what is left takes about `over_bytes`.
         """
-        return self._read(lambda tx: erase.expired(
+        return self._read(lambda tx: upkeep.expired(
             self._space, tx, older_than=older_than, over_bytes=over_bytes
         ))  # fmt: skip
 
@@ -341,9 +341,9 @@ class Store:
         """
         if not self._redaction_key:
             tenant = self._space.tenant
-            found = self._read(lambda tx: redaction_key.kept(tx, tenant))
+            found = self._read(lambda tx: read_redaction_key(tx, tenant))
             if not found and not self.read_only:
-                found = self._write(lambda tx: redaction_key.made(tx, tenant))
+                found = self._write(lambda tx: make_redaction_key(tx, tenant))
             self._redaction_key = found
         return self._redaction_key
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import zstandard
+from msgspec import Struct
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import Conflict, StoreUnavailable
 from holdfast.stores.bodies import content_of
 from holdfast.stores.database import Statements
-from holdfast.stores.rows import Space
-from holdfast.stores.values import Health
+from holdfast.stores.log import Piece
+from holdfast.stores.rows import Found, Space, key_of, owned
+from holdfast.stores.values import Health, SessionInfo
 
 _AT_ONCE = 500
 _MOST_NAMED = 20
+_OF_SESSION = ("segments", "views", "refs", "pins", "turns", "leases", "states")
 
 
 def health(space: Space, *, deep: bool) -> Health:
@@ -110,3 +113,207 @@ def _unreadable(space: Space, tx: Statements) -> Iterator[str]:
                 content_of(tx, *row)
         except (zstandard.ZstdError, IndexError):
             yield f"body {key!r} cannot be unpacked"
+
+
+class Gone(Struct, frozen=True):
+    """What one transaction took out."""
+
+    sessions: int
+    messages: int
+    bodies: int
+    kept_for: tuple[str, ...]
+
+
+def erase(space: Space, tx: Statements, ids: Sequence[str]) -> Gone:
+    """Take sessions out. Messages that a living one shares go over to it, with their references;
+    a child whose parent is gone is a session of its own, in the same lineage.
+    """
+    sessions = _parents_first([owned(space, tx, name) for name in dict.fromkeys(ids)])
+    going = {session.key for session in sessions}
+    kept: set[str] = set()
+    for session in sessions:
+        kept.update(_hand_over(space, tx, session, going))
+    messages = sum(space.database.remove_messages(tx, session.key) for session in sessions)
+    for session in sessions:
+        _orphan(space, tx, session, going)
+        for table in _OF_SESSION:
+            _delete(space, tx, table, "session", session.key)
+        _delete(space, tx, "sessions", "key", session.key)
+    for root in {session.info.root_id for session in sessions}:
+        _give_root(space, tx, root)
+    return Gone(len(sessions), messages, _sweep(space, tx), tuple(sorted(kept)))
+
+
+def take_out(space: Space, tx: Statements, known: SessionInfo) -> None:
+    """Erase one session; raise `Conflict` if it is not as it was known."""
+    now = owned(space, tx, known.id).info
+    if (now.length, now.view, now.compactions) != (known.length, known.view, known.compactions):
+        raise Conflict(known.id, "it was appended to or compacted")
+    erase(space, tx, [known.id])
+
+
+def owned_alone(space: Space, tx: Statements, ids: Sequence[str]) -> int:
+    """Return how many messages would go with sessions: those that no living one shares."""
+    going = {key_of(space, tx, name) for name in ids}
+    total = 0
+    for key in going:
+        places = {int(row[0]) for row in tx.rows(
+            "SELECT position FROM messages WHERE tenant = ? AND session = ?", (space.tenant, key)
+        )}  # fmt: skip
+        for session, start, stop in tx.rows(
+            "SELECT session, start, stop FROM segments WHERE tenant = ? AND owner = ?",
+            (space.tenant, key),
+        ):
+            if session not in going:
+                places.difference_update(range(start, stop))
+        total += len(places)
+    return total
+
+
+def expired(
+    space: Space, tx: Statements, *, older_than: float | None, over_bytes: int | None
+) -> tuple[str, ...]:
+    """Return the sessions of lineages that were last used before `older_than`, and of the oldest
+    until what is left takes no more than `over_bytes`.
+    """
+    lineages = _lineages(space, tx)
+    old = [each for each in lineages if older_than is not None and each.updated < older_than]
+    if over_bytes is not None:
+        total = sum(each.size for each in lineages)
+        scale = space.database.stored_bytes() / total if total else 0.0
+        left = scale * (total - sum(each.size for each in old))
+        for each in lineages[len(old) :]:
+            if left <= over_bytes:
+                break
+            old.append(each)
+            left -= scale * each.size
+    return tuple(name for each in old for name in each.ids)
+
+
+def _parents_first(sessions: Sequence[Found]) -> list[Found]:
+    """Return sessions so that what one hands to its child is handed on by it."""
+    waiting = {session.info.id: session for session in sessions}
+    result: list[Found] = []
+    while waiting:
+        ready = [each for each in waiting.values() if each.info.parent_id not in waiting]
+        result += ready
+        for each in ready:
+            del waiting[each.info.id]
+    return result
+
+
+class _Lineage(Struct, frozen=True):
+    updated: float
+    size: int
+    ids: tuple[str, ...]
+
+
+def _lineages(space: Space, tx: Statements) -> list[_Lineage]:
+    """Return the lineages, the one that was used longest ago first, each with its size."""
+    rows = tx.rows(
+        "SELECT s.root, s.id, s.updated, (SELECT coalesce(sum(length(b.packed)), 0)"
+        " FROM messages m JOIN bodies b ON b.tenant = m.tenant AND b.key = m.body"
+        " WHERE m.tenant = s.tenant AND m.session = s.key) FROM sessions s WHERE s.tenant = ?"
+        " ORDER BY s.updated, s.id",
+        (space.tenant,),
+    )
+    by_root: dict[str, list[tuple[str, float, int]]] = {}
+    for root, name, updated, size in rows:
+        by_root.setdefault(root, []).append((name, updated, int(size)))
+    lineages = [
+        _Lineage(
+            max(updated for _, updated, _ in each),
+            sum(size for _, _, size in each),
+            tuple(name for name, _, _ in each),
+        )
+        for each in by_root.values()
+    ]
+    return sorted(lineages, key=lambda each: (each.updated, each.ids))
+
+
+def _hand_over(space: Space, tx: Statements, session: Found, going: set[int]) -> set[str]:
+    """Give what living sessions share of one that goes to the one that shares most of it."""
+    rows = tx.rows(
+        "SELECT g.session, s.id, g.start, g.stop FROM segments g JOIN sessions s"
+        " ON s.tenant = g.tenant AND s.key = g.session WHERE g.tenant = ? AND g.owner = ?",
+        (space.tenant, session.key),
+    )
+    living = [row for row in rows if row[0] not in going]
+    for start in {int(row[2]) for row in living}:
+        sharing = [row for row in living if row[2] == start]
+        heir, _, _, stop = max(sharing, key=lambda row: (row[3], row[1]))
+        _move(space, tx, Piece(session.key, start, stop), heir)
+    return {str(row[1]) for row in living}
+
+
+def _move(space: Space, tx: Statements, piece: Piece, heir: int) -> None:
+    """Make `heir` the owner of messages, for all who share them."""
+    tenant = space.tenant
+    tx.run(
+        "UPDATE messages SET session = ? WHERE tenant = ? AND session = ? AND position >= ?"
+        " AND position < ?",
+        (heir, tenant, piece.owner, piece.start, piece.stop),
+    )
+    tx.run(
+        "DELETE FROM segments WHERE tenant = ? AND session = ? AND start = ?",
+        (tenant, heir, piece.start),
+    )
+    tx.run(
+        "UPDATE segments SET owner = ? WHERE tenant = ? AND owner = ? AND start = ?",
+        (heir, tenant, piece.owner, piece.start),
+    )
+
+
+def _orphan(space: Space, tx: Statements, session: Found, going: set[int]) -> None:
+    """Give the children the references that lead into what they share, and no parent."""
+    children = tx.rows(
+        "SELECT key, forked_at FROM sessions WHERE tenant = ? AND parent = ? AND parent <> ''",
+        (space.tenant, session.info.id),
+    )
+    for key, forked_at in children:
+        tx.run(
+            "INSERT INTO refs (tenant, ref, session, start, stop, kind)"
+            " SELECT tenant, ref, ?, start, stop, kind FROM refs"
+            " WHERE tenant = ? AND session = ? AND stop <= ?"
+            " ON CONFLICT (tenant, ref, session) DO NOTHING",
+            (key, space.tenant, session.key, forked_at),
+        )
+        if key not in going:
+            tx.run(
+                "UPDATE sessions SET parent = '', descent = '', forked_at = 0"
+                " WHERE tenant = ? AND key = ?",
+                (space.tenant, key),
+            )
+
+
+def _give_root(space: Space, tx: Statements, root: str) -> None:
+    """Name a lineage that lost its root after the oldest that is left."""
+    rows = tx.rows(
+        "SELECT id FROM sessions WHERE tenant = ? AND root = ? ORDER BY started, id",
+        (space.tenant, root),
+    )
+    if rows and root not in {row[0] for row in rows}:
+        tx.run(
+            "UPDATE sessions SET root = ? WHERE tenant = ? AND root = ?",
+            (rows[0][0], space.tenant, root),
+        )
+
+
+def _sweep(space: Space, tx: Statements) -> int:
+    """Delete bodies that nothing refers to, then what was cut out of them."""
+    tenant = space.tenant
+    used = (
+        "SELECT body FROM messages WHERE tenant = ? UNION SELECT frame FROM sessions"
+        " WHERE tenant = ? AND frame IS NOT NULL UNION SELECT part FROM parts WHERE tenant = ?"
+    )
+    dead = f"SELECT key FROM bodies WHERE tenant = ? AND key NOT IN ({used})"
+    total = 0
+    while keys := [row[0] for row in tx.rows(dead, (tenant,) * 4)]:
+        total += len(keys)
+        tx.many("DELETE FROM parts WHERE tenant = ? AND body = ?", [(tenant, key) for key in keys])
+        space.database.remove_bodies(tx, keys)
+    return total
+
+
+def _delete(space: Space, tx: Statements, table: str, column: str, key: int) -> None:
+    tx.run(f"DELETE FROM {table} WHERE tenant = ? AND {column} = ?", (space.tenant, key))

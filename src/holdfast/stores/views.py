@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from holdfast.errors import Conflict, InvalidView, NothingToUndo
+from typing import Final
+
+from holdfast.errors import (
+    Conflict,
+    InvalidSetting,
+    InvalidView,
+    LeaseLost,
+    NothingToUndo,
+    UnknownPosition,
+)
 from holdfast.report import Reference
 from holdfast.stores.bodies import expand, squeeze
 from holdfast.stores.database import Row, Statements, Value
-from holdfast.stores.lease import refuse_lost
 from holdfast.stores.lineage import copy_pins, copy_state, copy_view, insert, update
-from holdfast.stores.references import give_out
-from holdfast.stores.rows import Found, Space, found, owned, plain, refuse_closed
-from holdfast.stores.values import NewSession, NewView, Place, SessionInfo, StoredView
+from holdfast.stores.log import give_out
+from holdfast.stores.rows import Found, Space, found, key_of, owned, plain, refuse_closed
+from holdfast.stores.values import (
+    Held,
+    Lease,
+    NewSession,
+    NewView,
+    Pin,
+    Place,
+    SessionInfo,
+    StoredView,
+    TurnUsage,
+)
 
 _COLUMNS = "number, previous, created, reason, length, items, state, report"
+NOTE_CHARS: Final = 1_000
+"""Of the note of a pin: a few sentences on why it is kept; the message itself says the rest."""
+_TURN = (
+    "position, time, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,"
+    " cost, view"
+)
 
 
 def commit(
@@ -182,3 +206,149 @@ def _as_view(row: Row) -> StoredView:
 def _as_place(row: Row) -> Place:
     session_id, ref, start, stop, kind = row
     return Place(session_id, Reference(ref, (start, stop), kind))
+
+
+def acquire(
+    space: Space, tx: Statements, session_id: str, holder: str, ttl: float, gone: str = ""
+) -> Lease | Held:
+    """Return a lease, or who has it. One that has expired is taken over, and so is one of the same
+    holder: its answer may have been lost. `gone` is a holder whose process has ended.
+    """
+    session = owned(space, tx, session_id)
+    clock = space.database.ticks(tx)
+    row = tx.row(
+        "SELECT fence, holder, epoch, expires FROM leases WHERE tenant = ? AND session = ?",
+        (space.tenant, session.key),
+    )
+    fence = 1
+    if row:
+        fence, other, epoch, expires = int(row[0]) + 1, str(row[1]), row[2], row[3]
+        is_free = other in ("", plain(holder), gone)
+        if not is_free and epoch == clock.epoch and expires > clock.seconds:
+            return Held(other, expires - clock.seconds)
+    tx.run(
+        "INSERT INTO leases (tenant, session, fence, holder, epoch, expires)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, session) DO UPDATE SET"
+        " fence = excluded.fence, holder = excluded.holder, epoch = excluded.epoch,"
+        " expires = excluded.expires",
+        (space.tenant, session.key, fence, plain(holder), clock.epoch, clock.seconds + ttl),
+    )
+    return Lease(session.info.id, fence, plain(holder), ttl)
+
+
+def renew(space: Space, tx: Statements, lease: Lease) -> bool:
+    """Return whether the lease was still ours, and prolong it then.
+
+    Also one that has expired, where nobody took it over meanwhile.
+    """
+    clock = space.database.ticks(tx)
+    changed = tx.run(
+        "UPDATE leases SET expires = ?, epoch = ? WHERE tenant = ? AND session = ? AND fence = ?"
+        " AND holder = ?",
+        (clock.seconds + lease.ttl, clock.epoch, *_mine(space, tx, lease)),
+    )
+    return changed > 0
+
+
+def release(space: Space, tx: Statements, lease: Lease) -> None:
+    """Give a lease back; nothing happens where it is not ours any more."""
+    tx.run(
+        "UPDATE leases SET holder = '' WHERE tenant = ? AND session = ? AND fence = ?"
+        " AND holder = ?",
+        _mine(space, tx, lease),
+    )
+
+
+def refuse_lost(space: Space, tx: Statements, session: Found, fence: int | None) -> None:
+    """Raise `LeaseLost` where another lease followed the one of `fence`, or it was given back."""
+    if fence is None:
+        return
+    row = tx.row(
+        "SELECT fence, holder FROM leases WHERE tenant = ? AND session = ?",
+        (space.tenant, session.key),
+    )
+    if not row or row[0] != fence or not row[1]:
+        raise LeaseLost(session.info.id)
+
+
+def _mine(space: Space, tx: Statements, lease: Lease) -> tuple[str, int, int, str]:
+    return space.tenant, key_of(space, tx, lease.session_id), lease.fence, lease.holder
+
+
+def save_state(space: Space, tx: Statements, session_id: str, state: bytes) -> None:
+    """Keep a state in the place of the one before."""
+    tx.run(
+        "INSERT INTO states (tenant, session, state) VALUES (?, ?, ?)"
+        " ON CONFLICT (tenant, session) DO UPDATE SET state = excluded.state",
+        (space.tenant, key_of(space, tx, session_id), squeeze(state)),
+    )
+
+
+def state(space: Space, tx: Statements, session_id: str) -> bytes:
+    """Return the state that was kept last, nothing where there is none."""
+    row = tx.row(
+        "SELECT state FROM states WHERE tenant = ? AND session = ?",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    return expand(row[0]) if row else b""
+
+
+def pin(space: Space, tx: Statements, session_id: str, position: int, note: str) -> None:
+    """Pin a message of the log; a second time changes the note."""
+    if len(note) > NOTE_CHARS:
+        said = f"the note has {len(note):,} characters; at most {NOTE_CHARS:,} are kept: shorten it"
+        raise InvalidSetting("note", len(note), f"at most {NOTE_CHARS:,} characters", message=said)
+    session = found(space, tx, session_id)
+    if not 0 <= position < session.info.length:
+        raise UnknownPosition(session.info.id, position, session.info.length - 1)
+    tx.run(
+        "INSERT INTO pins (tenant, session, position, note) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (tenant, session, position) DO UPDATE SET note = excluded.note",
+        (space.tenant, session.key, position, plain(note)),
+    )
+
+
+def unpin(space: Space, tx: Statements, session_id: str, position: int) -> None:
+    """Take a pin away; nothing happens where there is none."""
+    tx.run(
+        "DELETE FROM pins WHERE tenant = ? AND session = ? AND position = ?",
+        (space.tenant, key_of(space, tx, session_id), position),
+    )
+
+
+def pins(space: Space, tx: Statements, session_id: str) -> tuple[Pin, ...]:
+    """Return the pins in order of their positions."""
+    rows = tx.rows(
+        "SELECT position, note FROM pins WHERE tenant = ? AND session = ? ORDER BY position",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    return tuple(Pin(*row) for row in rows)
+
+
+def add_usage(space: Space, tx: Statements, session_id: str, usage: TurnUsage) -> None:
+    """Keep what one request cost."""
+    key = owned(space, tx, session_id).key
+    row = tx.row(
+        "SELECT coalesce(max(number), 0) + 1 FROM turns WHERE tenant = ? AND session = ?",
+        (space.tenant, key),
+    )
+    time = space.database.now(tx) if usage.time is None else usage.time
+    tx.run(
+        f"INSERT INTO turns (tenant, session, number, {_TURN})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            space.tenant, key, row[0] if row else 1, usage.position, time, plain(usage.model),
+            usage.input_tokens, usage.output_tokens, usage.cache_read_tokens,
+            usage.cache_write_tokens, usage.cost, usage.view,
+        ),
+    )  # fmt: skip
+
+
+def usage(space: Space, tx: Statements, session_id: str) -> tuple[TurnUsage, ...]:
+    """Return what was kept, in its order."""
+    rows = tx.rows(
+        f"SELECT {_TURN} FROM turns WHERE tenant = ? AND session = ? ORDER BY number",
+        (space.tenant, key_of(space, tx, session_id)),
+    )
+    names = [name.strip() for name in _TURN.split(",")]
+    return tuple(TurnUsage(**dict(zip(names, row, strict=True))) for row in rows)

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from holdfast.search.places import holds
 from holdfast.search.query import parse_query
-from holdfast.search.stem import stem, words_of
 from holdfast.search.values import Filters, Query, Term, Wanted
+from holdfast.search.words import holds, stem, words_of
 from holdfast.stores.open import open_store
 from holdfast.stores.postgres.index import MORE, folded, lexemes, pairs
 from holdfast.stores.postgres.matching import PostgresIndex

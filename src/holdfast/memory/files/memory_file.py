@@ -28,7 +28,7 @@ from holdfast.memory.files.history import StoredVersion, Version, Who, to_text
 from holdfast.memory.files.shared_file import SharedFile
 from holdfast.ports import Redact
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.search.scan import ScannedText, scan
+from holdfast.search.find import ScannedText, scan
 from holdfast.tokens import estimate_text
 
 _APART = 100

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from typing import TypeVar, cast
 from urllib.parse import quote
 
@@ -14,18 +14,69 @@ import psycopg
 
 from holdfast.errors import StoreUnavailable
 from holdfast.search.values import Match, Reveal, Wanted
-from holdfast.stores.database import BodyKey, MessageRow, Packed, Statements, Ticks
-from holdfast.stores.postgres import index, matching, upkeep
-from holdfast.stores.postgres.backup import backup
-from holdfast.stores.postgres.connections import PostgresConnections, connect
-from holdfast.stores.postgres.opening import Connection, has_trigrams, make_ready, newest, settings
-from holdfast.stores.postgres.statements import NotAlone, Open, reads, writes
-from holdfast.stores.postgres.trouble import is_contention, is_lost, shown, unavailable
+from holdfast.stores.bodies import unpack
+from holdfast.stores.database import (
+    BodyKey,
+    MessageRow,
+    Packed,
+    Row,
+    Statements,
+    Ticks,
+    refuse_read_only,
+)
+from holdfast.stores.postgres import index, matching
+from holdfast.stores.postgres.connections import (
+    SCHEMA,
+    Connection,
+    NotAlone,
+    Open,
+    PostgresConnections,
+    add_trigrams,
+    connect,
+    has_trigrams,
+    is_contention,
+    is_lost,
+    make_ready,
+    newest,
+    reads,
+    settings,
+    shown,
+    unavailable,
+    writes,
+)
+from holdfast.stores.rows import put_redaction_numbers, redaction_numbers
+from holdfast.stores.sqlite.database import SqliteDatabase, drafted, open_sqlite
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 20.0
 """How long a transaction is tried again. Long enough for a server to be started anew."""
 _LONGEST_PAUSE_SECONDS = 0.25
+_TABLES = ("sessions", "states", "segments", "bodies", "parts", "messages", "views", "refs",
+           "pins", "turns", "leases")  # fmt: skip
+_SIZED = {
+    "messages": ("words", "words", "folded"),  # a word stands in the row and in the index
+    "bodies": ("packed",),
+    "views": ("items", "state", "report"),
+    "sessions": ("title", "first_ask", "folded"),
+}
+_ROW_BYTES = 180
+"""Header, numbers and entries of three keys, on the average of `messages` and `bodies`."""
+_KEYS = 3
+_AT_ONCE = 500
+_COPIED = {
+    "sessions": "key, id, parent, root, descent, forked_at, dialect, title, goal, model, source,"
+    " source_id, kind, cwd, mode, started, updated, ended, end_reason, length, view, compactions,"
+    " tokens, first_ask, folded, frame",
+    "states": "session, state",
+    "segments": "session, owner, start, stop",
+    "parts": "body, at, part",
+    "views": "session, number, previous, created, reason, length, items, state, report",
+    "refs": "ref, session, start, stop, kind",
+    "pins": "session, position, note",
+    "turns": "session, number, position, time, model, input_tokens, output_tokens,"
+    " cache_read_tokens, cache_write_tokens, cost, view",
+}
+"""Leases stay behind: they are of this server's clock."""
 
 
 def open_postgres(
@@ -93,10 +144,7 @@ class PostgresDatabase:
         Where the connection is lost while it is being committed, the server is asked what became
         of it: it is neither run twice nor reported as failed when it was kept.
         """
-        if self.read_only:
-            raise StoreUnavailable(
-                self.where, "the store was opened read-only", remedy="open it for writing"
-            )
+        refuse_read_only(self)
         try:
             return self._write(work, alone=False)
         except NotAlone:
@@ -212,15 +260,38 @@ class PostgresDatabase:
         """Make the index of substrings if there is none and the server can; it never lags."""
         if self.read_only or self.read(has_trigrams):
             return 0
-        return self._persist(upkeep.complete)
+
+        def complete(connection: Connection) -> int:
+            if not add_trigrams(connection):
+                return 0
+            found = connection.execute(f"SELECT count(*) FROM {SCHEMA}.messages").fetchone()
+            return int(str(found[0])) if found else 0
+
+        return self._persist(complete)
 
     def unindexed(self, tx: Statements) -> int:
         """Return 0: a message and all its indexes come with one transaction."""
         return 0
 
     def stored_bytes(self) -> int:
-        """Return the tenant's share of the tables, by the size of its bodies."""
-        return self.read(lambda tx: upkeep.stored_bytes(tx, self.tenant))
+        """Return about what the tenant's rows and their places in the indexes take.
+
+        Without the room that the server keeps for later: what is erased counts no more, although
+        the files keep their size until others write there.
+        """
+
+        def measure(tx: Statements) -> int:
+            total = 0
+            for table, columns in _SIZED.items():
+                sizes = " + ".join(f"pg_column_size({column})" for column in columns)
+                row = tx.row(
+                    f"SELECT coalesce(sum({sizes} + ?), 0) FROM {table} WHERE tenant = ?",
+                    (_ROW_BYTES + len(self.tenant) * _KEYS, self.tenant),
+                )
+                total += int(row[0]) if row else 0
+            return total
+
+        return self.read(measure)
 
     def schema(self) -> int:
         """Return the number of the newest migration, which an open store always has."""
@@ -232,16 +303,28 @@ class PostgresDatabase:
 
     def problems(self, deep: bool) -> tuple[str, ...]:
         """Return what the server says of its indexes; bodies and logs are checked above this."""
-        return self.read(upkeep.problems)
+        rows = self.read(lambda tx: tx.rows(
+            "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+            " JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = ? AND NOT (i.indisvalid AND i.indisready)",
+            (SCHEMA,),
+        ))  # fmt: skip
+        return tuple(f"the index {row[0]} is not complete; run REINDEX" for row in rows)
 
     def reclaim(self) -> None:
-        """Let the server use the room of what was deleted."""
+        """Let the server use the room of what was deleted, and forget it in its indexes."""
+
+        def vacuum(connection: Connection) -> None:
+            for table in _TABLES:
+                connection.execute(f"VACUUM {SCHEMA}.{table}".encode())
+
         if not self.read_only:
-            self._persist(upkeep.reclaim)
+            self._persist(vacuum)
 
     def backup(self, path: str) -> None:
         """Write what the tenant has to a new SQLite file, which opens as a store."""
-        self.read(lambda tx: backup(tx, self.tenant, path))
+        with drafted(path, ".db") as copy, closing(open_sqlite(copy)) as target:
+            self.read(lambda tx: target.write(lambda into: _copy(tx, self.tenant, target, into)))
 
     def close(self) -> None:
         """Close all connections."""
@@ -268,3 +351,46 @@ def _was_kept(connection: Connection, number: str) -> bool:
 def _tenant(tenant: str, profile: str) -> str:
     """Return one name for both; different pairs have different names."""
     return f"{quote(tenant, safe='')}/{quote(profile, safe='')}"
+
+
+def _copy(tx: Statements, tenant: str, target: SqliteDatabase, into: Statements) -> None:
+    put_redaction_numbers(into, target.tenant, redaction_numbers(tx, tenant))
+    for table, columns in _COPIED.items():
+        places = ", ".join("?" * (columns.count(",") + 2))
+        into.many(
+            f"INSERT INTO {table} (tenant, {columns}) VALUES ({places})",
+            [
+                (target.tenant, *row)
+                for row in tx.rows(f"SELECT {columns} FROM {table} WHERE tenant = ?", (tenant,))
+            ],
+        )
+    for rows in _pages(tx, tenant, "bodies", "key", "key, address, size, parts, packed"):
+        into.many(
+            "INSERT INTO bodies (key, tenant, size, parts, packed) VALUES (?, ?, ?, ?, ?)",
+            [(key, target.tenant, size, parts, packed) for key, _, size, parts, packed in rows],
+        )
+        into.many(
+            "INSERT INTO addresses (tenant, address, body) VALUES (?, ?, ?)",
+            [(target.tenant, address, key) for key, address, *_ in rows],
+        )
+    columns = "id, session, position, body, role, tools, time, key, tokens, generated"
+    for rows in _pages(tx, tenant, "messages", "id", columns):
+        for _, session, position, body, role, tools, when, key, tokens, generated in rows:
+            text = _text(into, target.tenant, body)
+            message = MessageRow(body, role, tools, when, key, tokens, generated, text)
+            target.put_messages(into, session, position, [message])
+
+
+def _pages(tx: Statements, tenant: str, table: str, key: str, columns: str) -> Iterator[list[Row]]:
+    last = -1
+    while rows := tx.rows(
+        f"SELECT {columns} FROM {table} WHERE tenant = ? AND {key} > ? ORDER BY {key} LIMIT ?",
+        (tenant, last, _AT_ONCE),
+    ):
+        yield rows
+        last = rows[-1][0]
+
+
+def _text(into: Statements, tenant: str, body: int) -> str:
+    row = into.row("SELECT parts, packed FROM bodies WHERE key = ?", (body,))
+    return unpack(into, tenant, body, *row)[1].decode() if row else ""

@@ -8,10 +8,9 @@ import secrets
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from holdfast.search.places import flat
-from holdfast.search.stem import WORD, stem, words_of
+from holdfast.search.words import WORD, flat, stem, words_of
 from holdfast.stores.database import MessageRow, Packed
-from holdfast.stores.postgres.statements import Open
+from holdfast.stores.postgres.connections import Open
 
 MORE = "…"
 """Stands among the words of a message that has more of them than a tsvector can hold."""

@@ -7,32 +7,33 @@ first, all of them if need be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.message_texts import MessageTexts
-from holdfast.search.values import Match, Reveal, Term, Wanted, Written
-from holdfast.stores.bodies import unpack
-from holdfast.stores.postgres.conditions import (
-    PostgresConditions,
-    having,
-    is_decided,
-    joined,
-    passing,
-)
-from holdfast.stores.postgres.index import MORE
-from holdfast.stores.postgres.opening import has_trigrams
-from holdfast.stores.postgres.statements import Open
+from holdfast.search.values import Match, Reveal, Term, Wanted
+from holdfast.search.words import WORD
+from holdfast.search.words import folded as without_accents
+from holdfast.stores.database import Row as TableRow
+from holdfast.stores.matching import COLUMNS, STORED, Condition, StoredIndex, join_conditions
+from holdfast.stores.postgres.connections import Open, has_trigrams
+from holdfast.stores.postgres.index import LONGEST_WORD, MORE, folded, lexeme, pairs, tenant_lexeme
+from holdfast.stores.rows import plain
 
 _MOST_READ = 300
 """Messages that are looked for by their text."""
 _NEAR = 5_000
+"""Messages that are gone through before the index of trigrams is asked."""
 _PAGE = 2_000
 _BATCH = 100
+"""Messages that are asked for, and texts that are read, at once."""
 _SAMPLE = 20_000
-_COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
+"""Messages that are counted to guess how many there are in all."""
+_SHORTEST_BEGINNING = 3
+"""Characters that the beginning of a word must exceed to be asked for."""
+_TRIGRAM = re.compile("[a-z0-9]{3}")
 _TABLES = "messages AS m JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
 
 
@@ -43,16 +44,13 @@ def match(
     return find(PostgresIndex(tx, tenant, wanted, reveal), wanted, most)
 
 
-class PostgresIndex:
+class PostgresIndex(StoredIndex[Open]):
     """The index, as one state of the server has it; `search.find` says what each method gives."""
 
+    position_function = "strpos"
+
     def __init__(self, tx: Open, tenant: str, wanted: Wanted, reveal: Reveal | None = None) -> None:
-        self.hides = reveal is not None
-        self._tx = tx
-        self._tenant = tenant
-        self._passing = passing(tx, tenant, wanted)
-        self._without = wanted.query.without
-        self._texts = MessageTexts(self._without, reveal)
+        super().__init__(tx, tenant, wanted, reveal)
         self._total: float | None = None
         self._trigrams: bool | None = None
 
@@ -75,7 +73,7 @@ class PostgresIndex:
         by_text = any(term.kind != "word" for term in terms)
         most = min(most, _MOST_READ) if read or by_text else most
         page = max(most, _PAGE) + 1 if read_all else most + 1
-        wanted = joined((self._passing, *self._decided(terms)))
+        wanted = join_conditions((self._where, *self._decided(terms)))
         ids: list[int] = []
         last: int | None = None
         while len(ids) <= most:
@@ -92,74 +90,96 @@ class PostgresIndex:
 
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
-        older = PostgresConditions("(s.root <> ALL(?) AND m.id < ?)", (sorted(roots), last))
+        others = self._not_among("s.root", sorted(roots))
         found = copy(self)
-        found._passing = joined((self._passing, older))
+        found._where = join_conditions((self._where, others, Condition("m.id < ?", (last,))))
         return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters."""
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM {_TABLES} WHERE m.id = ANY(?) AND {self._passing.sql}",
-            (list(ids), *self._passing.values),
+            f"SELECT {COLUMNS} FROM {_TABLES} WHERE m.id = ANY(?) AND {self._where.sql}",
+            (list(ids), *self._where.values),
         )
         return [Row(*row) for row in found]
 
     def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
         """Return those that pass the filters."""
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM unnest(?::bigint[], ?::bigint[]) AS p (session, position)"
+            f"SELECT {COLUMNS} FROM unnest(?::bigint[], ?::bigint[]) AS p (session, position)"
             " JOIN messages AS m ON m.tenant = ? AND m.session = p.session"
             " AND m.position = p.position"
             " JOIN sessions AS s ON s.tenant = m.tenant AND s.key = m.session"
-            f" WHERE {self._passing.sql}",
+            f" WHERE {self._where.sql}",
             (
                 [session for session, _ in places],
                 [position for _, position in places],
                 self._tenant,
-                *self._passing.values,
+                *self._where.values,
             ),
         )
         return [Row(*row) for row in found]
 
-    def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return these; what was read once is kept."""
-        self._read(ids)
-        return {message: self._texts.text(message) for message in ids}
+    def _stored(self, ids: Sequence[int]) -> list[TableRow]:
+        return self._tx.rows(
+            f"SELECT {STORED}"
+            f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
+            " WHERE m.tenant = ? AND m.id = ANY(?)",
+            (self._tenant, ids),
+        )
 
-    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
-        """Return those whose text has all terms and nothing unwanted."""
-        self._read(ids)
-        return [message for message in ids if self._texts.fits(message, terms)]
+    def _of_tenant(self) -> Condition:
+        return Condition("m.tenant = ?", (self._tenant,))
 
-    def _read(self, ids: Iterable[int]) -> None:
-        missing = self._texts.missing(ids)
-        if missing:
-            rows = self._tx.rows(
-                "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
-                f" FROM {_TABLES} JOIN bodies AS b ON b.tenant = m.tenant AND b.key = m.body"
-                " WHERE m.tenant = ? AND m.id = ANY(?)",
-                (self._tenant, missing),
-            )
-            for message, dialect, role, tools, *stored in rows:
-                body, text = unpack(self._tx, *stored)
-                calls = tools != "" and role != "tool"
-                self._texts.add(message, Written(dialect, body, text.decode(), calls))
+    def _among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} = ANY(?)", ([plain(name) for name in names],))
 
-    def _decided(self, terms: Sequence[Term]) -> list[PostgresConditions]:
+    def _not_among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} <> ALL(?)", ([plain(name) for name in names],))
+
+    def _outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
+        return Condition(
+            "NOT EXISTS (SELECT 1 FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
+            " AS l (id, start, stop) WHERE l.id = s.id AND m.position >= l.start"
+            " AND m.position < l.stop)",
+            tuple([place[at] for place in places] for at in range(3)),
+        )
+
+    def _of_sessions(self, names: Sequence[str]) -> Condition:
+        """Both are looked up first: then the server goes by the key of `messages`."""
+        begins = [f"{_escaped(name)}%" for name in names]
+        own = [row[0] for row in self._tx.rows(
+            "SELECT key FROM sessions WHERE tenant = ? AND id LIKE ANY(?)", (self._tenant, begins)
+        )]  # fmt: skip
+        shared = self._tx.rows(
+            "SELECT owner, start, stop FROM segments WHERE tenant = ? AND session = ANY(?)",
+            (self._tenant, own),
+        )
+        return Condition(
+            "m.session = ANY(?) AND (m.session = ANY(?) OR EXISTS (SELECT 1"
+            " FROM unnest(?::bigint[], ?::bigint[], ?::bigint[]) AS g (owner, start, stop)"
+            " WHERE g.owner = m.session AND m.position >= g.start AND m.position < g.stop))",
+            (
+                [*own, *(row[0] for row in shared)],
+                own,
+                *([row[at] for row in shared] for at in range(3)),
+            ),
+        )
+
+    def _decided(self, terms: Sequence[Term]) -> list[Condition]:
         """Return what the server looks at for the terms, and for what is unwanted."""
         found = [having(self._tenant, term) for term in terms]
         for term in () if self.hides else self._without:
             if is_decided(term):
                 unwanted = having(self._tenant, term)
-                found.append(PostgresConditions(
+                found.append(Condition(
                     f"(NOT {unwanted.sql} OR m.words @@ '{MORE}')", unwanted.values
                 ))  # fmt: skip
         return found
 
     def _some(
         self,
-        wanted: PostgresConditions,
+        wanted: Condition,
         most: int,
         last: int | None,
         oldest: bool,
@@ -185,7 +205,7 @@ class PostgresIndex:
         return self._passed(every, start, wanted, f"m.id + 0 {order}", most)
 
     def _passed(
-        self, given: str, values: Sequence[Any], wanted: PostgresConditions, order: str, most: int
+        self, given: str, values: Sequence[Any], wanted: Condition, order: str, most: int
     ) -> list[tuple[int, bool]]:
         rows = self._tx.rows(
             f"SELECT m.id, NOT m.words @@ '{MORE}' FROM (SELECT m.* FROM {given}) AS m"
@@ -225,3 +245,79 @@ class PostgresIndex:
             )
             count *= max(self.total() / max(found[0] if found else 0, 1), 1.0)
         return Postings(ids, count, whole)
+
+
+def having(tenant: str, term: Term) -> Condition:
+    """Return what a message that has the term must be; more may be, see `is_decided`."""
+    match term.kind:
+        case "word":
+            return _all_words(tenant, term.words)
+        case "phrase":
+            return join_conditions(
+                (_all_words(tenant, term.words), _holding(tenant, term.text)), "OR"
+            )
+        case "prefix" | "substring":
+            return _holding(tenant, term.text)
+
+
+def is_decided(term: Term) -> bool:
+    """Return whether `having` is the term itself, so that no text need be looked into."""
+    if term.kind == "word" and len(term.words) == 1:
+        return len(term.words[0]) < LONGEST_WORD
+    return term.kind == "substring"
+
+
+def _all_words(tenant: str, words: Sequence[str]) -> Condition:
+    """Every stem; also what has more words than fit into its index."""
+    if not words:
+        return Condition("false", ())
+    return _matching(tenant, [_quoted(lexeme(word)) for word in words])
+
+
+def _holding(tenant: str, text: str) -> Condition:
+    """The characters side by side, in whatever words the text falls into."""
+    small = folded(text)
+    if _TRIGRAM.search(small):
+        holding = Condition("m.folded LIKE ?", (f"%{_escaped(small)}%",))
+    else:  # without a trigram to go by, the index of them would be read whole
+        holding = Condition("strpos(m.folded, ?) > 0", (small,))
+    pieces = list(_pieces(text))
+    return join_conditions((_matching(tenant, pieces), holding)) if pieces else holding
+
+
+def _matching(tenant: str, parts: Sequence[str]) -> Condition:
+    query = " & ".join(dict.fromkeys(parts))
+    return Condition(
+        "m.words @@ ?::tsquery",
+        (f"{_quoted(tenant_lexeme(tenant))} & (({query}) | {_quoted(MORE)})",),
+    )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what the index of words must have where the text is part of a message.
+
+    A word with something else on both sides is a whole word there too. One at the end may go on
+    there; its stem keeps its beginning where that ends in a digit: endings are letters, and at
+    most one of a doubled character goes with them.
+    """
+    plain_text = without_accents(text)
+    for found in WORD.finditer(plain_text):
+        word = found[0]
+        if not found.start():
+            continue
+        if found.end() < len(plain_text):
+            yield _quoted(lexeme(word))
+        elif word[-1].isdigit() and len(word) > _SHORTEST_BEGINNING:
+            yield f"{_quoted(lexeme(word[:-1]))}:*"
+    two = list(pairs(folded(text)))
+    yield from (_quoted(pair) for pair in two if len(pair) == 2)
+    if two and len(two[0]) == 1:
+        yield f"{_quoted(two[0])}:*"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", text)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 import apsw
 
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.sqlite.connection import Connection
 
 _MOST_IDLE = 8
 _FORK_PATIENCE_SECONDS = 5.0
+_ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
+_KEPT: list[tuple[apsw.Connection | None, list[apsw.Connection]]] = []
 
 
 class SqliteConnections:
@@ -25,7 +26,7 @@ class SqliteConnections:
     process has locked in memory, and a child that inherits it would believe that it holds locks.
     """
 
-    def __init__(self, where: str, open_one: Callable[[], Connection]) -> None:
+    def __init__(self, where: str, open_one: Callable[[], apsw.Connection]) -> None:
         self.where = where
         self._open_one = open_one
         self._begin()
@@ -35,13 +36,13 @@ class SqliteConnections:
     def _begin(self) -> None:
         self._writing = threading.RLock()
         self._changed = threading.Condition()
-        self._writer: Connection | None = None
-        self._idle: list[Connection] = []
+        self._writer: apsw.Connection | None = None
+        self._idle: list[apsw.Connection] = []
         self._reading = 0
         self._forking = False
 
     @contextmanager
-    def writer(self, patience_seconds: float) -> Generator[Connection]:
+    def writer(self, patience_seconds: float) -> Generator[apsw.Connection]:
         """Lend the connection that writes; raise `apsw.BusyError` where it stays in use."""
         connection = self.take(patience_seconds)
         try:
@@ -49,7 +50,7 @@ class SqliteConnections:
         finally:
             self.give_back()
 
-    def take(self, patience_seconds: float) -> Connection:
+    def take(self, patience_seconds: float) -> apsw.Connection:
         """Return the connection that writes, for this thread alone until `give_back`.
 
         A thread that was interrupted just when it had the lock, or just before it gave it back,
@@ -74,7 +75,7 @@ class SqliteConnections:
             pass  # what says that nothing of it is left
 
     @contextmanager
-    def reader(self) -> Generator[Connection]:
+    def reader(self) -> Generator[apsw.Connection]:
         """Lend a connection that reads."""
         with self._changed:
             self._changed.wait_for(lambda: not self._forking)
@@ -98,7 +99,7 @@ class SqliteConnections:
         with self._writing, self._changed:
             self._close_idle()
 
-    def _open(self) -> Connection:
+    def _open(self) -> apsw.Connection:
         if self._lost:
             raise StoreUnavailable(
                 self.where,
@@ -140,10 +141,6 @@ class SqliteConnections:
             self._lost = True
             _KEPT.append((self._writer, self._idle))
         self._begin()
-
-
-_ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
-_KEPT: list[tuple[Connection | None, list[Connection]]] = []
 
 
 def _each(step: Callable[[SqliteConnections], None]) -> Callable[[], None]:

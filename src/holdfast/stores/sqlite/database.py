@@ -1,33 +1,53 @@
 """SQLite as a database of a store."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# the types of apsw name one that Python has from 3.12 on
+
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import quote
 
 import apsw
 
+from holdfast.disk import sync_folder
 from holdfast.errors import StoreUnavailable
 from holdfast.search.values import Match, Reveal, Wanted
-from holdfast.stores.database import BodyKey, MessageRow, Packed, Row, Statements, Ticks, Value
-from holdfast.stores.sqlite import index, matching, upkeep
-from holdfast.stores.sqlite.clock import ticks
-from holdfast.stores.sqlite.connection import Connection
+from holdfast.stores.database import (
+    BodyKey,
+    MessageRow,
+    Packed,
+    Row,
+    Statements,
+    Ticks,
+    Value,
+    refuse_read_only,
+)
+from holdfast.stores.sqlite import index, matching
 from holdfast.stores.sqlite.connections import SqliteConnections
 from holdfast.stores.sqlite.opening import (
     PATIENCE_SECONDS,
     check_readable,
     connect,
     make_ready,
+    named,
     newest,
+    open_connection,
     persist,
+    told,
 )
-from holdfast.stores.sqlite.trouble import named, told
 
 T = TypeVar("T")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_PAGES_AT_ONCE = 1000
+"""Of a backup, 4 MB: between two steps a writer gets its turn."""
 
 
 def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
@@ -68,10 +88,7 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Statements], T]) -> T:
         """Run `work` alone; it is on the disk when this returns."""
-        if self.read_only:
-            raise StoreUnavailable(
-                self.where, "the store was opened read-only", remedy="open it for writing"
-            )
+        refuse_read_only(self)
         deadline = time.monotonic() + PATIENCE_SECONDS
         try:  # what `named` and `writer` do, without their steps: every append passes here
             connection = self._connections.take(PATIENCE_SECONDS)
@@ -172,21 +189,35 @@ class SqliteDatabase:
         return apsw.sqlite_lib_version()
 
     def problems(self, deep: bool) -> tuple[str, ...]:
-        """Return what SQLite's check finds."""
+        """Return what SQLite's check finds; `deep` also reads indexes against their tables."""
         with named(self.where), self._connections.reader() as connection:
-            return upkeep.problems(connection, deep=deep)
+            check = "integrity_check" if deep else "quick_check"
+            rows: list[Row] = connection.execute(f"PRAGMA {check}(20)").fetchall()
+        found = [str(row[0]) for row in rows]
+        return () if found == ["ok"] else tuple(found)
 
     def reclaim(self) -> None:
-        """Write the file anew without what was deleted."""
+        """Write indexes and file anew: a deleted word stays in its index until that is merged."""
         if self.read_only:
             return
+        merge = "INSERT INTO words (words) VALUES ('optimize')"
         with named(self.where), self._connections.writer(PATIENCE_SECONDS) as connection:
-            upkeep.reclaim(connection)
+            for sql in (merge, merge.replace("words", "trigrams"), "VACUUM"):
+                persist(lambda sql=sql: connection.execute(sql))
+            with suppress(apsw.BusyError):  # a reader still needs the log; the next commit tries
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def backup(self, path: str) -> None:
         """Write a copy beside `path`, then put it in its place."""
-        with named(self.where), self._connections.reader() as connection:
-            upkeep.backup(connection, path)
+        with (
+            named(self.where),
+            self._connections.reader() as connection,
+            drafted(path, ".backup") as copy,
+            closing(open_connection(f"file:{quote(copy)}", apsw.SQLITE_OPEN_READWRITE)) as target,
+            target.backup("main", connection, "main") as step,
+        ):
+            while not step.done:
+                persist(lambda: step.step(_PAGES_AT_ONCE))
 
     def close(self) -> None:
         """Close all connections."""
@@ -198,7 +229,7 @@ class _Open:
 
     __slots__ = ("_connection", "_cursor")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._cursor = connection.cursor()
 
@@ -225,7 +256,7 @@ class _Open:
         self._cursor.executemany(sql, rows)
 
 
-def _within(connection: Connection, begin: str, work: Callable[[Statements], T]) -> T:
+def _within(connection: apsw.Connection, begin: str, work: Callable[[Statements], T]) -> T:
     if connection.in_transaction:  # an interrupt came between its beginning and its end
         connection.execute("ROLLBACK")
     tx = _Open(connection)
@@ -242,3 +273,51 @@ def _within(connection: Connection, begin: str, work: Callable[[Statements], T])
 def _only(row: Row | None) -> Any:
     assert row is not None
     return row[0]
+
+
+def ticks() -> Ticks:
+    """Return the seconds since this machine was started, sleep included.
+
+    Setting the time of day changes nothing, and a lease from before a restart is over: its
+    epoch is another. Where a system tells neither, the time of day has to do.
+    """
+    epoch = _boot()
+    if epoch:
+        return Ticks(epoch, time.clock_gettime(time.CLOCK_BOOTTIME))
+    return Ticks("", time.time())
+
+
+@cache
+def _boot() -> str:
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return ""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+@contextmanager
+def drafted(path: str, suffix: str) -> Generator[str]:
+    """Give the name of an empty file beside `path`, which takes its place if the body is through.
+
+    Raises `StoreUnavailable` where none can be made. What SQLite leaves beside it goes too.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        number, draft = tempfile.mkstemp(dir=folder, prefix=".holdfast-", suffix=suffix)
+    except OSError as error:
+        raise StoreUnavailable(
+            path,
+            f"the backup cannot be written ({error.strerror})",
+            remedy="name a folder that exists and can be written",
+        ) from error
+    os.close(number)
+    try:
+        yield draft
+        os.replace(draft, path)
+        sync_folder(Path(folder))
+    finally:
+        for leftover in (draft, f"{draft}-wal", f"{draft}-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(leftover)

@@ -11,40 +11,51 @@ from copy import copy
 from itertools import product
 from typing import Self
 
-import msgspec
-
 from holdfast.search.find import Postings, Row, find
-from holdfast.search.message_texts import MessageTexts
-from holdfast.search.values import Match, Reveal, Term, Wanted, Written
-from holdfast.stores.bodies import unpack
+from holdfast.search.values import Match, Reveal, Term, Wanted
+from holdfast.stores.database import Row as TableRow
 from holdfast.stores.database import Statements
-from holdfast.stores.sqlite.conditions import SqliteConditions, conditions, within
-from holdfast.stores.sqlite.index import mark
+from holdfast.stores.matching import (
+    COLUMNS,
+    STORED,
+    Condition,
+    StoredIndex,
+    as_json,
+    join_conditions,
+)
+from holdfast.stores.rows import plain
+from holdfast.stores.sqlite.index import LAST_ID, mark
 
 _GRAM = 3
+"""Characters of a piece in the index of substrings."""
 _MOST_GRAMS = 6
+"""Pieces of one text that are asked for; more would hardly leave fewer candidates."""
 _CANDIDATES = 2_000
+"""Messages that one index is asked for at most."""
 _VERIFIED = 200
 """Texts are looked into until so many hold what is wanted, or `_ENOUGH` of more than `_LOOKED`."""
 _LOOKED = 400
 _ENOUGH = 60
 _SHORT_ROWS = 5_000
 _SHORT_SCAN = 1_000
+"""For one or two characters: places in the index, otherwise messages, that are gone through."""
 _BATCH = 100
 _LEAST = 10
 """Texts that are read at once, at most and at least."""
 _GRAMS_OF_ONE = 20
 """Candidates for each message that is wanted; more than nine of ten hold what the trigrams say."""
 _JOINED = "CROSS JOIN messages AS m ON m.id = {0} CROSS JOIN sessions AS s ON s.key = m.session"
-_COLUMNS = "m.id, m.session, s.id, s.root, m.position, m.role, m.time"
+_END = (
+    "SELECT m.id FROM messages AS m WHERE m.tenant = k.tenant AND m.session = k.key"
+    " ORDER BY m.position {} LIMIT 1"
+)
 
 
 def match(
     tx: Statements, tenant: str, wanted: Wanted, most: int, reveal: Reveal | None = None
 ) -> list[Match]:
     """Return at most `most` messages that fit, the best first."""
-    where, ids = conditions(tenant, wanted), within(tx, tenant, wanted)
-    return find(SqliteIndex(tx, where, ids, wanted, reveal), wanted, most)
+    return find(SqliteIndex(tx, tenant, wanted, reveal), wanted, most)
 
 
 def reads_substrings(wanted: Wanted) -> bool:
@@ -52,23 +63,16 @@ def reads_substrings(wanted: Wanted) -> bool:
     return any(not _by_words(term) or _by_both(term) for term in wanted.query.terms)
 
 
-class SqliteIndex:
+class SqliteIndex(StoredIndex[Statements]):
     """The two indexes of a file, as one state of it has them: an `Index` of `search.find`."""
 
+    position_function = "instr"
+
     def __init__(
-        self,
-        tx: Statements,
-        where: SqliteConditions,
-        ids: tuple[int, int],
-        wanted: Wanted,
-        reveal: Reveal | None = None,
+        self, tx: Statements, tenant: str, wanted: Wanted, reveal: Reveal | None = None
     ) -> None:
-        self.hides = reveal is not None
-        self._tx = tx
-        self._where = where
-        self._range = ids
-        self._without = wanted.query.without
-        self._texts = MessageTexts(self._without, reveal)
+        super().__init__(tx, tenant, wanted, reveal)
+        self._range = self._within(wanted)
         self._known: dict[tuple[str, str, int, bool], list[int]] = {}
         self._rows: dict[int, Row] = {}
         self._begun: dict[str, set[int] | None] = {}
@@ -99,24 +103,21 @@ class SqliteIndex:
     def beyond(self, roots: Iterable[str], last: int) -> Self:
         """Return the same index with less in it; texts that were read are known there too."""
         found = copy(self)
-        found._where = SqliteConditions(
-            f"{self._where.sql} AND s.root NOT IN (SELECT value FROM json_each(?))",
-            (*self._where.values, _json(sorted(roots))),
-        )
+        found._where = join_conditions((self._where, self._not_among("s.root", sorted(roots))))
         found._range = (self._range[0], min(self._range[1], last - 1))
         found._known = {}
         return found
 
     def rows(self, ids: Sequence[int]) -> list[Row]:
         """Return those that pass the filters; what was found passes them."""
-        self._passing([message for message in ids if message not in self._rows])
+        self._rows_of([message for message in ids if message not in self._rows])
         return [self._rows[message] for message in ids if message in self._rows]
 
-    def _passing(self, ids: Sequence[int]) -> list[Row]:
+    def _rows_of(self, ids: Sequence[int]) -> list[Row]:
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
+            f"SELECT {COLUMNS} FROM json_each(?) AS j {_JOINED.format('j.value')}"
             f" WHERE {self._where.sql}",
-            (_json(ids), *self._where.values),
+            (as_json(ids), *self._where.values),
         ) if ids else []  # fmt: skip
         rows = [Row(*row) for row in found]
         self._rows.update((row.id, row) for row in rows)
@@ -125,38 +126,73 @@ class SqliteIndex:
     def at(self, places: Sequence[tuple[int, int]]) -> list[Row]:
         """Return those that pass the filters."""
         found = self._tx.rows(
-            f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN messages AS m"
+            f"SELECT {COLUMNS} FROM json_each(?) AS j CROSS JOIN messages AS m"
             " ON m.tenant = ? AND m.session = json_extract(j.value, '$[0]')"
             " AND m.position = json_extract(j.value, '$[1]')"
             " CROSS JOIN sessions AS s ON s.key = m.session"
             f" WHERE {self._where.sql}",
-            (_json(places), self._where.values[0], *self._where.values),
+            (as_json(places), self._tenant, *self._where.values),
         )
         return [Row(*row) for row in found]
 
-    def texts(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return these; what was read once is kept."""
-        self._read(ids)
-        return {message: self._texts.text(message) for message in ids}
+    def _stored(self, ids: Sequence[int]) -> list[TableRow]:
+        return self._tx.rows(
+            f"SELECT {STORED} FROM json_each(?) AS j {_JOINED.format('j.value')}"
+            " CROSS JOIN bodies AS b ON b.key = m.body",
+            (as_json(ids),),
+        )
 
-    def fitting(self, ids: Sequence[int], terms: Sequence[Term]) -> list[int]:
-        """Return those whose text has all terms and nothing unwanted."""
-        self._read(ids)
-        return [message for message in ids if self._texts.fits(message, terms)]
+    def _of_tenant(self) -> Condition:
+        # the plus keeps SQLite from an index on the tenant, which all messages of a file share
+        return Condition("+m.tenant = ?", (self._tenant,))
 
-    def _read(self, ids: Iterable[int]) -> None:
-        missing = self._texts.missing(ids)
-        if missing:
-            rows = self._tx.rows(
-                "SELECT m.id, s.dialect, m.role, m.tools, b.tenant, b.key, b.parts, b.packed"
-                f" FROM json_each(?) AS j {_JOINED.format('j.value')}"
-                " CROSS JOIN bodies AS b ON b.key = m.body",
-                (_json(missing),),
-            )
-            for message, dialect, role, tools, *stored in rows:
-                body, text = unpack(self._tx, *stored)
-                calls = tools != "" and role != "tool"
-                self._texts.add(message, Written(dialect, body, text.decode(), calls))
+    def _among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} IN ({', '.join('?' * len(names))})", tuple(names))
+
+    def _not_among(self, column: str, names: Sequence[str]) -> Condition:
+        return Condition(f"{column} NOT IN (SELECT value FROM json_each(?))", (as_json(names),))
+
+    def _outside(self, places: Sequence[tuple[str, int, int]]) -> Condition:
+        return Condition(
+            "NOT EXISTS (SELECT 1 FROM json_each(?) AS l WHERE json_extract(l.value, '$[0]') = s.id"
+            " AND m.position >= json_extract(l.value, '$[1]')"
+            " AND m.position < json_extract(l.value, '$[2]'))",
+            (as_json(places),),
+        )
+
+    def _of_sessions(self, names: Sequence[str]) -> Condition:
+        named = _begin_with(names)
+        return Condition(
+            f"(m.session IN (SELECT t.key FROM sessions AS t WHERE t.tenant = ? AND {named.sql})"
+            " OR EXISTS (SELECT 1 FROM segments AS g JOIN sessions AS t ON t.key = g.session"
+            " WHERE g.tenant = ? AND g.owner = m.session"
+            f" AND m.position >= g.start AND m.position < g.stop AND {named.sql}))",
+            (self._tenant, *named.values, self._tenant, *named.values),
+        )
+
+    def _within(self, wanted: Wanted) -> tuple[int, int]:
+        """Return the first and last id that can be found: those of the sessions that are looked in.
+
+        It spares an index most of a common word, where only one session or folder of thousands is
+        asked.
+        """
+        low, high = 0, LAST_ID
+        for filters in (wanted.filters, wanted.query.filters):
+            asked: list[Condition] = []
+            if filters.folders is not None:
+                asked.append(self._among("k.cwd", filters.folders))
+            if filters.sessions:
+                named = _begin_with([plain(name) for name in filters.sessions])
+                roots = f"SELECT t.root FROM sessions AS t WHERE t.tenant = ? AND {named.sql}"
+                asked.append(Condition(f"k.root IN ({roots})", (self._tenant, *named.values)))
+            for which in asked:
+                found = self._tx.row(
+                    f"SELECT min(({_END.format('ASC')})), max(({_END.format('DESC')}))"
+                    f" FROM sessions AS k WHERE k.tenant = ? AND {which.sql}",
+                    (self._tenant, *which.values),
+                ) or (None, None)
+                low, high = max(low, found[0] or 0), min(high, found[1] or 0)
+        return low, high
 
     def _all(self, most: int, oldest: bool, above: int) -> list[int]:
         low, high = self._range
@@ -172,7 +208,7 @@ class SqliteIndex:
         asked = (index, expression, most, oldest)
         if asked not in self._known:
             found = self._tx.rows(
-                f"SELECT {_COLUMNS} FROM {index} AS i {_JOINED.format('i.rowid')}"
+                f"SELECT {COLUMNS} FROM {index} AS i {_JOINED.format('i.rowid')}"
                 f" WHERE {index} MATCH ? AND i.rowid BETWEEN ? AND ? AND {self._where.sql}"
                 f" ORDER BY i.rowid {_order(oldest)} LIMIT ?",
                 (expression, *self._range, *self._where.values, most),
@@ -265,7 +301,7 @@ class SqliteIndex:
             return self._all(_SHORT_SCAN, oldest, 0)
         low, high = self._range
         ids = [doc for doc in {*self._late("trigrams", oldest), *docs} if low <= doc <= high]
-        return sorted((row.id for row in self._passing(ids)), reverse=not oldest)
+        return sorted((row.id for row in self._rows_of(ids)), reverse=not oldest)
 
     def _beginning(self, text: str) -> set[int] | None:
         """Return what has a trigram that begins with one or two characters, unless it is much.
@@ -351,5 +387,8 @@ def _order(oldest: bool) -> str:
     return "ASC" if oldest else "DESC"
 
 
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def _begin_with(names: Sequence[str]) -> Condition:
+    """Return that the id of a session `AS t` begins with one of the names."""
+    return join_conditions(
+        (Condition("substr(t.id, 1, length(?)) = ?", (name, name)) for name in names), "OR"
+    )

@@ -1,21 +1,22 @@
 """Files: made, checked, brought up to date, opened."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# the types of apsw name one that Python has from 3.12 on
+
 from __future__ import annotations
 
 import os
 import random
+import shlex
 import time
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
 from typing import TypeVar
 from urllib.parse import quote
 
 import apsw
 
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.sqlite.connection import Connection, opened
-from holdfast.stores.sqlite.trouble import named
+from holdfast.stores.database import migrations, refuse_newer
 
 T = TypeVar("T")
 APPLICATION = 0x484F4C44
@@ -32,6 +33,31 @@ PRAGMA synchronous = FULL;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 33554432;
 """
+RESTORE = (
+    "move it away and put a backup in its place (`holdfast sessions backup` writes them); without "
+    "one, `sqlite3 {where} .recover | sqlite3 new.db` saves what can still be read"
+)
+_WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
+    (apsw.BusyError, "another process is writing to it for too long",
+     "wait for that process or stop it, then try again"),
+    (apsw.LockedError, "another process is writing to it for too long",
+     "wait for that process or stop it, then try again"),
+    (apsw.FullError, "the disk is full", "free some room and try again"),
+    (apsw.NotADBError, "the file is not an SQLite database",
+     "name another file, or move this one away"),
+    (apsw.CorruptError, "the file is damaged", RESTORE),
+    (apsw.ReadOnlyError, "the file or its folder cannot be written",
+     "change its permissions, or open it read-only"),
+    (apsw.PermissionsError, "the file cannot be opened", "change its permissions"),
+    (apsw.AuthError, "the file cannot be opened", "change its permissions"),
+    (apsw.CantOpenError, "the file cannot be opened",
+     "see that the file and its folder can be written, or open it read-only"),
+    (apsw.TooBigError, "a message is larger than a database row can be",
+     "keep what is larger than 1 GB in a file of its own"),
+    (apsw.NoMemError, "there is not enough memory", "free some and try again"),
+    (apsw.IOError, "the disk could not be read or written",
+     "see that it is not full and works, then try again"),
+)  # fmt: skip
 
 
 def make_ready(path: str) -> None:
@@ -50,11 +76,11 @@ def make_ready(path: str) -> None:
         connection.close()
 
 
-def connect(path: str, *, read_only: bool = False) -> Connection:
+def connect(path: str, *, read_only: bool = False) -> apsw.Connection:
     """Return a connection with our settings to a file that is there."""
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     with named(path):
-        connection = opened(_as_uri(path, read_only=read_only), flags)
+        connection = open_connection(_as_uri(path, read_only=read_only), flags)
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         try:  # the first statement may find another process at mending what a dead one left
             persist(lambda: connection.execute(_SETTINGS))
@@ -64,7 +90,12 @@ def connect(path: str, *, read_only: bool = False) -> Connection:
     return connection
 
 
-def check(connection: Connection, path: str) -> None:
+def open_connection(name: str, flags: int) -> apsw.Connection:
+    """Return a connection to a file, named by path or URI."""
+    return apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_URI)
+
+
+def check(connection: apsw.Connection, path: str) -> None:
     """Raise `StoreUnavailable` where the file is not ours, or was made by a newer version."""
     application, schema = _application(connection), _schema(connection)
     if application != APPLICATION and not _is_empty(connection):
@@ -73,15 +104,10 @@ def check(connection: Connection, path: str) -> None:
             "the file is a database of another program",
             remedy="name another file; nothing in this one was changed",
         )
-    if schema > newest():
-        raise StoreUnavailable(
-            path,
-            f"the file was written by a newer version (schema {schema}, this one knows {newest()})",
-            remedy="update holdfast; nothing in the file was changed",
-        )
+    refuse_newer(path, "file", schema, newest())
 
 
-def check_readable(connection: Connection, path: str) -> None:
+def check_readable(connection: apsw.Connection, path: str) -> None:
     """Raise `StoreUnavailable` where the file cannot be read as it is."""
     with named(path):
         persist(lambda: check(connection, path))
@@ -93,10 +119,9 @@ def check_readable(connection: Connection, path: str) -> None:
             )
 
 
-@cache
 def newest() -> int:
     """Return the number of the newest migration."""
-    return max(_migrations())
+    return max(migrations("sqlite"))
 
 
 def persist(attempt: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> T:
@@ -151,11 +176,11 @@ def _as_uri(path: str, *, read_only: bool) -> str:
     return uri
 
 
-def _migrate(connection: Connection) -> None:
+def _migrate(connection: apsw.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         done = _schema(connection)
-        for number, sql in sorted(_migrations().items()):
+        for number, sql in migrations("sqlite").items():
             if number > done:
                 connection.execute(sql)
         connection.pragma("application_id", APPLICATION)
@@ -166,24 +191,42 @@ def _migrate(connection: Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-@cache
-def _migrations() -> dict[int, str]:
-    folder = files("holdfast.stores.sqlite") / "migrations"
-    return {
-        int(entry.name.removesuffix(".sql")): entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".sql")
-    }
-
-
-def _is_empty(connection: Connection) -> bool:
+def _is_empty(connection: apsw.Connection) -> bool:
     counted = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
     return counted[0][0] == 0 and _application(connection) == 0
 
 
-def _application(connection: Connection) -> int:
+def _application(connection: apsw.Connection) -> int:
     return int(connection.pragma("application_id"))
 
 
-def _schema(connection: Connection) -> int:
+def _schema(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
+
+
+def told(where: str, error: apsw.Error) -> Exception:
+    """Return what SQLite finds wrong with a file in one sentence, itself where that is a bug."""
+    for known, what, remedy in _WHAT:
+        if isinstance(error, known):
+            return StoreUnavailable(
+                where, what, remedy=remedy.replace("{where}", shlex.quote(where))
+            )
+    return error
+
+
+class named:  # noqa: N801 reads as what it does: `with named(where):`
+    """Raises what SQLite finds wrong as `StoreUnavailable`."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            found = told(self._where, error)
+            if found is not error:
+                raise found from error
