@@ -10,8 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.reduction.arrival import Truncation, on_arrival
-    from holdfast.reduction.fit import REDUCERS, reduce_text
+    from holdfast.reduction.fit import REDUCERS, Truncation, on_arrival, reduce_text
     from holdfast.reduction.kinds import detect_kind
     from holdfast.reduction.markdown import fenced, render_result
     from holdfast.reduction.reduced import KINDS, Kind, Reduced, TextReducer
@@ -36,10 +35,10 @@ _LATER = {
     "Kind": "reduced",
     "Reduced": "reduced",
     "TextReducer": "reduced",
-    "Truncation": "arrival",
+    "Truncation": "fit",
     "detect_kind": "kinds",
     "fenced": "markdown",
-    "on_arrival": "arrival",
+    "on_arrival": "fit",
     "reduce_text": "fit",
     "render_result": "markdown",
 }

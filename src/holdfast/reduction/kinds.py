@@ -6,12 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
+from holdfast.reduction.lines import plain, raw_json
 from holdfast.reduction.reduced import Kind
-from holdfast.reduction.terminal import plain
-
-__all__ = ["BY_SUFFIX", "body_start", "detect_kind", "is_json", "is_json_lines"]
 
 BY_SUFFIX: Final[dict[str, Kind]] = {
     **dict.fromkeys(("json", "geojson", "ipynb", "har", "application/json"), "json"),
@@ -68,11 +64,7 @@ def is_json(text: str) -> bool:
     """Return whether a text is one JSON object or list."""
     if text[:200].lstrip()[:1] not in _JSON_OPENS or text[-200:].rstrip()[-1:] not in _JSON_ENDS:
         return False
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
-    return True
+    return raw_json(text) is not None
 
 
 def is_json_lines(text: str) -> bool:

@@ -11,16 +11,13 @@ import msgspec
 
 from holdfast.reduction.excerpt import Lines
 from holdfast.reduction.fit import REDUCERS
+from holdfast.reduction.json_values import PRIORITY_KEYS
 from holdfast.reduction.kinds import body_start, detect_kind
-from holdfast.reduction.marks import gap, plural, shortened
-from holdfast.reduction.reduced import ReductionRequest
-from holdfast.reduction.reducers.json_value import PRIORITY_KEYS
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.reducers.search import read_matches
+from holdfast.reduction.lines import plain
+from holdfast.reduction.listings import read_matches
+from holdfast.reduction.ranking import reduce_log
+from holdfast.reduction.reduced import ReductionRequest, gap, plural, shortened
 from holdfast.reduction.signals import error_lines, exit_status, failing_tests, test_counts
-from holdfast.reduction.terminal import plain
-
-__all__ = ["bullets", "code", "fenced", "render_result"]
 
 MOST_CHARS: Final = 4_000
 """About how long the rendering of one result may be."""

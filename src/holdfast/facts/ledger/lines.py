@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 
 _SIGNS = frozenset("_$.@/~+:#-")
 _TELLING = re.compile(r"[/_\d]|[a-z][A-Z]|\w\.\w|\w-\w+-\w|\A--\w").search

@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.facts.cleaning import cleaned
 from holdfast.facts.ledger.injected import own_words, without_blocks
 from holdfast.ports import Redact, TokenCounter
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 _RESULT_CHARS = (6_000, 4_000, 1_500)

@@ -8,11 +8,18 @@ from typing import Final
 
 from msgspec import Struct
 
-from holdfast.reduction.marks import closing, gap, plural, shortened
-from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.share import fair_cap
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
+from holdfast.reduction.ranking import reduce_log
+from holdfast.reduction.reduced import (
+    ReductionDraft,
+    ReductionRequest,
+    Render,
+    closing,
+    fair_cap,
+    gap,
+    plural,
+    shortened,
+)
 
 GENERATED: Final = re.compile(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?"

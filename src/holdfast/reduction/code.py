@@ -1,19 +1,21 @@
-"""Source code: definitions first, then the beginnings of their bodies."""
+"""Source code: definitions first, then the beginnings of their bodies.
+
+The definitions are found by tree-sitter if it is installed, otherwise by words and indentation.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Final, Protocol, cast
 
 from msgspec.structs import replace
 
 from holdfast.reduction.excerpt import read_lines
-from holdfast.reduction.marks import gap
-from holdfast.reduction.pack import line_render, ranking_of
-from holdfast.reduction.rank import Taste, rank_lines, status_lines
-from holdfast.reduction.reduced import ReductionRequest, Render
+from holdfast.reduction.ranking import line_render, rank_lines, ranking_of, status_lines
+from holdfast.reduction.reduced import ReductionRequest, Render, gap
 from holdfast.reduction.signals import error_spans
-from holdfast.reduction.structure import MOST_CHARS, definition_lines, guess_language
 
 NO_PARSER = "read by indentation; holdfast[code] reads by syntax"
 
@@ -25,6 +27,7 @@ _WORDS = frozenset({
     "sealed", "object", "override", "extern", "mod", "unsafe", "record", "protocol", "extension",
 })  # fmt: skip
 _DEEPEST = 3
+"""Definitions indented further are read like other lines."""
 _STARTS = ("async def ", "async function ", "impl<", "describe(", "it(", "test(", "data class ")
 _METHOD = re.compile(
     r"(?:[A-Za-z_][\w<>\[\],.*&:]{0,80} +){1,4}[\w*&~:<>]{1,80}\([^;={}]{0,300}\)[^;=()]{0,60}\{?$"
@@ -43,7 +46,7 @@ def reduce_code(text: str, ask: ReductionRequest) -> Render:
     """Read a source file, with or without line numbers before its lines."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:
-        return line_render(rank_lines(lines, Taste()), ask.reference)
+        return line_render(rank_lines(lines), ask.reference)
     numbered = _is_numbered(lines.texts)
     bare = _NUMBER.sub("", "\n".join(lines.texts)).split("\n") if numbered else lines.texts
     source = "\n".join(bare[:200])
@@ -125,3 +128,107 @@ def _raise_errors(text: str, texts: Sequence[str], scores: list[float]) -> None:
     for at, line in enumerate(texts):
         if line in wanted:
             scores[at] = max(scores[at], 850.0)
+
+
+MOST_CHARS: Final = 100_000
+"""tree-sitter reads some 4 MB a second; a longer text is read by indentation."""
+
+_GUESSES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+    ("go", re.compile(r"^package \w+$|^func (?:\(\w+ \*?\w+\) )?\w+\(", re.M)),
+    ("rust", re.compile(r"^\s*(?:pub )?fn \w+|^use (?:crate|std|super)::|^impl\b", re.M)),
+    ("java", re.compile(r"^(?:public|import java)\b.*[;{]$|^\s*@Override", re.M)),
+    ("typescript", re.compile(
+        r"^(?:export )?(?:interface|type) \w+|: (?:string|number|boolean)\b|^import .* from ", re.M
+    )),
+    ("cpp", re.compile(r"^#include <\w+>$|^namespace \w+|^template ?<|\bstd::", re.M)),
+    ("c", re.compile(r"^#include [<\"]|^(?:static|struct|typedef) ", re.M)),
+    ("python", re.compile(r"^\s*def \w+\(.*\).*:$|^from [\w.]+ import |^class \w+.*:$", re.M)),
+    ("ruby", re.compile(r"^\s*def \w+[^:]*$|^require '|^end$", re.M)),
+    ("javascript", re.compile(r"\bfunction\b|=> \{|^const \w+ = |\brequire\(", re.M)),
+)  # fmt: skip
+
+
+def guess_language(text: str) -> str:
+    """Return the language that the start of a source file looks like, "" where none does."""
+    head = text[:8_000]
+    return next((name for name, pattern in _GUESSES if pattern.search(head)), "")
+
+
+def definition_lines(lines: Sequence[str], language: str) -> dict[int, int] | None:
+    """Return the lines with a definition, and how deep each is nested.
+
+    None where the extra `code` is not installed, has no grammar for the language, or finds none.
+    """
+    parser = _parser(language)
+    if parser is None:
+        return None
+    source = "\n".join(lines).encode("utf-8", "replace")
+    found: dict[int, int] = {}
+    waiting = [(parser.parse(source).root_node, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        body = node.child_by_field_name("body")
+        defines = body is not None and node.type.endswith(_DEFINITIONS)
+        if defines or node.type.endswith(_PLAIN_DEFINITIONS) or _binds_function(node):
+            found.setdefault(node.start_point[0], depth)
+        if depth <= _DEEPEST_NODE:
+            inside = body.named_children if defines and body is not None else node.named_children
+            if defines or depth == 0 or node.type in _WRAPPERS:
+                waiting.extend((child, depth + defines) for child in inside)
+    return found or None
+
+
+_DEEPEST_NODE = 4
+"""Definitions nested further are not looked for."""
+_DEFINITIONS = ("definition", "declaration", "_item", "method", "class", "module", "_specifier")
+_PLAIN_DEFINITIONS = (
+    "type_declaration", "type_alias_declaration", "struct_item", "enum_item",
+    "interface_declaration", "type_item",
+)  # fmt: skip
+_BINDINGS = ("lexical_declaration", "variable_declaration")
+_FUNCTIONS = ("arrow_function", "function_expression", "class")
+_WRAPPERS = frozenset({
+    "decorated_definition", "export_statement", "declaration_list", "block", "class_body",
+    "body_statement", "field_declaration_list", "statement_block", "linkage_specification",
+})  # fmt: skip
+
+
+def _binds_function(node: _Node) -> bool:
+    """Return whether a node gives a name to a function, as `const f = () => …` does."""
+    if node.type not in _BINDINGS:
+        return False
+    bound = [child.child_by_field_name("value") for child in node.named_children]
+    return any(value is not None and value.type in _FUNCTIONS for value in bound)
+
+
+class _Node(Protocol):
+    type: str
+    start_point: tuple[int, int]
+    named_children: list[_Node]
+
+    def child_by_field_name(self, name: str) -> _Node | None: ...
+
+
+class _Tree(Protocol):
+    root_node: _Node
+
+
+class _Parser(Protocol):
+    def parse(self, source: bytes) -> _Tree: ...
+
+
+class _TreeSitter(Protocol):
+    def Language(self, pointer: object) -> object: ...  # noqa: N802
+    def Parser(self, language: object) -> _Parser: ...  # noqa: N802
+
+
+def _parser(language: str) -> _Parser | None:
+    if not language:
+        return None
+    function = "language_tsx" if language == "typescript" else "language"
+    try:
+        tree_sitter = cast(_TreeSitter, cast(object, import_module("tree_sitter")))
+        grammar: object = getattr(import_module(f"tree_sitter_{language}"), function)()
+        return tree_sitter.Parser(tree_sitter.Language(grammar))
+    except (ImportError, AttributeError, ValueError):
+        return None
