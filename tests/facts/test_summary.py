@@ -24,7 +24,7 @@ from holdfast.facts.summary import (
     parse_summary,
     render_summary,
 )
-from holdfast.testing.formats.words import words
+from holdfast.testing.words import words
 
 COUNTER = Estimator()
 LANGUAGES: tuple[Language, ...] = get_args(Language)
