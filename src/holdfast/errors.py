@@ -36,7 +36,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from holdfast.transcript.violation import Violation
+    from holdfast.transcript.message import Violation
 
 
 class HoldfastError(Exception):

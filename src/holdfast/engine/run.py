@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.catalog.windows import window_of
+from holdfast.catalog import window_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
 from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import Estimator, fixed_categories, with_sections

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices, paid
-from holdfast.catalog.prices import economy_of
+from holdfast.catalog import economy_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish, plan
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.state import Breaker
