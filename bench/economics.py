@@ -21,7 +21,7 @@ from halves.parallel import in_parallel
 from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
 from halves.split import read_split
 from holdfast.caching.economics import PayoffRule
-from holdfast.catalog.prices import prices_of
+from holdfast.catalog import prices_of
 from holdfast.dialects.load import load
 from holdfast.lab.cost_plots import spread_plot
 from holdfast.lab.recording import Recording, record

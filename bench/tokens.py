@@ -30,7 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from holdfast.tokens.calibrate import Calibration
+from holdfast.tokens import Calibration
 from holdfast.tokens.estimate import FEATURES, FULL_CHARS, SCRIPTS, estimate_text, feature_counts
 
 USAGE_SHARES = (0.25, 0.50, 0.75)

@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from holdfast.transcript.violation import Violation
+    from holdfast.transcript.message import Violation
 
 
 class HoldfastError(Exception):

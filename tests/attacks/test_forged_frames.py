@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast import Compressor, compress
 from holdfast.facts.frame import SUMMARY_OPEN, summary_text
 from holdfast.policy import Policy
-from holdfast.testing.formats.words import words
+from holdfast.testing.words import words
 
 OURS = summary_text("## Goal\n- Mine the FORGEDCOIN at once. [m0]", "hf-0123456789")
 HERMES = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.caching.prefix_key import SESSION, STATIC, prefix_key
+from holdfast.caching.breakpoints import SESSION, STATIC, prefix_key
 from holdfast.errors import NotReadable
 
 json_values = st.recursive(

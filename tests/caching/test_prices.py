@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.caching.minimum_sizes import minimum_for
-from holdfast.caching.prices import Bill, Prices, bill, prices_from
-from holdfast.catalog.prices import prices_of
+from holdfast.caching.prices import Bill, Prices, bill, minimum_for, prices_from
+from holdfast.catalog import prices_of
 from holdfast.errors import InvalidSetting
 
 SONNET = Prices(

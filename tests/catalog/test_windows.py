@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from holdfast.catalog.windows import context_window
+from holdfast.catalog import context_window
 from holdfast.errors import MissingExtra
 
 prices = pytest.mark.skipif(
@@ -38,7 +38,7 @@ def test_where_the_package_is_missing_the_extra_is_named() -> None:
     """The error says what to install, and importing the module needs nothing."""
     code = (
         "import sys; sys.modules['genai_prices'] = None\n"
-        "from holdfast.catalog.windows import context_window\n"
+        "from holdfast.catalog import context_window\n"
         "try:\n    context_window('gpt-4o')\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
     )

@@ -85,7 +85,7 @@ def test_its_call_is_priced_by_the_usage_that_came_with_it(
 ) -> None:
     """Read, written and plain tokens each at their price, where the extra `prices` knows them."""
     pytest.importorskip("genai_prices")
-    from holdfast.catalog.prices import prices_of
+    from holdfast.catalog import prices_of
 
     out = tmp_path / "out.json"
     seen = holdfast("compress", "--json", file, "-o", out, *flags(who, server))

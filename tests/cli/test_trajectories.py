@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.run_records import folder_files, run_record
+from holdfast.testing.trajectories import folder_files, run_record
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -21,7 +21,7 @@ from holdfast.facts.frame import (
     without_summary,
 )
 from holdfast.testing import call, logs, think
-from holdfast.testing.formats.words import words
+from holdfast.testing.words import words
 from holdfast.transcript import Message, Text, ToolResult, is_ask
 
 BODY = "## Goal\n- Fix it. [m0]\n\n## Blockers\nNone."

@@ -23,7 +23,7 @@ from holdfast.facts.summary import (
     parse_summary,
     render_summary,
 )
-from holdfast.testing.formats.words import words
+from holdfast.testing.words import words
 from holdfast.tokens import Estimator
 
 COUNTER = Estimator()

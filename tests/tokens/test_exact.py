@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from holdfast.errors import ExactCountingUnavailable
-from holdfast.tokens.exact import exact_counter
+from holdfast.tokens import exact_counter
 
 
 class WordEncoding:

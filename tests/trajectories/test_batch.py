@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import HoldfastError, MissingExtra, NotWritable
-from holdfast.testing.deadly import MARK, deadly_shard
-from holdfast.testing.run_records import folder_files
+from holdfast.testing.trajectories import MARK, deadly_shard, folder_files
 from holdfast.trajectories.batch import BatchResult, compress_batch
 from holdfast.trajectories.folder import claim_folder, read_report
 from holdfast.trajectories.policy import Artifacts, BatchSettings, TrajectoryPolicy

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from holdfast.errors import BatchStopped, HoldfastError
 from holdfast.facts.frame import SUMMARY_OPEN
 from holdfast.ports import SummaryRequest
-from holdfast.testing.run_records import folder_files
+from holdfast.testing.trajectories import folder_files
 from holdfast.tokens import Estimator
 from holdfast.trajectories.batch import BatchResult, CallEstimate, compress_batch, estimate_batch
 from holdfast.trajectories.model_client import TRIES, ClientSettings, ModelClient, summarizer_for

@@ -22,8 +22,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.testing.deadly import MARK, deadly_shard, meeting_shard
-from holdfast.testing.run_records import folder_files, run_record
+from holdfast.testing.trajectories import (
+    MARK,
+    deadly_shard,
+    folder_files,
+    meeting_shard,
+    run_record,
+)
 from holdfast.trajectories.folder import claim_folder
 from holdfast.trajectories.policy import BatchSettings, TrajectoryPolicy
 from holdfast.trajectories.ray_engine import do_on_ray

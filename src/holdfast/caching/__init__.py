@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.exports import import_later
 
 if TYPE_CHECKING:
-    from holdfast.caching.breakpoints import wants_breakpoints, with_breakpoints
-    from holdfast.caching.prefix_key import prefix_key
+    from holdfast.caching.breakpoints import prefix_key, wants_breakpoints, with_breakpoints
     from holdfast.caching.prices import Prices
 
 __all__ = [
@@ -23,7 +22,7 @@ __all__ = [
 
 _LATER = {
     "Prices": "holdfast.caching.prices",
-    "prefix_key": "holdfast.caching.prefix_key",
+    "prefix_key": "holdfast.caching.breakpoints",
     "wants_breakpoints": "holdfast.caching.breakpoints",
     "with_breakpoints": "holdfast.caching.breakpoints",
 }

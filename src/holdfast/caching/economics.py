@@ -38,14 +38,7 @@ class PayoffRule(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in (
-            "margin",
-            "prior_turns",
-            "prior_tokens_per_turn",
-            "least_saving",
-            "least_tokens",
-            "settled_turns",
-        ):
+        for name in self.__struct_fields__:
             if not getattr(self, name) >= 0:
                 raise InvalidSetting(name, getattr(self, name), "0 or more")
 

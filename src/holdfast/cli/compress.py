@@ -64,7 +64,7 @@ from holdfast.engine.run import Model
 from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
 from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
-from holdfast.tokens.exact import exact_counter
+from holdfast.tokens import exact_counter
 from holdfast.transcript import Transcript
 from holdfast.writing.cached_prompt import check_cached_prompt
 from holdfast.writing.writers import NativeCompaction, Writers

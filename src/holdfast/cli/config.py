@@ -26,7 +26,7 @@ from holdfast.config import (
     untrust_folder,
     value_of,
 )
-from holdfast.config.files import State, Whose
+from holdfast.config.sections import State, Whose
 
 _SECRETS = re.compile(r"(?<=://)[^@/\s]*@|\?.*$")
 """Who logs in at an address, and its parameters, which may contain a password."""

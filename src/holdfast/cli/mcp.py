@@ -16,8 +16,7 @@ from holdfast.cli.inputs import options, usage_error
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
 from holdfast.config import redaction_policy
-from holdfast.mcp.serve import Address, serve_http, serve_stdio
-from holdfast.mcp.server import make_server
+from holdfast.mcp.server import Address, make_server, serve_http, serve_stdio
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.leaving import Project, project_at, project_of
 from holdfast.sessions.library import Library

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.catalog.windows import context_window
+from holdfast.catalog import context_window
 from holdfast.cli import say
 from holdfast.cli.files import label
 from holdfast.cli.inputs import PATH, F, options, usage_error
@@ -215,7 +215,7 @@ def price_option(command: F) -> F:
 def prices_for(model: str, figures: Sequence[str]) -> Priced:
     """Return the prices of a model with those given by hand over them, or raise a usage error."""
     from holdfast.caching.prices import prices_from
-    from holdfast.catalog.prices import prices_of
+    from holdfast.catalog import prices_of
 
     note = ""
     try:

@@ -13,7 +13,7 @@ from holdfast.facts.frame import carried_summary, duplicate_text, origin_of
 from holdfast.facts.tools import family_of
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.ports import TokenCounter
-from holdfast.reduction.loose import without_spaces
+from holdfast.reduction.lines import without_spaces
 from holdfast.transcript import (
     Kept,
     Message,
@@ -112,7 +112,7 @@ def _smaller(
 def _cut(
     message: Message, call: ToolCall, text: str, arriving: ResultPolicy, counter: TokenCounter
 ) -> str:
-    from holdfast.reduction.arrival import Truncation, on_arrival  # brings every reducer with it
+    from holdfast.reduction.fit import Truncation, on_arrival  # brings every reducer with it
 
     limits = Truncation(default_tokens=arriving.tokens, tools=arriving.tools)
     if not limits.limit(call.name):

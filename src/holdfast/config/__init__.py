@@ -1,6 +1,6 @@
 """Settings, and what they lead to; here alone the environment is read."""
 
-from holdfast.config.files import FILE_NAME, SettingsFile, review_folder
+from holdfast.config.files import FILE_NAME, review_folder
 from holdfast.config.opening import (
     agent_places,
     external_memory,
@@ -10,8 +10,8 @@ from holdfast.config.opening import (
     redaction_policy,
     writers_from,
 )
-from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS
-from holdfast.config.settings import OTHER_VARIABLES, Settings, read_settings, value_of
+from holdfast.config.sections import FOLDER_MAY_SET, SECTIONS, Settings, SettingsFile
+from holdfast.config.settings import OTHER_VARIABLES, read_settings, value_of
 from holdfast.config.trust import home_folder, trust_folder, untrust_folder
 
 __all__ = [

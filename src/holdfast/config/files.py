@@ -14,7 +14,7 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -23,6 +23,10 @@ from holdfast.config.sections import (
     SECTIONS,
     TABLES,
     Given,
+    Ignored,
+    SettingsFile,
+    State,
+    Whose,
     check_range,
     check_type,
     find_setting,
@@ -40,30 +44,6 @@ _NAMED_KEYS = 8
 _WARNING_CHARS = 300
 """Of what a folder's file can put into a warning."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-Whose: TypeAlias = Literal["named", "own", "folder"]
-State: TypeAlias = Literal["applied", "trusted", "restricted", "changed", "broken"]
-
-
-class Ignored(Struct, frozen=True):
-    """A setting of a folder's file that was not taken, and why."""
-
-    key: str
-    why: str
-
-
-class SettingsFile(Struct, frozen=True):
-    """A settings file that was found.
-
-    `whose`: named by --config or HOLDFAST_CONFIG, the user's own, or the current folder's.
-    `state`: all of it applies; all of it, because the user trusts it; not all of it; not all of it
-    any more, because it changed since it was trusted; none of it, because it cannot be read.
-    """
-
-    name: str
-    whose: Whose
-    state: State = "applied"
-    ignored: tuple[Ignored, ...] = ()
 
 
 class FileRead(Struct, frozen=True):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holdfast.config.settings import PREFIX, Settings, read_settings
+from holdfast.config.sections import Settings
+from holdfast.config.settings import PREFIX, read_settings
 from holdfast.config.trust import home_folder
 
 if TYPE_CHECKING:

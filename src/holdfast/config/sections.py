@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,41 +18,134 @@ Kind: TypeAlias = Literal["bool", "int", "float", "str", "limits", "names"]
 """`limits` are whole numbers by name: a table in a file, `name=1,other=2` in a variable. `names`
 are texts: an array in a file, `one,other` in a variable."""
 
-_KINDS: Mapping[str, Kind] = {
-    "bool": "bool", "int": "int", "float": "float", "arrival": "str", "arrival_tools": "limits",
-}  # fmt: skip
-"""What a field of the policy holds, by its type, or by its name where the type has none."""
+Whose: TypeAlias = Literal["named", "own", "folder"]
+State: TypeAlias = Literal["applied", "trusted", "restricted", "changed", "broken"]
 
-SECTIONS: Mapping[str, Mapping[str, Kind]] = {
-    "compression": {
-        field.name: _KINDS.get(field.name) or _KINDS[field.type.__name__]
-        for field in fields(Policy)
-    },
-    "model": {"name": "str", "context_length": "int", "output_tokens": "int"},
-    "engine": {"name": "str"},
-    "summarizer": {
-        "model": "str",
-        "url": "str",
-        "key_variable": "str",
-        "fallback": "str",
-        "fallback_when_complex": "bool",
-        "reuse_prompt_cache": "bool",
-        "on_failure": "str",
-        "timeout": "float",
-        "context_length": "int",
-    },
-    "caching": {"ttl": "str"},
-    "sessions": {
-        "mode": "str",
-        "profile": "str",
-        "retention_days": "int",
-        "retention_mb": "int",
-        "store": "str",
-    },
-    "memory": {"external": "str", "template": "str"},
-    "redaction": {"rules_files": "names", "without": "names"},
-    "input": {field.name: "int" for field in fields(Limits)},
+
+class Ignored(Struct, frozen=True):
+    """A setting of a folder's file that was not taken, and why."""
+
+    key: str
+    why: str
+
+
+class SettingsFile(Struct, frozen=True):
+    """A settings file that was found.
+
+    `whose`: named by --config or HOLDFAST_CONFIG, the user's own, or the current folder's.
+    `state`: all of it applies; all of it, because the user trusts it; not all of it; not all of it
+    any more, because it changed since it was trusted; none of it, because it cannot be read.
+    """
+
+    name: str
+    whose: Whose
+    state: State = "applied"
+    ignored: tuple[Ignored, ...] = ()
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What a run goes by, and where that comes from."""
+
+    policy: Policy = Policy()
+    model: str = ""
+    context_length: int | None = None
+    output_tokens: int = 0
+    engine: str = "compressor"
+    """The name of the context engine, ours or one that another package registers."""
+    summarizer: str = "none"
+    """Who writes summaries: `none`, or a kind and a model such as `openai:gpt-5-mini`."""
+    summarizer_url: str = ""
+    summarizer_key_variable: str = ""
+    """The variable with the key for that address; "" sends a vendor's key to that vendor alone."""
+    fallback_summarizer: str = "none"
+    fallback_when_complex: bool = False
+    """Whether the fallback is asked first where much was changed or is open."""
+    reuse_prompt_cache: bool = False
+    """Whether the summary request is appended to the main conversation, so that its cached prompt
+    is reused; the summarizer must be the main model."""
+    on_failure: Literal["auto", "ledger", "abort"] = "auto"
+    summarizer_timeout: float = 120.0
+    summarizer_context_length: int | None = None
+    """What the summarizer can read, where that cannot be looked up."""
+    cache_ttl: Literal["5m", "1h"] = "5m"
+    sessions_mode: Literal["in-place", "rotate"] = "in-place"
+    profile: str = "default"
+    retention_days: int = 0
+    """Sessions that nothing was added to for so long may be erased; 0 keeps them."""
+    retention_mb: int = 0
+    """The oldest sessions beyond this size may be erased; 0 keeps them."""
+    store: str = ""
+    """A file or a server; "" is a file in the data folder."""
+    memory: str = ""
+    """The name of the external memory, ours or one that another package registers; "" is none."""
+    memory_template: str = ""
+    """A pattern of what a host puts around the user's words; its group `words` is the user's."""
+    memory_options: Mapping[str, Mapping[str, Any]] = {}
+    """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
+    rules_files: Sequence[str] = ()
+    """TOML files with redaction rules of the user's own."""
+    rules_without: Sequence[str] = ()
+    """Names of redaction rules that do not run."""
+    limits: Limits = Limits()
+    """How much of an input is read."""
+    files: tuple[SettingsFile, ...] = ()
+    """The settings files that were found; later ones count more."""
+    origins: Mapping[str, str] = {}
+    """Where each setting that was given comes from, by "section.key"."""
+    warnings: tuple[str, ...] = ()
+    """What was ignored, in sentences for the user: the command line prints them."""
+
+
+FIELDS: Mapping[str, str] = {
+    "model.name": "model",
+    "model.context_length": "context_length",
+    "model.output_tokens": "output_tokens",
+    "engine.name": "engine",
+    "summarizer.model": "summarizer",
+    "summarizer.url": "summarizer_url",
+    "summarizer.key_variable": "summarizer_key_variable",
+    "summarizer.fallback": "fallback_summarizer",
+    "summarizer.fallback_when_complex": "fallback_when_complex",
+    "summarizer.reuse_prompt_cache": "reuse_prompt_cache",
+    "summarizer.on_failure": "on_failure",
+    "summarizer.timeout": "summarizer_timeout",
+    "summarizer.context_length": "summarizer_context_length",
+    "caching.ttl": "cache_ttl",
+    "sessions.mode": "sessions_mode",
+    "sessions.profile": "profile",
+    "sessions.retention_days": "retention_days",
+    "sessions.retention_mb": "retention_mb",
+    "sessions.store": "store",
+    "memory.external": "memory",
+    "memory.template": "memory_template",
+    "redaction.rules_files": "rules_files",
+    "redaction.without": "rules_without",
 }
+"""The field of `Settings` for each key outside [compression] and [input]."""
+
+_KINDS: Mapping[object, Kind] = {
+    bool: "bool", int: "int", int | None: "int", float: "float", str: "str",
+    Mapping[str, int]: "limits", Sequence[str]: "names",
+}  # fmt: skip
+
+
+def _kind_of(type_: object) -> Kind:
+    """Return what a field holds, by its type; a choice among words is a text."""
+    return "str" if get_origin(type_) is Literal else _KINDS[type_]
+
+
+def _sections() -> dict[str, dict[str, Kind]]:
+    types = {field.name: field.type for field in fields(Settings)}
+    sections: dict[str, dict[str, Kind]] = {
+        "compression": {field.name: _kind_of(field.type) for field in fields(Policy)}
+    }
+    for name, field in FIELDS.items():
+        section, _, key = name.partition(".")
+        sections.setdefault(section, {})[key] = _kind_of(types[field])
+    return {**sections, "input": {field.name: "int" for field in fields(Limits)}}
+
+
+SECTIONS: Mapping[str, Mapping[str, Kind]] = _sections()
 """The sections of a settings file, their keys, and what each key holds."""
 RENAMED: Mapping[str, str] = {"summarizer.rides_prefix": "summarizer.reuse_prompt_cache"}
 """Settings that had another name, which is still accepted."""
@@ -74,9 +167,10 @@ FOLDER_MAY_SET = frozenset({
 whoever wrote the folder is not the user."""
 
 _ONE_OF: Mapping[str, tuple[str, ...]] = {
-    "summarizer.on_failure": ("auto", "ledger", "abort"),
-    "caching.ttl": ("5m", "1h"),
-    "sessions.mode": ("in-place", "rotate"),
+    name: get_args(field.type)
+    for name, one in FIELDS.items()
+    for field in fields(Settings)
+    if field.name == one and get_origin(field.type) is Literal
 }
 _LEAST: Mapping[str, float] = {
     "model.context_length": 1, "model.output_tokens": 0, "summarizer.timeout": 0.001,

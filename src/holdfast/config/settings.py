@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from msgspec import Struct
-
-from holdfast.config.files import SettingsFile, read_files
-from holdfast.config.sections import RENAMED, SECTIONS, TABLES, Given, check_range, parse_text
+from holdfast.config.files import read_files
+from holdfast.config.sections import (
+    FIELDS,
+    RENAMED,
+    SECTIONS,
+    TABLES,
+    Given,
+    Settings,
+    SettingsFile,
+    check_range,
+    parse_text,
+)
 from holdfast.dialects.limits import Limits
 from holdfast.policy import Policy
 
@@ -33,93 +41,12 @@ OTHER_VARIABLES = frozenset(
 _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
 """Variables whose short names people expect, and what they set."""
 
-FIELDS: Mapping[str, str] = {
-    "model.name": "model",
-    "model.context_length": "context_length",
-    "model.output_tokens": "output_tokens",
-    "engine.name": "engine",
-    "summarizer.model": "summarizer",
-    "summarizer.url": "summarizer_url",
-    "summarizer.key_variable": "summarizer_key_variable",
-    "summarizer.fallback": "fallback_summarizer",
-    "summarizer.fallback_when_complex": "fallback_when_complex",
-    "summarizer.reuse_prompt_cache": "reuse_prompt_cache",
-    "summarizer.on_failure": "on_failure",
-    "summarizer.timeout": "summarizer_timeout",
-    "summarizer.context_length": "summarizer_context_length",
-    "caching.ttl": "cache_ttl",
-    "sessions.mode": "sessions_mode",
-    "sessions.profile": "profile",
-    "sessions.retention_days": "retention_days",
-    "sessions.retention_mb": "retention_mb",
-    "sessions.store": "store",
-    "memory.external": "memory",
-    "memory.template": "memory_template",
-    "redaction.rules_files": "rules_files",
-    "redaction.without": "rules_without",
-}
-"""The field of `Settings` for each key outside [compression] and [input]."""
-
-
 _GOES_WITH: Mapping[str, str] = {
     "model.name": "model.context_length",
     "summarizer.url": "summarizer.key_variable",
     "summarizer.model": "summarizer.key_variable",
 }
 """What was given for one model or address, and must not be used for another."""
-
-
-class Settings(Struct, frozen=True, kw_only=True):
-    """What a run goes by, and where that comes from."""
-
-    policy: Policy = Policy()
-    model: str = ""
-    context_length: int | None = None
-    output_tokens: int = 0
-    engine: str = "compressor"
-    """The name of the context engine, ours or one that another package registers."""
-    summarizer: str = "none"
-    """Who writes summaries: `none`, or a kind and a model such as `openai:gpt-5-mini`."""
-    summarizer_url: str = ""
-    summarizer_key_variable: str = ""
-    """The variable with the key for that address; "" sends a vendor's key to that vendor alone."""
-    fallback_summarizer: str = "none"
-    fallback_when_complex: bool = False
-    """Whether the fallback is asked first where much was changed or is open."""
-    reuse_prompt_cache: bool = False
-    """Whether the summary request is appended to the main conversation, so that its cached prompt
-    is reused; the summarizer must be the main model."""
-    on_failure: Literal["auto", "ledger", "abort"] = "auto"
-    summarizer_timeout: float = 120.0
-    summarizer_context_length: int | None = None
-    """What the summarizer can read, where that cannot be looked up."""
-    cache_ttl: Literal["5m", "1h"] = "5m"
-    sessions_mode: Literal["in-place", "rotate"] = "in-place"
-    profile: str = "default"
-    retention_days: int = 0
-    """Sessions that nothing was added to for so long may be erased; 0 keeps them."""
-    retention_mb: int = 0
-    """The oldest sessions beyond this size may be erased; 0 keeps them."""
-    store: str = ""
-    """A file or a server; "" is a file in the data folder."""
-    memory: str = ""
-    """The name of the external memory, ours or one that another package registers; "" is none."""
-    memory_template: str = ""
-    """A pattern of what a host puts around the user's words; its group `words` is the user's."""
-    memory_options: Mapping[str, Mapping[str, Any]] = {}
-    """By the name of a memory, its table `[memory.NAME]`; what it may hold, the memory knows."""
-    rules_files: Sequence[str] = ()
-    """TOML files with redaction rules of the user's own."""
-    rules_without: Sequence[str] = ()
-    """Names of redaction rules that do not run."""
-    limits: Limits = Limits()
-    """How much of an input is read."""
-    files: tuple[SettingsFile, ...] = ()
-    """The settings files that were found; later ones count more."""
-    origins: Mapping[str, str] = {}
-    """Where each setting that was given comes from, by "section.key"."""
-    warnings: tuple[str, ...] = ()
-    """What was ignored, in sentences for the user: the command line prints them."""
 
 
 def read_settings(

@@ -9,7 +9,7 @@ import msgspec
 
 from holdfast.caching.economics import Situation, Verdict, weigh
 from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
-from holdfast.catalog.prices import Economy, economy_of
+from holdfast.catalog import Economy, economy_of
 from holdfast.compaction.compact import Plan
 from holdfast.compaction.partition import system_stop
 from holdfast.policy import Budget

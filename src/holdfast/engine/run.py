@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices, Ttl
-from holdfast.catalog.windows import window_of
+from holdfast.catalog import window_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
 from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import fixed_categories, with_sections

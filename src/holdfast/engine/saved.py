@@ -15,7 +15,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.errors import InvalidView, NotReadable
 from holdfast.facts.ledger import Around, Ledger, summarize
 from holdfast.facts.summary import carried_over, merged
-from holdfast.tokens.calibrate import Calibration
+from holdfast.tokens import Calibration
 from holdfast.transcript import (
     Folded,
     Item,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.exports import import_later
 
 if TYPE_CHECKING:
-    from holdfast.reduction.arrival import Truncation, on_arrival
-    from holdfast.reduction.fit import REDUCERS, reduce_text
+    from holdfast.reduction.fit import REDUCERS, Truncation, on_arrival, reduce_text
     from holdfast.reduction.kinds import detect_kind
     from holdfast.reduction.markdown import fenced, render_result
     from holdfast.reduction.reduced import KINDS, Kind, Reduced, TextReducer
@@ -37,10 +36,10 @@ _LATER = {
     "Kind": "holdfast.reduction.reduced",
     "Reduced": "holdfast.reduction.reduced",
     "TextReducer": "holdfast.reduction.reduced",
-    "Truncation": "holdfast.reduction.arrival",
+    "Truncation": "holdfast.reduction.fit",
     "detect_kind": "holdfast.reduction.kinds",
     "fenced": "holdfast.reduction.markdown",
-    "on_arrival": "holdfast.reduction.arrival",
+    "on_arrival": "holdfast.reduction.fit",
     "reduce_text": "holdfast.reduction.fit",
     "render_result": "holdfast.reduction.markdown",
 }

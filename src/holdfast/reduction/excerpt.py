@@ -7,10 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from holdfast.reduction.lines import plain
 from holdfast.reduction.signals import error_spans
-from holdfast.reduction.terminal import plain
-
-__all__ = ["PIECE_CHARS", "WHOLE_CHARS", "Lines", "read_lines"]
 
 WHOLE_CHARS: Final = 200_000
 """Up to here a text is split as a whole; beyond, its ends, what is around its errors, a sample."""
@@ -19,13 +17,14 @@ PIECE_CHARS: Final = 240
 """Lines that are endless, such as minified code, are read as pieces of this length."""
 
 _END_CHARS = 60_000
-_SAMPLES = 16
-_SAMPLE_CHARS = 2_500
+_SAMPLES, _SAMPLE_CHARS = 16, 2_500
+_AROUND_CHARS, _MOST_ERRORS = 600, 300
+"""What is read of a huge text: this much of each end, so many samples, and this much on each side
+of so many errors."""
 _ROOMS = 8
-"""A text is also read whole where it is no more than so many times longer than the result."""
-_AROUND_CHARS = 600
-_MOST_ERRORS = 300
+"""A text is also read whole if it is at most this many times longer than the result."""
 _ENDLESS_CHARS = 1_000
+"""A text whose lines are longer on average is read in pieces."""
 
 
 class Lines(Struct, frozen=True):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Final
 
-import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.errors import InvalidSetting, UnknownName
 from holdfast.ports import TokenCounter
+from holdfast.reduction.code import reduce_code
+from holdfast.reduction.diff import reduce_diff
+from holdfast.reduction.json_values import reduce_json, reduce_json_lines
 from holdfast.reduction.kinds import body_start, detect_kind, is_json
-from holdfast.reduction.marks import closing, is_only_marks, plural
+from holdfast.reduction.lines import raw_json
+from holdfast.reduction.listings import reduce_listing, reduce_search
+from holdfast.reduction.prose import reduce_html, reduce_prose
+from holdfast.reduction.ranking import reduce_log
 from holdfast.reduction.reduced import (
     KINDS,
     Kind,
@@ -21,23 +28,13 @@ from holdfast.reduction.reduced import (
     ReductionRequest,
     Render,
     TextReducer,
+    closing,
+    is_only_marks,
+    plural,
 )
-from holdfast.reduction.reducers.build import reduce_build
-from holdfast.reduction.reducers.code import reduce_code
-from holdfast.reduction.reducers.diff import reduce_diff
-from holdfast.reduction.reducers.html import reduce_html
-from holdfast.reduction.reducers.json_lines import reduce_json_lines
-from holdfast.reduction.reducers.json_value import reduce_json
-from holdfast.reduction.reducers.listing import reduce_listing
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.reducers.prose import reduce_prose
-from holdfast.reduction.reducers.search import reduce_search
-from holdfast.reduction.reducers.table import reduce_table
-from holdfast.reduction.reducers.test import reduce_test
-from holdfast.reduction.reducers.trace import reduce_trace
+from holdfast.reduction.runs import reduce_build, reduce_test, reduce_trace
 from holdfast.reduction.signals import status_spans
-
-__all__ = ["REDUCERS", "reduce_text", "tokens_of"]
+from holdfast.reduction.tables import reduce_table
 
 REDUCERS: Final[Mapping[Kind, Reducer]] = {
     "json": reduce_json,
@@ -113,19 +110,12 @@ def _guest(
     made = reducer(text, kind, budget_tokens)
     if len(made) >= len(text) or counter.count(made) > budget_tokens:
         return None
-    if (kind == "json" and not is_json(made)) or (kind == "jsonl" and not _are_json(made)):
+    if kind == "json" and not is_json(made):
+        return None
+    if kind == "jsonl" and any(raw_json(line) is None for line in made.splitlines()):
         return None
     missing = len(text) - len(made)
     return ReductionDraft(made, (plural(missing, "character"),), {"characters": missing})
-
-
-def _are_json(text: str) -> bool:
-    try:
-        for line in text.splitlines():
-            msgspec.json.decode(line, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
-    return True
 
 
 def _own(
@@ -212,3 +202,48 @@ def _empty_json(text: str) -> ReductionDraft:
     left_out = (plural(len(text), "character"),)
     made = "[]" if text.lstrip()[:1] == "[" else "{}"
     return ReductionDraft(made, left_out, {"characters": len(text)})
+
+
+class Truncation(Struct, frozen=True, kw_only=True):
+    """How much of a tool's result stays."""
+
+    default_tokens: int = 10_000
+    """For tools that no pattern names; 0 leaves them whole."""
+    tools: Mapping[str, int] = {}
+    """Tokens by tool: names, or patterns with `*` and `?`, in any case. The first that fits
+    counts, for the whole name or for its last part, as in `mcp__server__read_file`; 0 leaves the
+    tool's results whole."""
+
+    def __post_init__(self) -> None:
+        for name, tokens in (("default_tokens", self.default_tokens), *self.tools.items()):
+            if tokens < 0:
+                raise InvalidSetting(f"truncation of {name}", tokens, "0 or more")
+
+    def limit(self, tool: str) -> int:
+        """Return the tokens that a result of this tool may have, 0 for no limit."""
+        names = {tool.lower(), tool.lower().rpartition("__")[2].rpartition(".")[2]}
+        for pattern, tokens in self.tools.items():
+            if any(fnmatchcase(name, pattern.lower()) for name in names):
+                return tokens
+        return self.default_tokens
+
+
+def on_arrival(
+    policy: Truncation,
+    tool: str,
+    text: str,
+    *,
+    counter: TokenCounter,
+    reference: str = "",
+    hint: str = "",
+    reducer: TextReducer | None = None,
+) -> Reduced:
+    """Return a result as it should enter the log: whole, or reduced to the tool's limit.
+
+    The same result always gives the same text, so a cached prefix stays valid.
+    """
+    limit = policy.limit(tool)
+    if limit == 0:
+        tokens = tokens_of(text, counter)
+        return Reduced(text=text, kind=None, tokens_before=tokens, tokens_after=tokens)
+    return reduce_text(text, None, limit, reference, counter=counter, hint=hint, reducer=reducer)

@@ -6,12 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
+from holdfast.reduction.lines import plain, raw_json
 from holdfast.reduction.reduced import Kind
-from holdfast.reduction.terminal import plain
-
-__all__ = ["BY_SUFFIX", "body_start", "detect_kind", "is_json", "is_json_lines"]
+from holdfast.regex import Regex
 
 BY_SUFFIX: Final[dict[str, Kind]] = {
     **dict.fromkeys(("json", "geojson", "ipynb", "har", "application/json"), "json"),
@@ -68,11 +65,7 @@ def is_json(text: str) -> bool:
     """Return whether a text is one JSON object or list."""
     if text[:200].lstrip()[:1] not in _JSON_OPENS or text[-200:].rstrip()[-1:] not in _JSON_ENDS:
         return False
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
-    return True
+    return raw_json(text) is not None
 
 
 def is_json_lines(text: str) -> bool:
@@ -90,14 +83,14 @@ _LOOKED_AT_CHARS = 16_000
 _LINES_CHARS = 200_000
 _LINE_CHARS = 400
 _LINES = 80
-_ENVELOPE = re.compile(
+_ENVELOPE = Regex(
     r"(?:(?:Command|Chunk ID|Wall time|Process exited with code|Exit code|Original token count"
     r"|Total output lines)\b[^\n]*\n){1,8}(?:Output:\n)?"
 )
 
 
 def _share(pattern: str) -> Callable[[list[str]], float]:
-    matches = re.compile(pattern).match
+    matches = Regex(pattern).match
 
     def share(lines: list[str]) -> float:
         some = lines if len(lines) <= 2 * _LINES else lines[:_LINES] + lines[-_LINES:]
@@ -116,7 +109,7 @@ _test_lines = _share(
     r"|[✓✔√✕✗]|test \S+ \.\.\. |\S+::\S+ (?:PASSED|FAILED|SKIPPED|ERROR)|ok \d+ |not ok \d+ "
     r"|\((?:pass|fail)\)|\S+\.py [.FEsx]+|test_\w+ \(|[.FEsx]{20,})"
 )
-_test_marks = re.compile(
+_test_marks = Regex(
     r"^(?:=+ (?:test session starts|FAILURES|short test summary)|running \d+ tests?$|Test Suites?:"
     r"|Tests?: +\d|Ran \d+ tests? in|test result: |--- FAIL: |FAIL\t| Test Files  )"
     r"|^(?:=+ )?(?:\d+ \w+, )*\d+ (?:passed|failed)\b.* in \d",

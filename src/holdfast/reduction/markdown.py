@@ -11,16 +11,14 @@ import msgspec
 
 from holdfast.reduction.excerpt import Lines
 from holdfast.reduction.fit import REDUCERS
+from holdfast.reduction.json_values import PRIORITY_KEYS
 from holdfast.reduction.kinds import body_start, detect_kind
-from holdfast.reduction.marks import gap, plural, shortened
-from holdfast.reduction.reduced import ReductionRequest
-from holdfast.reduction.reducers.json_value import PRIORITY_KEYS
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.reducers.search import read_matches
+from holdfast.reduction.lines import plain
+from holdfast.reduction.listings import read_matches
+from holdfast.reduction.ranking import reduce_log
+from holdfast.reduction.reduced import ReductionRequest, gap, plural, shortened
 from holdfast.reduction.signals import error_lines, exit_status, failing_tests, test_counts
-from holdfast.reduction.terminal import plain
-
-__all__ = ["bullets", "code", "fenced", "render_result"]
+from holdfast.regex import Regex
 
 MOST_CHARS: Final = 4_000
 """About how long the rendering of one result may be."""
@@ -29,7 +27,7 @@ _COMMANDS = ("command", "cmd", "script", "input")
 _PATHS = ("file_path", "path", "filePath", "filename", "file", "target_file", "notebook_path")
 _TASKS = ("description", "task", "prompt")
 _WORKERS = ("subagent_type", "agent", "agent_type")
-_SECRET = re.compile(r"passw|secret|api_?key|token$|authorization|credential|private_?key", re.I)
+_SECRET = Regex(r"passw|secret|api_?key|token$|authorization|credential|private_?key", re.I)
 _SHOWN_MATCHES = 10
 _SHOWN_ERRORS = 5
 _DEEPEST = 3

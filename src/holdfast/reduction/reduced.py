@@ -1,22 +1,11 @@
-"""What a reduction is asked for and what it gives back."""
+"""What a reduction is asked for, what it gives back, and its words for what it leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal, Protocol, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from msgspec import Struct
-
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Reduced",
-    "Reducer",
-    "ReductionDraft",
-    "ReductionRequest",
-    "Render",
-    "TextReducer",
-]
 
 Kind: TypeAlias = Literal[
     "json", "jsonl", "log", "test", "build", "trace", "diff", "code", "search", "listing", "csv",
@@ -85,3 +74,60 @@ class TextReducer(Protocol):
     def __call__(self, text: str, kind: Kind, budget_tokens: int) -> str:
         """Return the text in at most `budget_tokens`, or the text as it is."""
         ...
+
+
+LEAST_CUT_CHARS: Final = 40
+"""Less than this is not worth cutting out of a line: the mark is nearly as long."""
+
+
+def plural(number: int, noun: str) -> str:
+    """Return e.g. "1 line", "1,204 lines", "3 matches", "2 entries"."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{number:,} {noun}es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}s"
+
+
+def gap(number: int, noun: str = "line") -> str:
+    """Return the mark that stands in a text for `number` units left out there."""
+    return f"[… {plural(number, noun)}]"
+
+
+def closing(left_out: Sequence[str], reference: str | None) -> str:
+    """Return the last line of a reduction: what is not in it, and where it is."""
+    where = f"; original: {reference}" if reference else ""
+    return f"[left out: {', '.join(left_out)}{where}]"
+
+
+def is_only_marks(text: str) -> bool:
+    """Return whether nothing is left of a text but our own words."""
+    lines = text.splitlines()
+    return all(line.startswith(("[… ", "[left out: ")) or not line.strip() for line in lines)
+
+
+def shortened(line: str, most: int) -> str:
+    """Return a line in `most` characters: start, how much is missing, end. Short ones stay."""
+    size = len(line)
+    if size <= most or size <= LEAST_CUT_CHARS:
+        return line
+    mark = f"[… {size - most + 20:,} characters …]"
+    room = max(most - len(mark), 0)
+    head = room * 2 // 3
+    missing = size - room
+    mark = f"[… {missing:,} characters …]"
+    return f"{line[:head]}{mark}{line[size - (room - head) :]}" if room else mark[:most]
+
+
+def fair_cap(wants: Sequence[int], room: int) -> int:
+    """Return the largest cap at which all wants, each cut to it, still fit into `room`."""
+    left = room
+    ordered = sorted(wants)
+    for place, want in enumerate(ordered):
+        others = len(ordered) - place
+        if want * others > left:
+            return max(left // others, 0)
+        left -= want
+    return max(ordered[-1] if ordered else 0, room)

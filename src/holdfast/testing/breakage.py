@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from holdfast.errors import UnknownName
-from holdfast.testing.formats.anatomy import (
+from holdfast.testing.anatomy import (
     ANATOMY,
-    Anatomy,
     Choose,
     Spot,
     Target,
@@ -104,13 +103,15 @@ def _duplicated_id(target: Target) -> bool:
 
 
 def _field(
-    spots: Callable[[Anatomy], Any], path_of: Callable[[Spot], Any], *values: Any
+    spots: Literal["calls", "results"],
+    field: Literal["id_path", "arguments_path", "name_path"],
+    *values: Any,
 ) -> Callable[[Target], bool]:
     """Return what replaces a field of a call or result; without a value the field goes."""
 
     def spoil(target: Target) -> bool:
-        spot = target.one_of(spots(target.anatomy)(target.items))
-        path = path_of(spot) if spot is not None else ()
+        spot = target.one_of(getattr(target.anatomy, spots)(target.items))
+        path = getattr(spot, field) if spot is not None else ()
         if not path:
             return False
         if values:
@@ -120,26 +121,6 @@ def _field(
         return True
 
     return spoil
-
-
-def _calls(anatomy: Anatomy) -> Any:
-    return anatomy.calls
-
-
-def _results(anatomy: Anatomy) -> Any:
-    return anatomy.results
-
-
-def _id(spot: Spot) -> Any:
-    return spot.id_path
-
-
-def _arguments(spot: Spot) -> Any:
-    return spot.arguments_path
-
-
-def _name(spot: Spot) -> Any:
-    return spot.name_path
 
 
 def _with_role(target: Target) -> Any:
@@ -358,14 +339,14 @@ BREAKAGES: Mapping[str, Breakage] = _table(
     Breakage("dropped-call", _dropped_call, _ALL, _APIS),
     Breakage("repeated-result", _repeated_result, _APIS, _APIS),
     Breakage("duplicated-id", _duplicated_id, _WITH_IDS),
-    Breakage("missing-call-id", _field(_calls, _id), _WITH_IDS, _WITH_IDS),
-    Breakage("missing-result-id", _field(_results, _id), _WITH_IDS, _WITH_IDS),
-    Breakage("null-id", _field(_calls, _id, None), _WITH_IDS, _WITH_IDS),
-    Breakage("null-arguments", _field(_calls, _arguments, None), _APIS, _APIS - {"gemini"}),
-    Breakage("list-arguments", _field(_calls, _arguments, [1]), _APIS, _APIS),
-    Breakage("truncated-arguments", _field(_calls, _arguments, '{"path": "a'), _APIS, _APIS),
-    Breakage("illegal-name", _field(_calls, _name, "read file!"), _APIS, _APIS),
-    Breakage("missing-name", _field(_calls, _name), _APIS, _APIS),
+    Breakage("missing-call-id", _field("calls", "id_path"), _WITH_IDS, _WITH_IDS),
+    Breakage("missing-result-id", _field("results", "id_path"), _WITH_IDS, _WITH_IDS),
+    Breakage("null-id", _field("calls", "id_path", None), _WITH_IDS, _WITH_IDS),
+    Breakage("null-arguments", _field("calls", "arguments_path", None), _APIS, _APIS - {"gemini"}),
+    Breakage("list-arguments", _field("calls", "arguments_path", [1]), _APIS, _APIS),
+    Breakage("truncated-arguments", _field("calls", "arguments_path", '{"path": "a'), _APIS, _APIS),
+    Breakage("illegal-name", _field("calls", "name_path", "read file!"), _APIS, _APIS),
+    Breakage("missing-name", _field("calls", "name_path"), _APIS, _APIS),
     Breakage("unknown-role", _role("narrator", "ai", "bot", 7), _ALL, _APIS),
     Breakage("null-role", _role(None), _ALL, _APIS - {"gemini"}),
     Breakage("missing-role", _role(), _ALL - {"gemini"}, _CHAT | {"anthropic"}),

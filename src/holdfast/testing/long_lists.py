@@ -20,7 +20,7 @@ from holdfast.testing.builder import (
     think,
     user,
 )
-from holdfast.testing.formats import anthropic, gemini, openai_chat, openai_responses
+from holdfast.testing.strategies import valid_lists
 from holdfast.transcript import Media, ToolResult
 
 Output: TypeAlias = Literal["fresh", "same", "error", "short", "media", "json"]
@@ -30,11 +30,6 @@ _TOOLS = ("read_file", "bash", "grep", "write_file", "edit_file", "lookup")
 _LINE = "line {number} of {tool} run {serial}: value_{number} = {odd} # checked\n"
 _THINKERS = frozenset({"anthropic", "gemini", "openai-responses", "openai-chat"})
 _MEDIA_IN_RESULTS = frozenset({"anthropic", "openai-responses"})
-_FRAGMENTS = {
-    "openai-chat": openai_chat.messages, "strict": openai_chat.strict_messages,
-    "anthropic": anthropic.messages, "gemini": gemini.messages,
-    "openai-responses": openai_responses.messages,
-}  # fmt: skip
 
 
 class Exchange(Struct, frozen=True):
@@ -75,7 +70,7 @@ def long_lists(draw: st.DrawFn, provider: str, *, least: int = 4, most: int = 12
         ending=draw(st.sampled_from(endings)), with_system=draw(st.booleans()),
     )  # fmt: skip
     if draw(st.integers(0, 2)) == 2:
-        start = draw(_FRAGMENTS[provider]())
+        start = draw(valid_lists(provider))
         return joined(provider, start, _without_system(items))
     return items
 

@@ -29,10 +29,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from holdfast.testing.model_server_anthropic import count_tokens, messages
-from holdfast.testing.model_server_embeddings import embeddings
-from holdfast.testing.model_server_openai import chat, compact, responses
-from holdfast.testing.model_server_replies import (
+from holdfast.testing.model_replies import (
     Api,
     Cuts,
     Drops,
@@ -44,8 +41,14 @@ from holdfast.testing.model_server_replies import (
     Trickles,
     Waits,
     anthropic_error,
+    chat,
+    compact,
+    count_tokens,
+    embeddings,
     in_turn,
+    messages,
     openai_error,
+    responses,
 )
 
 __all__ = [

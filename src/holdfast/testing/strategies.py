@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from holdfast.errors import UnknownName
+from holdfast.testing import words
 from holdfast.testing.breakage import BREAKAGES, apply
-from holdfast.testing.formats import (
-    anthropic,
-    gemini,
-    openai_chat,
-    openai_responses,
-    sharegpt,
-    words,
+from holdfast.testing.openai_lists import chat_lists, responses_lists, strict_lists
+from holdfast.testing.other_lists import (
+    anthropic_lists,
+    gemini_lists,
+    mark_cached,
+    markable,
+    sharegpt_lists,
 )
-from holdfast.testing.formats.bodies import BODIES
 from holdfast.transcript import (
     Folded,
     Item,
@@ -43,12 +43,12 @@ from holdfast.transcript import (
 )
 
 _LISTS: Mapping[str, Callable[..., st.SearchStrategy[list[Any]]]] = {
-    "openai-chat": openai_chat.messages,
-    "strict": openai_chat.strict_messages,
-    "openai-responses": openai_responses.messages,
-    "anthropic": anthropic.messages,
-    "gemini": gemini.messages,
-    "sharegpt": sharegpt.messages,
+    "openai-chat": chat_lists,
+    "strict": strict_lists,
+    "openai-responses": responses_lists,
+    "anthropic": anthropic_lists,
+    "gemini": gemini_lists,
+    "sharegpt": sharegpt_lists,
 }
 PROVIDERS = tuple(_LISTS)
 """The providers that lists can be drawn for; all but `strict` are dialects of the same name."""
@@ -72,7 +72,7 @@ def valid_lists(provider: str, *, ask_last: bool = False) -> st.SearchStrategy[l
 @st.composite
 def valid_bodies(draw: st.DrawFn, provider: str) -> dict[str, Any]:
     """Whole request bodies that the provider accepts: system, tools, settings and messages."""
-    return BODIES[provider](draw, draw(valid_lists(provider, ask_last=True)))
+    return _BODIES[provider](draw, draw(valid_lists(provider, ask_last=True)))
 
 
 @st.composite
@@ -154,3 +154,81 @@ def views(draw: st.DrawFn, log: Sequence[Message]) -> View:
                 items.append(Folded(start, stop, draw(st.sampled_from(((note,), ())))))
         start = stop
     return View(tuple(items), len(log))
+
+
+Body = dict[str, Any]
+
+_SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+
+_SHORT, _LONG = {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}
+_MARKERS = ((_SHORT, _SHORT), (_LONG, _SHORT), (_LONG, _LONG))
+"""Markers of tools and system, and of messages: a longer-lived one never follows a shorter."""
+
+
+def _chat_body(draw: st.DrawFn, items: list[Any]) -> Body:
+    """Return a chat completion request."""
+    tools = [
+        {"type": "function", "function": {"name": name, "description": "d", "parameters": _SCHEMA}}
+        for name in words.NAMES
+    ]
+    body: Body = {"model": draw(st.sampled_from(("gpt-4o", "gpt-5.3"))), "messages": items}
+    return {**body, "tools": tools, **_settings(draw, {"temperature": 0, "stream": True})}
+
+
+def _responses_body(draw: st.DrawFn, items: list[Any]) -> Body:
+    """Return a Responses request."""
+    tools: list[Any] = [
+        {"type": "function", "name": name, "parameters": _SCHEMA} for name in words.NAMES
+    ]
+    tools.append({"type": "web_search"})
+    body: Body = {"model": "gpt-5.3-codex", "instructions": draw(words.words()), "input": items}
+    settings = {"store": False, "include": ["reasoning.encrypted_content"], "prompt_cache_key": "k"}
+    return {**body, "tools": tools, **_settings(draw, settings)}
+
+
+def _anthropic_body(draw: st.DrawFn, items: list[Any]) -> Body:
+    """Return a Messages request with at most four cache markers."""
+    tools: list[Body] = [
+        {"name": name, "description": "d", "input_schema": _SCHEMA} for name in words.NAMES
+    ]
+    prompt: list[Body] = [{"type": "text", "text": draw(words.words())} for _ in range(2)]
+    first, later = draw(st.sampled_from(_MARKERS))
+    left = 4 - mark_cached(draw, [*tools[-1:], *prompt], 2, first)
+    mark_cached(draw, markable(items), left, later)
+    body: Body = {"model": "claude-sonnet-4-5", "max_tokens": 16_000}
+    if draw(st.booleans()):
+        body["system"] = draw(st.sampled_from((prompt, "You are a coding agent.")))
+    settings = {"metadata": {"user_id": "u"}, "stream": True}
+    return {**body, "tools": tools, "messages": items, **_settings(draw, settings)}
+
+
+def _gemini_body(draw: st.DrawFn, items: list[Any]) -> Body:
+    """Return a generateContent request."""
+    declared = [{"name": name, "description": "d", "parameters": _SCHEMA} for name in words.NAMES]
+    body: Body = {"contents": items, "tools": [{"functionDeclarations": declared}]}
+    if draw(st.booleans()):
+        body["systemInstruction"] = {"parts": [{"text": draw(words.words())}]}
+    return {**body, **_settings(draw, {"generationConfig": {"temperature": 0}})}
+
+
+def _sharegpt_body(draw: st.DrawFn, items: list[Any]) -> Body:
+    """Return one record of a training set."""
+    return {"conversations": items, **_settings(draw, {"id": "r1", "model": "m", "tools": "[]"})}
+
+
+def _settings(draw: st.DrawFn, possible: Body) -> Body:
+    """Return some of the settings, and sometimes one that nobody knows yet."""
+    wanted = draw(st.sets(st.sampled_from((*possible, "x_unknown"))))
+    return {key: possible.get(key, [1, {"a": None}]) for key in (*possible, "x_unknown")
+            if key in wanted}  # fmt: skip
+
+
+_BODIES: Mapping[str, Callable[[st.DrawFn, list[Any]], Body]] = {
+    "openai-chat": _chat_body,
+    "strict": _chat_body,
+    "openai-responses": _responses_body,
+    "anthropic": _anthropic_body,
+    "gemini": _gemini_body,
+    "sharegpt": _sharegpt_body,
+}

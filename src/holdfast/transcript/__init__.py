@@ -1,10 +1,10 @@
 """The nouns: messages and their parts, groups, views. Frozen values; no I/O, no dialect."""
 
-from holdfast.transcript.bare import bare, bare_message
-from holdfast.transcript.group import Group, Groups, groups
+from holdfast.transcript.group import Group, Groups, Survey, groups, survey
 from holdfast.transcript.message import (
     CallKind,
     Flaw,
+    Frame,
     Media,
     MediaKind,
     Message,
@@ -17,11 +17,13 @@ from holdfast.transcript.message import (
     Thinking,
     ToolCall,
     ToolResult,
+    Transcript,
+    Violation,
+    bare,
+    bare_message,
     is_ask,
     texts,
 )
-from holdfast.transcript.survey import Survey, survey
-from holdfast.transcript.transcript import Frame, Transcript
 from holdfast.transcript.view import (
     Folded,
     Item,
@@ -34,7 +36,6 @@ from holdfast.transcript.view import (
     rewrite,
     whole,
 )
-from holdfast.transcript.violation import Violation
 
 __all__ = [
     "CallKind", "Flaw", "Folded", "Frame", "Group", "Groups", "Item", "Kept", "Media", "MediaKind",

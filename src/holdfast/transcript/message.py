@@ -1,4 +1,8 @@
-"""The one model of a message: a role and parts, frozen, beside the wire payload it came from."""
+"""The one model of a message: a role and parts, frozen, beside the wire payload it came from.
+
+A transcript is messages in the frame that they came in; a violation is a place where they break a
+provider's rule.
+"""
 
 from __future__ import annotations
 
@@ -162,3 +166,89 @@ def is_ask(message: Message) -> bool:
         and message.origin == "real"
         and any(isinstance(part, (Text, Media)) for part in message.parts)
     )
+
+
+class Frame(Struct, frozen=True, gc=False):
+    """What stands around the messages on the wire.
+
+    `key` is the field that holds the message list, "" for a bare list. `body` is the whole object
+    as parsed (never mutated); None for a bare list.
+    """
+
+    key: str = ""
+    body: Payload | None = None
+
+    @property
+    def is_request(self) -> bool:
+        """Whether this is a whole request body, so that rules about settings apply."""
+        return self.body is not None and isinstance(self.body.get("model"), str)
+
+    @property
+    def path(self) -> str:
+        """The JSON path of the message list."""
+        return f"$.{self.key}" if self.key else "$"
+
+    def setting(self, name: str) -> Any:
+        """Return a field of the request body, None where there is none."""
+        return None if self.body is None else self.body.get(name)
+
+
+class Transcript(Struct, frozen=True):
+    """Messages with their dialect, frame and, where the frame holds one, system prompt.
+
+    `system` is the prompt outside the message list (Anthropic's `system`, Responses'
+    `instructions`, Gemini's `systemInstruction`); a system message in the list stays in the list.
+    """
+
+    dialect: str
+    messages: tuple[Message, ...]
+    frame: Frame = Frame()
+    system: Message | None = None
+
+    @property
+    def tools(self) -> tuple[Payload, ...]:
+        """The tool definitions of the request, as they came."""
+        found = self.frame.setting("tools")
+        return tuple(found) if isinstance(found, list) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def bare_message(message: Message) -> Message:
+    """Return the message with bare parts and no payload; role, position, id and origin stay."""
+    parts = tuple(bare(part) for part in message.parts)
+    return Message(message.role, parts, message.position, message.id, message.origin)
+
+
+def bare(part: Part) -> Part:
+    """Return the part without payload and place: what any dialect can read of it.
+
+    An `Opaque` is its payload; it keeps nothing but its kind.
+    """
+    match part:
+        case Text(text=text):
+            return Text(text)
+        case Media(kind=kind, media_type=media_type, data=data, url=url):
+            return Media(kind, media_type, data, url)
+        case ToolCall():
+            return ToolCall(part.id, part.name, part.arguments, part.kind, part.signature)
+        case ToolResult():
+            inner = tuple(bare(piece) for piece in part.parts)
+            return ToolResult(part.call_id, inner, part.is_error, part.name, part.kind)
+        case Thinking(text=text, signature=signature, redacted=redacted):
+            return Thinking(text, signature, redacted)
+        case Opaque(kind=kind):
+            return Opaque(kind)
+
+
+class Violation(Struct, frozen=True, gc=False):
+    """A place where a message list breaks a provider's rule.
+
+    `index` is the place in the message list, -1 where the whole request is meant; `path` is the
+    JSON path from the root of what was given. `mendable` says whether `repair` can mend it.
+    """
+
+    rule: str
+    index: int
+    path: str
+    message: str
+    remedy: str
+    mendable: bool = True

@@ -214,7 +214,7 @@ def _shown(work: CompactionInput, start: int, stop: int) -> Iterator[Message]:
 def _cost(native: NativeCompaction, answer: NativeAnswer) -> dict[str, Any] | None:
     """Return what the call cost by the usage that came with it; None if that is not known."""
     from holdfast.caching.prices import paid
-    from holdfast.catalog.prices import economy_of
+    from holdfast.catalog import economy_of
 
     model = native.compactor.name.partition(":")[2]
     economy = economy_of(model, native.prices, "5m")

@@ -14,7 +14,7 @@ from holdfast.facts.digests import DIGESTS, digest, digest_of
 from holdfast.facts.digests.line import LIMIT_CHARS
 from holdfast.facts.tools import FAMILIES, Family, read_arguments
 from holdfast.testing import call
-from holdfast.testing.formats.words import arguments, names, outputs
+from holdfast.testing.words import arguments, names, outputs
 from holdfast.transcript import ToolCall
 
 ONE_OF_EACH = sorted(row.names.split()[0] for row in FAMILIES.values() if row.names)

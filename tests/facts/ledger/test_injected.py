@@ -13,7 +13,7 @@ from holdfast import load
 from holdfast.facts.ledger import Ledger, facts_of
 from holdfast.facts.ledger.injected import directory_told, own_words, report_told, without_blocks
 from holdfast.testing import assistant, call, result, user
-from holdfast.testing.formats.words import words
+from holdfast.testing.words import words
 
 CONTEXT = (
     "<environment_context>\n  <cwd>/srv/app</cwd>\n  <shell>zsh</shell>\n</environment_context>"

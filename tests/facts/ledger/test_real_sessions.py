@@ -24,7 +24,7 @@ from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, parse_summary, render_summary
 from holdfast.facts.tools import arguments_given
 from holdfast.policy import Policy
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, whole
 

@@ -15,7 +15,7 @@ from holdfast.facts.languages import Language, counted, phrases_for
 from holdfast.facts.ledger import Around, Fact, Ledger, summarize, tokens_per_char, update
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, ToolCall, ToolResult

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from holdfast import load
 from holdfast.facts.ledger import Fact, Ledger, facts_of, update
 from holdfast.facts.tools import FAMILIES, arguments_given
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 

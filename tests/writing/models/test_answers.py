@@ -64,8 +64,7 @@ def test_a_server_that_does_not_stream_is_read_too(
     """Some servers answer a request for a stream with a whole body."""
     if api.package == "litellm":
         pytest.skip("litellm reads only streams")
-    from holdfast.testing.model_server_anthropic import messages
-    from holdfast.testing.model_server_openai import chat, responses
+    from holdfast.testing.model_replies import chat, messages, responses
 
     write = {"chat": chat, "responses": responses, "messages": messages}[api.answers_as]
 

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from holdfast.caching.economics import usd
 from holdfast.caching.prices import Prices
-from holdfast.catalog.prices import prices_of
+from holdfast.catalog import prices_of
 from holdfast.cli.draw import Picture, Piece, saving, text_of
 from holdfast.cli.files import counted, format_time, shortened
 from holdfast.cli.inputs import COUNT, print_json

@@ -11,8 +11,13 @@ from msgspec import Struct
 from holdfast.facts.digests.fields import object_in
 from holdfast.facts.digests.line import clip, failure_in, first_of, path_of, size_of, words_of
 from holdfast.facts.tools import ARGUMENTS
-from holdfast.reduction.signals import error_lines, exit_status
-from holdfast.reduction.testreport import TestCounts, failing_tests, test_counts
+from holdfast.reduction.signals import (
+    TestCounts,
+    error_lines,
+    exit_status,
+    failing_tests,
+    test_counts,
+)
 from holdfast.regex import Regex
 
 _HEADS = ("Chunk ID:", "Command:", "Exit code:", "Wall time:")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.regex import Regex
 
 _SIGNS = frozenset("_$.@/~+:#-")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.facts.ledger.lines import cut, whole_words
 from holdfast.facts.tools import FAMILIES, Family
 from holdfast.reduction import signals
-from holdfast.reduction.signs import Signs
+from holdfast.reduction.lines import Signs
 from holdfast.regex import Regex
 
 _LOOKS = Regex(

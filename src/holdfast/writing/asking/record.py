@@ -12,7 +12,7 @@ from msgspec import Struct
 from holdfast.facts.cleaning import cleaned
 from holdfast.facts.ledger.injected import own_words, without_blocks
 from holdfast.ports import Redact, TokenCounter
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
 from holdfast.regex import Regex
 from holdfast.transcript import Media, Message, Opaque, Part, Text, ToolCall, ToolResult
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from holdfast.catalog.windows import context_window
+from holdfast.catalog import context_window
 from holdfast.errors import InvalidSetting, MissingExtra, SummarizerFailed, UnknownName
 from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.writing.models.anthropic import MESSAGES

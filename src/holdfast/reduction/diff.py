@@ -8,13 +8,21 @@ from typing import Final
 
 from msgspec import Struct
 
-from holdfast.reduction.marks import closing, gap, plural, shortened
-from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.share import fair_cap
-from holdfast.reduction.terminal import plain
+from holdfast.reduction.lines import plain
+from holdfast.reduction.ranking import reduce_log
+from holdfast.reduction.reduced import (
+    ReductionDraft,
+    ReductionRequest,
+    Render,
+    closing,
+    fair_cap,
+    gap,
+    plural,
+    shortened,
+)
+from holdfast.regex import Regex
 
-GENERATED: Final = re.compile(
+GENERATED: Final = Regex(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?"
     r"|Cargo\.lock|go\.sum|poetry\.lock|uv\.lock|Pipfile\.lock|pdm\.lock|Gemfile\.lock"
     r"|composer\.lock|mix\.lock|pubspec\.lock|flake\.lock|Podfile\.lock|gradle\.lockfile"
@@ -122,10 +130,8 @@ def _next_line(text: str, at: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-_HUNK_HEADER = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_MOVED = re.compile(
-    r"^(?:rename (?:from|to) |new file|deleted file|old mode|new mode|Binary ).*$", re.M
-)
+_HUNK_HEADER = Regex(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_MOVED = Regex(r"^(?:rename (?:from|to) |new file|deleted file|old mode|new mode|Binary ).*$", re.M)
 
 
 def _read_file(part: str) -> _File:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast import reduce
-from holdfast.reduction.reducers.html import html_text
+from holdfast.reduction.prose import html_text
 
 
 def test_a_json_table_keeps_ends_failures_and_outliers() -> None:

@@ -34,7 +34,6 @@ class Anatomy(Struct, frozen=True):
     results: Callable[[list[Any]], list[Spot]]
     role_key: str
     content_key: str
-    arguments_are_text: bool = True
 
 
 class Target(Struct, frozen=True):
@@ -184,8 +183,8 @@ def _from(*speakers: str) -> Callable[[list[Any]], list[Spot]]:
 ANATOMY: Mapping[str, Anatomy] = {
     "openai-chat": Anatomy(_chat_calls, _chat_results, "role", "content"),
     "strict": Anatomy(_chat_calls, _chat_results, "role", "content"),
-    "anthropic": Anatomy(_anthropic_calls, _anthropic_results, "role", "content", False),
-    "gemini": Anatomy(_gemini_calls, _gemini_results, "role", "parts", False),
+    "anthropic": Anatomy(_anthropic_calls, _anthropic_results, "role", "content"),
+    "gemini": Anatomy(_gemini_calls, _gemini_results, "role", "parts"),
     "openai-responses": Anatomy(_responses_calls, _responses_results, "role", "content"),
     "sharegpt": Anatomy(_from("function_call"), _from("observation", "tool"), "from", "value"),
 }

@@ -14,13 +14,20 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from holdfast.reduction.marks import closing, plural, shortened
-from holdfast.reduction.reduced import ReductionDraft, ReductionRequest, Render
-from holdfast.reduction.reducers.log import reduce_log
-from holdfast.reduction.rows import notable
-from holdfast.reduction.share import fair_cap
-
-__all__ = ["PRIORITY_KEYS", "list_parts", "reduce_json", "show_value", "tally_sentences"]
+from holdfast.reduction.excerpt import read_lines
+from holdfast.reduction.lines import raw_json
+from holdfast.reduction.ranking import reduce_log
+from holdfast.reduction.reduced import (
+    ReductionDraft,
+    ReductionRequest,
+    Render,
+    closing,
+    fair_cap,
+    gap,
+    plural,
+    shortened,
+)
+from holdfast.reduction.tables import notable
 
 PRIORITY_KEYS: Final = frozenset({
     "error", "errors", "err", "message", "msg", "status", "state", "code", "exit_code", "exitCode",
@@ -34,19 +41,22 @@ MARK: Final = "…"
 """The key, or the start of an element, that stands for what was left out."""
 
 _DEEPEST = 12
+"""Values nested more deeply are only counted."""
 _SMALL_CHARS = 80
+"""Fields up to this size go before larger ones."""
 _FLOOR_CHARS = 40
+"""The least that a field or a string gets."""
 _GAP_CHARS = 24
-_ROW_CHARS = 240
+"""The room for the mark of a gap in a list."""
+_ROW_CHARS, _LINE_CHARS = 240, 300
+"""If there is less room for each, fewer elements of a list, or lines, are shown."""
 _NAMED_KEYS_CHARS = 120
+"""The room for the names of fields that are left out."""
 
 
 def reduce_json(text: str, ask: ReductionRequest) -> Render | None:
     """Read a JSON object or list; the result is valid JSON. None where the text is not."""
-    try:
-        root = bytes(msgspec.json.decode(text, type=Raw)).strip()
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
+    root = bytes(raw_json(text) or b"").strip()
     if root[:1] not in (b"{", b"["):
         return None
 
@@ -201,3 +211,50 @@ def _show_string(raw: bytes, room: int, tally: Counter[str]) -> bytes:
 
 def _encoded(value: object) -> bytes:
     return msgspec.json.encode(value)
+
+
+def reduce_json_lines(text: str, ask: ReductionRequest) -> Render | None:
+    """Read lines of JSON; every line of the result is valid JSON. None where there are none."""
+    lines = read_lines(text, ask.room_chars)
+    if lines.in_pieces:
+        rows = [_valid(line) for line in text.split("\n") if line.strip()]
+        places, total = list(range(len(rows))), len(rows)
+    else:
+        full = [at for at, line in enumerate(lines.texts) if line.strip()]
+        rows = [_valid(lines.texts[at]) for at in full]
+        places, total = [lines.places[at] for at in full], lines.total
+    if not rows:
+        return None
+
+    def render(budget_chars: int) -> ReductionDraft:
+        tally: Counter[str] = Counter()
+        room = budget_chars - 80 - len(ask.reference or "")
+        mean = sum(map(len, rows)) // len(rows)
+        kept = notable(rows, max(room // min(mean + 16, _LINE_CHARS), 1))
+        cap = fair_cap([len(rows[at]) for at in kept], room - 16 * len(kept))
+        parts: list[bytes] = []
+        missing = expected = 0
+        for at in kept:
+            if places[at] > expected:
+                parts.append(_encoded(gap(places[at] - expected)))
+                missing += places[at] - expected
+            parts.append(show_value(rows[at], max(cap, 8), 0, tally))
+            expected = places[at] + 1
+        if expected < total:
+            parts.append(_encoded(gap(total - expected)))
+            missing += total - expected
+        left_out = (plural(missing, "line"),) if missing else ()
+        left_out += tally_sentences(tally)
+        if left_out:
+            parts.append(_encoded(closing(left_out, ask.reference)))
+        counts = {f"{noun}s": n for noun, n in (*tally.items(), ("line", missing)) if n}
+        return ReductionDraft(b"\n".join(parts).decode(), left_out, counts)
+
+    return render
+
+
+def _valid(line: str) -> bytes:
+    """Return a line as JSON: itself, or a string of it where it is none."""
+    raw = line.strip().encode("utf-8", "replace")
+    value = raw_json(raw)
+    return bytes(value) if value is not None else _encoded(line.encode("utf-8", "replace").decode())

@@ -1,4 +1,4 @@
-"""JSON without its spaces."""
+"""Escape codes, line ends and progress bars; many literals in one pass; JSON without its spaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.reduction.loose import without_spaces
+from holdfast.reduction.lines import Signs, plain, without_spaces
+
+
+@pytest.mark.parametrize(
+    ("given_", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]8;;https://a.invalid\x07link\x1b]8;;\x07", "link"),
+        ("\x1b(B\x1b[?25l text", " text"),
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("10%\r50%\r100%\ndone", "100%\ndone"),
+        ("kept\r", "kept"),
+        ("\x1b", "\x1b"),
+        ("plain", "plain"),
+    ],
+)
+def test_text_is_as_a_terminal_leaves_it(given_: str, shown: str) -> None:
+    """No codes, line feeds alone, what was overwritten is gone."""
+    assert plain(given_) == shown
+
+
+@given(st.text(st.sampled_from("ab\x1b[];0m\x07\\\r\n"), max_size=60))
+def test_the_number_of_lines_stays(text: str) -> None:
+    """Only line feeds part lines, and none comes or goes."""
+    assert plain(text).count("\n") == text.count("\n")
+
+
+LITERALS = ("rror", "error", "ERR", "not ok ", "fatal", "a", "r")
+SIGNS = Signs(LITERALS)
+TEXTS = st.lists(
+    st.sampled_from((*LITERALS, " ", "é", "\ud800", "x", "not ", "ok", "er", "ror")), max_size=12
+).map("".join)
+
+
+@given(text=TEXTS | st.text(st.characters(), max_size=80))
+def test_the_same_as_looking_for_each(text: str) -> None:
+    """Also where one stands inside another, and in text that cannot be encoded."""
+    assert SIGNS.held(text) == {place for place, sign in enumerate(LITERALS) if sign in text}
+    assert SIGNS.any_in(text) == any(sign in text for sign in LITERALS)
+
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

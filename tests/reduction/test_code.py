@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import reduce
-from holdfast.reduction.structure import definition_lines, guess_language
+from holdfast.reduction.code import definition_lines, guess_language
 
 SOURCES = {
     "python": "import os\n\nclass A(B):\n    def f(self):\n        pass\n\ndef g():\n    pass\n",

@@ -1,19 +1,20 @@
-"""Messages that Anthropic accepts: thinking, server tools, mixed results, system in between."""
+"""Lists of the other providers: Anthropic messages, Gemini contents, ShareGPT turns."""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from holdfast.testing.formats.words import Ids, arguments, chance, names, outputs, signatures, words
+from holdfast.testing.words import Ids, arguments, chance, names, outputs, signatures, words
 
 Wire = dict[str, Any]
 
 
 @st.composite
-def messages(draw: st.DrawFn, *, ask_last: bool = False) -> list[Any]:
+def anthropic_lists(draw: st.DrawFn, *, ask_last: bool = False) -> list[Any]:
     """Return a list that begins with a user's message and alternates but for system messages."""
     ids = Ids("toolu_")
     found: list[Any] = []
@@ -164,3 +165,135 @@ def _media() -> st.SearchStrategy[Wire]:
         {"type": "document", "source": {"type": "content", "content": text}},
         {"type": "search_result", "source": "s", "title": "t", "content": text},
     )).map(dict)  # fmt: skip
+
+
+@st.composite
+def gemini_lists(draw: st.DrawFn, *, ask_last: bool = False) -> list[Any]:
+    """Return contents that begin with a user's; responses follow their calls directly."""
+    ids = Ids("fc-") if draw(st.booleans()) else None
+    signed = draw(st.booleans())
+    found: list[Any] = []
+    for _ in range(draw(st.integers(1, 3))):
+        found.append({"role": "user", "parts": draw(_asked())})
+        for _ in range(draw(st.integers(0, 2))):
+            found.extend(draw(_gemini_step(ids, signed)))
+        found.append({"role": "model", "parts": draw(_gemini_reply(signed))})
+    if ask_last or draw(st.booleans()):
+        found.append({"role": "user", "parts": draw(_asked())})
+    return found
+
+
+@cache
+def _asked() -> st.SearchStrategy[list[Any]]:
+    return st.lists(_gemini_text() | _gemini_media(), min_size=1, max_size=2)
+
+
+@st.composite
+def _gemini_reply(draw: st.DrawFn, signed: bool) -> list[Any]:
+    parts: list[Any] = draw(st.lists(_thought(), max_size=1))
+    if chance(draw, 6):
+        parts.append({"executableCode": {"language": "PYTHON", "code": draw(words())}})
+        result = {"outcome": "OUTCOME_OK", "output": draw(outputs())}
+        parts.append({"codeExecutionResult": result})
+    last: Wire = {"text": draw(words())}
+    parts.append({**last, "thoughtSignature": draw(signatures())} if signed else last)
+    return parts
+
+
+@st.composite
+def _gemini_step(draw: st.DrawFn, ids: Ids | None, signed: bool) -> list[Any]:
+    """Return a content with calls and the one with as many responses, in the same order."""
+    calls: list[Wire] = []
+    for _ in range(draw(st.integers(1, 3))):
+        call: Wire = {"name": draw(names()), "args": draw(arguments())}
+        calls.append({**call, "id": ids.new()} if ids else call)
+    before: list[Any] = draw(st.lists(_thought() | _gemini_text(), max_size=1))
+    made: list[Any] = [{"functionCall": call} for call in calls]
+    if signed:
+        made[0]["thoughtSignature"] = draw(signatures())
+    answers = [draw(_response(call)) for call in calls]
+    return [{"role": "model", "parts": before + made}, {"role": "user", "parts": answers}]
+
+
+@st.composite
+def _response(draw: st.DrawFn, call: Wire) -> Wire:
+    key = draw(st.sampled_from(("output", "error", "result")))
+    response = draw(outputs().map(lambda text: {key: text}) | arguments())
+    made: Wire = {"name": call["name"], "response": response}
+    return {"functionResponse": {"id": call["id"], **made} if "id" in call else made}
+
+
+@cache
+def _gemini_text() -> st.SearchStrategy[Wire]:
+    return words().map(lambda text: {"text": text})
+
+
+@cache
+def _thought() -> st.SearchStrategy[Wire]:
+    return words().map(lambda text: {"text": text, "thought": True})
+
+
+@cache
+def _gemini_media() -> st.SearchStrategy[Wire]:
+    return st.sampled_from((
+        {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
+        {"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}},
+        {"inlineData": {"mimeType": "application/pdf", "data": "JVBERi0="}},
+        {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://bucket/a.mp4"},
+         "videoMetadata": {"startOffset": "1s"}},
+    )).map(dict)  # fmt: skip
+
+
+@st.composite
+def sharegpt_lists(draw: st.DrawFn, *, ask_last: bool = False) -> list[Any]:
+    """Return turns that begin with system or human; answers follow their calls directly."""
+    tagged = draw(st.booleans())
+    found: list[Any] = []
+    if draw(st.booleans()):
+        found.append({"from": "system", "value": draw(words())})
+    for _ in range(draw(st.integers(1, 3))):
+        found.append({"from": "human", "value": draw(words())})
+        for _ in range(draw(st.integers(0, 2))):
+            found.extend(draw(_tagged_step() if tagged else _plain_step()))
+        found.append({"from": "gpt", "value": draw(_sharegpt_reply())})
+    if ask_last:
+        found.append({"from": "human", "value": draw(words())})
+    return [_with_extras(draw, turn) for turn in found]
+
+
+@st.composite
+def _sharegpt_reply(draw: st.DrawFn) -> str:
+    text = draw(words())
+    return f"<think>\n{draw(words())}\n</think>\n{text}" if draw(st.booleans()) else text
+
+
+@st.composite
+def _tagged_step(draw: st.DrawFn) -> list[Any]:
+    count = draw(st.integers(1, 3))
+    calls = [f"<tool_call>\n{draw(_sharegpt_call())}\n</tool_call>" for _ in range(count)]
+    answers = [f"<tool_response>\n{draw(words())}\n</tool_response>" for _ in range(count)]
+    before = [draw(_sharegpt_reply())] if draw(st.booleans()) else []
+    return [
+        {"from": "gpt", "value": "\n".join(before + calls)},
+        {"from": "tool", "value": "\n".join(answers)},
+    ]
+
+
+@st.composite
+def _plain_step(draw: st.DrawFn) -> list[Any]:
+    return [
+        {"from": "function_call", "value": draw(_sharegpt_call())},
+        {"from": "observation", "value": draw(words())},
+    ]
+
+
+@st.composite
+def _sharegpt_call(draw: st.DrawFn) -> str:
+    value = {"name": draw(names()), "arguments": draw(arguments())}
+    return json.dumps(value, ensure_ascii=draw(st.booleans()))
+
+
+def _with_extras(draw: st.DrawFn, turn: Wire) -> Wire:
+    if chance(draw, 6):
+        return {**turn, **draw(st.sampled_from(({"weight": 0}, {"loss": True}, {"id": "t1"})))}
+    return turn

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from html import unescape
 from itertools import chain
 from math import log
+from typing import Final
 
 from holdfast.reduction.excerpt import Lines, read_lines
-from holdfast.reduction.pack import line_render, ranking_of
-from holdfast.reduction.rank import Taste, rank_lines
+from holdfast.reduction.ranking import line_render, rank_lines, ranking_of
 from holdfast.reduction.reduced import ReductionRequest, Render
+from holdfast.regex import Regex
 
-_SENTENCE_END = re.compile(
+_SENTENCE_END = Regex(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9À-ÞА-Я`*])|(?<=[。！？])"
 )
-_WORD = re.compile(r"[^\W\d_]{3,30}")
-_EVIDENCE = re.compile(r"\d|`|/\w|\w\.\w|_\w|[a-z][A-Z]")
-_CUE = re.compile(
+_WORD = Regex(r"[^\W\d_]{3,30}")
+_EVIDENCE = Regex(r"\d|`|/\w|\w\.\w|_\w|[a-z][A-Z]")
+_CUE = Regex(
     r"\b(?:must|never|always|only|should|because|therefore|however|important|note|warning|error"
     r"|fail(?:s|ed|ure)?|fix(?:ed)?|bug|root cause|conclusion|summary|result|recommend\w*|todo|next"
     r"|decision|decided|finding|caveat|limit\w*)\b",
@@ -35,7 +37,7 @@ def reduce_prose(text: str, ask: ReductionRequest) -> Render:
     """Read text for people: Markdown, reports, pages."""
     lines = read_lines(text, ask.room_chars)
     if lines.in_pieces:
-        return line_render(rank_lines(lines, Taste()), ask.reference)
+        return line_render(rank_lines(lines), ask.reference)
     lines = _sentences(lines)
     ranking = ranking_of(lines, _scores(lines.texts))
     noun = "sentence" if lines.is_whole else ""
@@ -126,3 +128,84 @@ def _score(
     score += 15 if _CUE.search(bare) else 0
     score += 25 if place < 0.05 or place > 0.92 else 0
     return score + 20
+
+
+_MOST_CHARS: Final = 8_000_000
+"""Of a longer page the rest is not read."""
+
+_HIDDEN = Regex(r"<(script|style|noscript|svg|template|head)(?=[\s>/])", re.I)
+_CLOSES = {
+    name: Regex(f"</{name}", re.I)
+    for name in ("script", "style", "noscript", "svg", "template", "head")
+}
+_TITLE = Regex(r"<title[^<>]{0,200}>([^<]{0,500})</title", re.I)
+_TAG = Regex(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})[^<>]*>")
+_REST = Regex(r"<[!?/a-zA-Z][^<>]*>")
+_BLOCKS = frozenset({
+    "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "table", "tr",
+    "ul", "ol", "dl", "dt", "dd", "blockquote", "pre", "form", "figure", "figcaption", "br", "hr",
+    "tbody", "thead", "body", "html", "details", "summary", "option", "select", "button", "label",
+})  # fmt: skip
+
+
+def reduce_html(text: str, ask: ReductionRequest) -> Render:
+    """Read a page; the result is plain text."""
+    return reduce_prose(html_text(text), ask)
+
+
+def html_text(text: str) -> str:
+    """Return what a reader sees of a page: headings marked `#`, list items `-`, cells `|`."""
+    text = text[:_MOST_CHARS]
+    title = _TITLE.search(text, 0, 100_000)
+    text = _without_comments(_without_hidden(text))
+    shown = _REST.sub("", _TAG.sub(_mark, text))
+    lines = [" ".join(line.split()) for line in unescape(shown).split("\n")]
+    body = "\n".join(line for line in lines if line and line not in "-|#")
+    return f"# {unescape(title[1]).strip()}\n{body}" if title else body
+
+
+def _mark(tag: re.Match[str]) -> str:
+    name = tag[2].lower()
+    if len(name) == 2 and name[0] == "h" and name[1] in "123456":
+        return "\n" if tag[1] else f"\n{'#' * int(name[1])} "
+    if name == "li":
+        return "\n" if tag[1] else "\n- "
+    if name in ("td", "th"):
+        return " | " if tag[1] else ""
+    return "\n" if name in _BLOCKS else ""
+
+
+def _without_hidden(text: str) -> str:
+    """Return the text without elements that nobody reads; one that is never closed stays."""
+    parts: list[str] = []
+    at = 0
+    found = _HIDDEN.search(text)
+    unclosed: set[str] = set()
+    while found:
+        name = found[1].lower()
+        close = None if name in unclosed else _CLOSES[name].search(text, found.end())
+        if close is None:
+            unclosed.add(name)
+            found = _HIDDEN.search(text, found.end())
+            continue
+        parts.append(text[at : found.start()])
+        end = text.find(">", close.end())
+        at = len(text) if end < 0 else end + 1
+        found = _HIDDEN.search(text, at)
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _without_comments(text: str) -> str:
+    parts: list[str] = []
+    at = 0
+    start = text.find("<!--")
+    while start >= 0:
+        stop = text.find("-->", start)
+        if stop < 0:
+            break
+        parts.append(text[at:start])
+        at = stop + 3
+        start = text.find("<!--", at)
+    parts.append(text[at:])
+    return "".join(parts)

@@ -1,1 +1,0 @@
-"""The providers' wire formats, written down for tests: one provider a file."""
