@@ -1,354 +1,384 @@
-"""A conversation that is kept: every message durable, compacted when due, taken up again."""
+"""One conversation: appended to or followed, durable, compacted when due, opened by its key."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.media import without_older_media
-from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.jsontext import dump
 from holdfast.dialects.load import load
-from holdfast.engine.compressor import Compressor, Step
-from holdfast.engine.meter import figures_of
-from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.errors import Conflict, LeaseLost
-from holdfast.ports import MediaReducer
+from holdfast.dialects.registry import dialect_named
+from holdfast.engine.economy import Clock
+from holdfast.engine.run import Model
+from holdfast.errors import Conflict, HoldfastError
+from holdfast.policy import Policy
+from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
-from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
-from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
-from holdfast.sessions.mending import MendedView, is_broken, is_foreign, mended
-from holdfast.sessions.requests import asend, recovered, send
-from holdfast.sessions.rows import new_message, payloads, tool_names
-from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
-from holdfast.sessions.usage import turn_usage
-from holdfast.stores.store import Store
-from holdfast.stores.values import (
-    Descent,
-    Held,
-    Lease,
-    NewSession,
-    NewView,
-    Pin,
-    SessionInfo,
+from holdfast.sessions.following import (
+    Course,
+    Edit,
+    Followed,
+    Given,
+    Keep,
+    applied,
+    body_with,
+    given_by,
+    keep_all,
 )
-from holdfast.transcript import View
+from holdfast.sessions.hooks import Hooks, Switched, told
+from holdfast.sessions.incoming import messages_of, refuse_others
+from holdfast.sessions.kept import KeptConversation
+from holdfast.sessions.leasing import TTL_SECONDS
+from holdfast.sessions.options import SessionOptions
+from holdfast.sessions.requests import asend, recovered, send
+from holdfast.sessions.rows import decoded, payloads
+from holdfast.sessions.standing import save_snapshot, unchanged
+from holdfast.sessions.tracking import Place, Same, Tracker, edits_to, shown_by
+from holdfast.stores.open import open_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import Descent, NewSession, SessionInfo
+from holdfast.transcript import Payload
+from holdfast.writing.writers import Writers
 
 T = TypeVar("T")
-Engine = Callable[[SessionInfo], Compressor]
 _NOBODY = Hooks()
-_APPEND_TRIES = 20
+_TRIES = 20
+"""How often an append or a list is tried again after another process was faster."""
 
 
-def _compressor(info: SessionInfo) -> Compressor:
-    return Compressor(model=info.model, provider=info.dialect)
+class Session(KeptConversation):
+    """One conversation, for one thread or task at a time.
 
-
-class Session:
-    """One conversation in a store, for one thread or task at a time.
-
-    What `append` took is durable. A compaction is either there whole, in the store and here, or
-    not at all; an interrupt at any point loses nothing, and the next call goes on from what the
-    store holds. Other processes may work on the same session: who compacts is settled by a lease.
+    Feed it with `append`, message by message, and send `messages`; or hand the host's whole list
+    to `follow`, as often as you like, and send what it returns. What was taken is in the store
+    when the call returns, and nothing of it is ever lost. Other processes may work on the same
+    session: who compacts is settled by a lease.
     """
 
     def __init__(
         self,
-        store: Store,
-        info: SessionInfo,
+        store: Store | str | os.PathLike[str] | None = None,
+        key: str = "",
         *,
-        engine: Engine = _compressor,
+        model: str | Model = "",
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        provider: str | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None,
+        tools: Sequence[Payload] = (),
+        background: bool = False,
         hooks: Hooks = _NOBODY,
         media: MediaReducer = without_older_media,
+        same: Same | None = None,
+        on_error: Literal["raise", "pass"] = "raise",
         lease_seconds: float = TTL_SECONDS,
+        clock: Clock = time.time,
+        new: NewSession | None = None,
     ) -> None:
-        """Take up a session of the store; `engine` makes its compressor, with models and policy.
+        """Open a conversation, or begin one with the first message that comes.
 
-        A compressor that was made without a redactor hides secrets under the key of the store.
+        `store` is a folder, a file, the address of a server or a `Store`; without one all is kept
+        in memory. `key` is the host's own name for the conversation, or the id of a session: the
+        same key opens it again. `new` says what else a new session is known by: title, goal,
+        folder. `same` tells `follow` which of the host's messages are the same. With
+        `on_error="pass"`, `follow` gives the host's own list back if the session fails. The rest
+        is as for `Compressor`.
         """
-        self._store = store
-        self._info: SessionInfo = info
-        self._make, self._hooks, self._media = engine, hooks, media
-        self._ttl, self._holder = lease_seconds, holder_name()
-        self._lease: Lease | None = None
-        self._hide = redactor_of(store)
-        self._stale = True
-        self._fresh()
+        self._address = store if isinstance(store, (str, os.PathLike)) else None
+        options = SessionOptions(
+            model=model, context_length=context_length, policy=policy, provider=provider,
+            summarizer=summarizer, redact=redact, tools=tuple(tools), background=background,
+            hooks=hooks, media=media, same=same, on_error=on_error, lease_seconds=lease_seconds,
+            clock=clock,
+        )  # fmt: skip
+        is_name = store is None or isinstance(store, (str, os.PathLike))
+        opened = open_store(store or ":memory:") if is_name else store
+        self._relatives: dict[str, tuple[int, Tracker]] = {}
+        super().__init__(opened, key, options, new)
 
-    @classmethod
-    def create(
-        cls, store: Store, *messages: Any, new: NewSession | None = None, **options: Any
-    ) -> Session:
-        """Begin a session, with its first messages; without them `new` says the dialect."""
-        dialect = load(list(messages)).dialect if messages else "openai-chat"
-        session = cls(store, store.create(new or NewSession(dialect=dialect)), **options)
-        session.append(*messages)
-        return session
+    # Handles
 
-    @classmethod
-    def resume(cls, store: Store, name: str, **options: Any) -> Session:
-        """Take up the newest of a lineage; `name` is an id, its beginning or a source id."""
-        return cls(store, store.newest_leaf(store.find(name).id), **options)
+    def _handle(self, name: str, *, new: NewSession | None = None) -> Session:
+        """Return a handle on a session of the same store."""
+        return Session(self._store, name, new=new, **_fields(self._options))
 
-    # What it is
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        """Return another handle on the same session."""
+        return self._handle(self.id)
 
-    @property
-    def id(self) -> str:
-        """The id; another one after a rotation."""
-        return self._info.id
+    def __copy__(self) -> Session:
+        return self._handle(self.id)
 
-    @property
-    def info(self) -> SessionInfo:
-        """The session as the store had it last."""
-        return self._info
-
-    @property
-    def engine(self) -> Compressor:
-        """The compressor that holds the conversation."""
-        self._fresh()
-        return self._engine
-
-    @property
-    def system(self) -> str:
-        """The system prompt as it was rendered at the start or after the last compaction."""
-        return str(self._frame().get("system", ""))
-
-    @property
-    def messages(self) -> list[Any]:
-        """What the model should see now; the same bytes until something is appended.
-
-        What another agent left in a form that its provider refuses is repaired here, and in the
-        store stays as it was; the report of a compaction names the rules.
-        """
-        self._fresh()
-        shown, system = self._seen().messages, self.system
-        if not system or not shown or self._hooks.system is None:
-            return shown
-        first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
-        if first.get("role") in ("system", "developer"):
-            return [{**first, "content": system}, *shown[1:]]
-        # elsewhere the host puts it into its field of the request
-        return [{"role": "system", "content": system}, *shown] if self._is_chat else shown
-
-    @property
-    def _is_chat(self) -> bool:
-        return self._info.dialect == "openai-chat"
-
-    def render_system(self) -> None:
-        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
-
-        Done at the start and after every compaction; a host does it where it takes up a session.
-        """
-        text = told(self._hooks.system, self._info)
-        if isinstance(text, str) and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
-
-    def _seen(self) -> MendedView:
-        shown = self._engine.messages
-        if not self._is_broken:
-            return MendedView(shown)
-        standing = (self.id, self._info.view, self._engine.length)
-        if self._mended is None or self._mended[0] != standing:
-            self._mended = (standing, mended(shown, self._engine.dialect))
-        return self._mended[1]
+    def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+        """Go to another process as a handle on the same session."""
+        where = self._store.where
+        address = self._address or (where if os.path.exists(where) else None)
+        if address is None:
+            raise TypeError(
+                "this session cannot go to another process: its store is in memory, or a server "
+                "that was not given by its address"
+            )
+        return _reopen, (address, self.id, self._options)
 
     # What arrives
 
     def append(self, *messages: Any) -> None:
         """Take new messages; they are durable when this returns, all of them or none.
 
-        What another process appended meanwhile is taken up first; `Conflict` where that goes on.
+        Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
+        responses and the results of streams. What is no message is refused before anything is
+        written. What another process appended meanwhile is taken up first; `Conflict` where that
+        goes on.
         """
-        if not messages:
+        given = [one for message in messages for one in messages_of(message)]
+        if not given:
             return
-        for left in reversed(range(_APPEND_TRIES)):
+        dialect = self._dialect or load(given).dialect
+        refuse_others(given, dialect)
+        self._begin_with(dialect)
+        for left in reversed(range(_TRIES)):
             self._fresh()
             try:
-                self._append(messages)
+                self._append(given)
                 break
             except Conflict:  # another process was faster: after what it wrote
                 if not left:
                     raise
         switch_to(self.id)
 
-    def _append(self, messages: Sequence[Any]) -> None:
-        engine, start = self._engine, self._engine.length
-        self._keep_arriving()
-        with self._unsettled():
-            engine.append(*messages)
-            arrived = engine.arrived(start)
-            self._names.update(tool_names(message for message, _ in arrived))
-            rows = [
-                new_message(message, tokens, body=dump(given), names=self._names)
-                for given, (message, tokens) in zip(messages, arrived, strict=True)
-            ]
-            new = engine.given_out(self._given_out)
-            self._store.append(self.id, rows, expect=start, references=new)
-            self._given_out += len(new)
-        self._info = replace(self._info, length=engine.length)
+    # A host's own list
 
-    def _keep_arriving(self) -> None:
-        """Note with the session how its results are shown on arrival, before the first one comes,
-        and by what its messages are counted; nothing if not all of them are counted alike.
+    def follow(
+        self,
+        messages: Sequence[Any] | None = None,
+        *,
+        request: Mapping[str, Any] | bytes | None = None,
+        usage: object = None,
+        force: bool = False,
+        focus: str = "",
+    ) -> Followed:
+        """Take the host's whole list and return what to send in its place.
 
-        What was there before, from another agent or an older version, was sent as it is.
+        The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
+        its tools, system prompt and settings are taken into account. `usage` is what the provider
+        reported for the last request, or a number: its count of this list. The same list gives
+        the same result, on a retry, after a restart and in another process. What is new is kept,
+        and compacted if that is due, or with `force`.
         """
-        if not self._has_noted:
-            noted = msgspec.to_builtins(self._engine.arriving)
-            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
-            self._info = self._store.change(self.id, frame=frame)
-            self._has_noted = True
-
-    def used(self, usage: object, *, cost: float | None = None) -> None:
-        """Take what the provider reported for the last request, a mapping or the object of its
-        client; it corrects the estimates.
-        """
-        self._fresh()
-        figures = figures_of(usage)
-        self._engine.report_usage(figures)
-        row = turn_usage(
-            figures, position=self._engine.length, model=self._info.model, cost=cost,
-            view=self._info.view,
-        )  # fmt: skip
-        self._store.add_usage(self.id, row)
-
-    # Compaction
-
-    def compact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
-        """Compact where it is due, or by hand with `force`, and return what was done."""
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            return self._done(
-                lambda: self._engine.compact(
-                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                )
-            )
-
-    async def acompact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
-        """Do what `compact` does, for hosts that await a summarizer."""
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            try:
-                with self._unsettled():
-                    before = self._before()
-                    report = await self._engine.acompact(
-                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                    )
-            except (Conflict, LeaseLost) as error:
-                return self._aborted(error)
-            return self._after(before, report)
-
-    def _done(self, run: Callable[[], Report]) -> Report:
         try:
-            with self._unsettled():
-                before = self._before()
-                report = run()
-        except (Conflict, LeaseLost) as error:
-            return self._aborted(error)
-        return self._after(before, report)
+            begun = self._begin_follow(messages, request, usage)
+            if begun.is_new or force:
+                begun.report = self.compact(force=force, focus=focus)
+            return self._end_follow(begun)
+        except (HoldfastError, OSError) as error:
+            return self._passed(messages, request, error)
 
-    @contextmanager
-    def _compacting(self, force: bool) -> Generator[Report | None]:
-        """Hold the lease for the body; a report instead where there is nothing to do, or
-        somebody else is at it.
-        """
-        self._fresh()
-        if not force and not self._engine.decide().due and not self._engine.is_prepared:
-            yield self._engine.compact()
-            return
-        with leased(self._store, self.id, self._holder, ttl=self._ttl) as lease:
-            if isinstance(lease, Held):
-                detail = (
-                    f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
-                )
-                yield replace(unchanged(self._engine, detail), reason="already running")
-                return
-            self._lease = lease
-            self._catch_up()
-            said = told(self._hooks.before_compaction, self._info)
-            self._engine.remembered = said if isinstance(said, str) else ""
+    async def afollow(
+        self,
+        messages: Sequence[Any] | None = None,
+        *,
+        request: Mapping[str, Any] | bytes | None = None,
+        usage: object = None,
+        force: bool = False,
+        focus: str = "",
+    ) -> Followed:
+        """Do what `follow` does, for hosts that await a summarizer."""
+        try:
+            begun = self._begin_follow(messages, request, usage)
+            if begun.is_new or force:
+                begun.report = await self.acompact(force=force, focus=focus)
+            return self._end_follow(begun)
+        except (HoldfastError, OSError) as error:
+            return self._passed(messages, request, error)
+
+    def _begin_follow(self, messages: Any, request: Any, usage: object) -> _Following:
+        """Take what is new in a list."""
+        given = given_by(messages, request, self._dialect)
+        dialect = given.dialect or self._dialect or load(list(given.items)).dialect
+        self._begin_with(dialect)
+        for left in reversed(range(_TRIES)):
+            self._fresh()
+            self._show_as_it_came()
+            if usage is not None and not isinstance(usage, int):
+                self.used(usage)
+                usage = None
             try:
-                yield None
-            finally:
-                self._lease = None
+                begun = self._take_list(given)
+                break
+            except Conflict:  # another process was faster: look again at what is known now
+                if not left:
+                    raise
+        self._engine.take_request(given.frame, held=begun.held)
+        if isinstance(usage, int):
+            self._engine.report_usage(usage, corrects=False)
+        switch_to(self.id)
+        return begun
 
-    def _kept(self, step: Step) -> None:
-        """Make a compaction durable; the engine takes it in only if this returns."""
-        info, dialect = self._info, self._engine.dialect
-        known = set(self._engine.state.references)
-        new = NewView(
-            items=pack_view(step.view, dialect), length=step.view.length, state=step.snapshot,
-            report=msgspec.json.encode(replace(step.report, persistence=self._persistence)),
-            references=tuple(row for row in step.state.references if row not in known),
-        )  # fmt: skip
-        fence = None if self._lease is None else self._lease.fence
-        if info.mode == "rotate":
-            child = NewSession(dialect=info.dialect, mode="rotate")
-            self._info = self._store.rotate(info.id, child, new, expect=info.view, fence=fence)
-        else:
-            self._info = self._store.commit(info.id, new, expect=info.view, fence=fence)
+    def _take_list(self, given: Given) -> _Following:
+        digests = self._tracker.digests(given, self._info.dialect)
+        course, place = self._placed(given, digests)
+        is_last = self._tracker.is_last(digests)
+        if course in ("rewind", "same"):
+            return _Following(given, place, course, is_new=False)
+        found = place.alignment
+        rest = [] if found.rest is None else [dialect_named(self._info.dialect).encode(found.rest)]
+        stop = max(len(given.items) - self._volatile, found.given)
+        new = [*rest, *given.items[found.given : stop]]
+        start = self._engine.length
+        indexes = [*([found.given - 1] if rest else []), *range(found.given, stop)]
+        if new:
+            raws = [*map(dump, rest), *given.raws[found.given : stop]]
+            self._append(new, raws, arrives=False)
+        appended = {start + at: index for at, index in enumerate(indexes)}
+        held = [given.items[at] for at in range(stop, len(given.items))]
+        course = "same" if is_last else course
+        return _Following(
+            given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
+        )
+
+    def _placed(self, given: Given, digests: Sequence[bytes]) -> tuple[Course, Place]:
+        """Return what a list is and where it belongs, in the session that it belongs to."""
+        place = self._place(given, digests)
+        if not place.length:
+            return "new", place
+        if place.is_whole:
+            is_more = len(digests) > place.alignment.given or place.alignment.rest is not None
+            return ("continues" if is_more else "same"), place
+        relative = self._relative(digests, place.reach)
+        if relative:
+            self._known_info, self._stale = self._store.session(relative), True
+            self._fresh()
+            self._show_as_it_came()
+            place = self._place(given, digests)
+            if place.is_whole:
+                return "continues", place
+        course = self._tracker.course(
+            place, given, digests, self._engine.log.messages, self._info.dialect
+        )
+        if course == "rewind":
+            return course, place
+        if course == "volatile":
+            self._note_volatile(place.length - place.reach + self._volatile)
+        self._go_another_way(course, place.reach)
+        return course, self._place(given, digests)
+
+    def _place(self, given: Given, digests: Sequence[bytes]) -> Place:
+        engine = self._engine
+        return self._tracker.place(
+            given, digests, engine.view, engine.log.messages, self._info.dialect
+        )
+
+    def _relative(self, digests: Sequence[bytes], reach: int) -> str:
+        """Return the session of the same lineage that knows more of a list, "" if none does."""
+        best = ""
+        for info in self._store.lineage(self._info.root_id):
+            if info.id == self.id or info.length <= reach or info.end_reason == "compression":
+                continue
+            known = self._relatives.get(info.id)
+            if known is None or known[0] != info.length:
+                tracker = Tracker(self._options.same)
+                tracker.load(decoded(self._store.read(info.id), info.dialect))
+                known = self._relatives[info.id] = (info.length, tracker)
+            found = known[1].reach(digests)
+            if found > reach:
+                best, reach = info.id, found
+        return best
+
+    def _go_another_way(self, course: Course, at: int) -> None:
+        """Go on in a child that shares the log up to a position; what comes after it stays with
+        this one, and so do all references.
+        """
+        goes_on = course in ("volatile", "compression")
+        new = replace(self._like(), source_id="")
+        descent: Descent = "compression" if goes_on else "branch"
+        was, state, calibration = self.id, self._engine.state, self._engine.snapshot()
+        made = self._store.create(new, parent_id=was, descent=descent, at=at)
+        if goes_on:
+            self._store.end(was, "compression")
+        self._known_info, self._stale = made, True
+        self._fresh()
+        if not self._engine.state.count and state.count:
+            self._engine.take_count(state.count, calibration)
+            save_snapshot(self._store, self._info, self._engine.snapshot())
+        self._switched(was, descent)
 
     @property
-    def _persistence(self) -> Any:
-        return "child" if self._info.mode == "rotate" else "in place"
+    def _volatile(self) -> int:
+        """How many of its newest messages the host rewrites from request to request."""
+        return int(self._frame().get("volatile", 0))
 
-    def _before(self) -> tuple[SessionInfo, View]:
-        return self._info, self._engine.view
+    def _note_volatile(self, count: int) -> None:
+        if count > self._volatile:
+            self._info = self._store.change(
+                self.id, frame=dump({**self._frame(), "volatile": count})
+            )
 
-    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
-        was, view = before
-        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
-        if report.status == "unchanged":
-            if self._engine.state is not self._known_state:
-                self._save()
-            return report
-        report = replace(report, persistence=self._persistence)
-        self.render_system()
-        if self.id != was.id:
-            self._switched(was.id, "compression")
-        shown = kept_positions(self._engine.view)
-        folded = tuple(sorted(kept_positions(view) - shown))
-        arrived = self._engine.arrived(0)
-        told(
-            self._hooks.after_compaction,
-            Compacted(
-                session=self._info, previous_id=was.id, report=report, folded=folded,
-                folded_ids=tuple(arrived[at][0].label for at in folded),
-            ),
+    def _show_as_it_came(self) -> None:
+        """See that results are shown as the host has them, from now on and after a restart."""
+        arriving = self._engine.arriving
+        if arriving.level != "off":
+            noted = msgspec.to_builtins(replace(arriving, level="off"))
+            frame = {**self._frame(), "arrival": noted, "counted": self._counted}
+            self._info = self._store.change(self.id, frame=dump(frame))
+            self._stale = True
+            self._fresh()
+
+    def _end_follow(self, begun: _Following) -> Followed:
+        """Return what to send."""
+        given, engine = begun.given, self._engine
+        if begun.course == "rewind":
+            edits = self._edits_before(begun)
+        else:
+            shown = shown_by(engine.view, engine.log.messages)
+            edits = edits_to(shown, begun.place, begun.appended, engine.encoded)
+            if begun.held:
+                edits = _with_tail(edits, begun.stop, len(given.items))
+        is_changed = edits != keep_all(given.items)
+        messages = applied(edits, given.items)
+        report = begun.report or unchanged(engine, "nothing is new in this list")
+        return Followed(
+            messages=messages, edits=edits, body=body_with(given, edits, messages),
+            report=report, course=begun.course, session_id=self.id, is_changed=is_changed,
         )  # fmt: skip
-        return report
 
-    def _switched(self, previous_id: str, descent: Descent) -> None:
-        switch_to(self.id)
-        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
+    def _edits_before(self, begun: _Following) -> tuple[Edit, ...]:
+        """Return what a list becomes that is the beginning of what is known: what the model saw
+        of it, if no summary reaches beyond its end.
+        """
+        engine, reach = self._engine, begun.place.reach
+        shown = [one for one in shown_by(engine.view, engine.log.messages) if one.start < reach]
+        if any(one.stop > reach for one in shown):
+            return keep_all(begun.given.items)
+        return edits_to(shown, begun.place, {}, engine.encoded)
 
-    def _aborted(self, error: Conflict | LeaseLost) -> Report:
-        self._fresh()
-        return replace(unchanged(self._engine, str(error)), reason="aborted")
-
-    def undo(self) -> bool:
-        """Take back the last compaction and keep what came since; False where there is none."""
-        self._fresh()
-        if not self._info.view:
-            return False
-        with self._unsettled():
-            self._info = self._store.undo(self.id, expect=self._info.view)
-            self._load()
-        self.render_system()
-        return True
+    def _passed(self, messages: Any, request: Any, error: HoldfastError | OSError) -> Followed:
+        """Return the host's own list, if it asked for that."""
+        self._stale = True
+        if self._options.on_error == "raise":
+            raise error
+        try:
+            given = given_by(messages, request, "")
+            items, body = list(given.items), given.source
+        except HoldfastError:
+            items, body = list(messages or ()), request
+        report = Report(
+            status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
+            tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,
+            threshold_tokens=0, messages_before=len(items), messages_after=len(items),
+            kept=len(items), rewritten=0, folded=0, compaction_count=0,
+        )  # fmt: skip
+        return Followed(
+            messages=items, edits=keep_all(items), body=body, report=report, course="same",
+            session_id="", error=f"{type(error).__name__}: {error}",
+        )  # fmt: skip
 
     # Requests
 
@@ -377,7 +407,7 @@ class Session:
         with self._compacting(True) as ready:
             if ready is not None:
                 return ready
-            return self._done(lambda: self._engine.lighten(self._media))
+            return self._done(lambda: self._engine.lighten(self._options.media))
 
     # Lineage
 
@@ -385,7 +415,7 @@ class Session:
         """Return a session that shares the first `at` messages and goes its own way from there."""
         new = replace(self._like(), title=title)
         made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
-        return self._other(made, "branch")
+        return self._child(made, "branch")
 
     def delegate(self, *, title: str = "", goal: str = "", model: str = "") -> Session:
         """Return a session of its own for a subagent."""
@@ -393,13 +423,13 @@ class Session:
             self._like(), kind="subagent", title=title, goal=goal, model=model or self._info.model
         )
         made = self._store.create(new, parent_id=self.id, descent="delegation")
-        return self._other(made, "delegation", switches=False)
+        return self._child(made, "delegation", switches=False)
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost."""
         made = self._store.create(self._like(), parent_id=self.id, descent="reset")
         self.close("reset")
-        return self._other(made, "reset")
+        return self._child(made, "reset")
 
     def _like(self) -> NewSession:
         info = self._info
@@ -408,11 +438,8 @@ class Session:
             mode=info.mode, kind=info.kind, goal=info.goal,
         )  # fmt: skip
 
-    def _other(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
-        other = Session(
-            self._store, info, engine=self._make, hooks=self._hooks, media=self._media,
-            lease_seconds=self._ttl,
-        )  # fmt: skip
+    def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
+        other = self._handle(info.id)
         if switches:
             switch_to(info.id)
             told(self._hooks.session_switch, Switched(self.id, info.id, descent))
@@ -426,91 +453,48 @@ class Session:
         self._store.end(self.id, reason)
         self._info = self._store.session(self.id)
 
-    # The way back, and what stays
+    # The way back
 
     def recall(self, reference: str) -> list[Any]:
-        """Return the originals behind a reference, verbatim; raises `UnknownReference`."""
+        """Return the originals behind a reference, verbatim; raises `UnknownReference`.
+
+        References of sessions that this one came from, or that went another way, lead there.
+        """
         self._fresh()
-        for place in self._store.places(reference, session_id=self.id):
-            row: Reference = place.reference
-            return payloads(self._store.read(self.id, row.start, row.stop))
+        others = (one.id for one in self._store.lineage(self.id) if one.id != self.id)
+        for name in (self.id, *others):
+            for place in self._store.places(reference, session_id=name):
+                row: Reference = place.reference
+                return payloads(self._store.read(name, row.start, row.stop))
         return self._engine.recall(reference)
 
-    def pin(self, position: int, note: str = "") -> None:
-        """Keep a message as it is through every compaction."""
-        self._store.pin(self.id, position, note)
 
-    def unpin(self, position: int) -> None:
-        """Let a message go with the others again."""
-        self._store.unpin(self.id, position)
+class _Following(msgspec.Struct):
+    """A list that was taken, on its way to what is sent."""
 
-    def pins(self) -> tuple[Pin, ...]:
-        """Return the messages that no compaction folds."""
-        return self._store.pins(self.id)
+    given: Given
+    place: Place
+    course: Course
+    appended: dict[int, int] = {}
+    """Positions of the log that new messages have, with their places in the list."""
+    stop: int = 0
+    """Where the messages begin that the host may still rewrite."""
+    held: list[Any] = []
+    """These messages: they are sent as they are, and kept when they stay."""
+    is_new: bool = True
+    report: Report | None = None
 
-    def _pinned(self) -> list[int]:
-        return [pin.position for pin in self.pins()]
 
-    # Store and engine together
+def _with_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
+    last = edits[-1] if edits else None
+    if isinstance(last, Keep) and last.stop == start:
+        return (*edits[:-1], Keep(last.start, stop))
+    return (*edits, Keep(start, stop))
 
-    @contextmanager
-    def _unsettled(self) -> Generator[None]:
-        """Until the body is through, what is here and what is in the store may differ."""
-        self._stale = True
-        yield
-        self._stale = False
 
-    def _fresh(self) -> None:
-        """Take up what the store holds where that may differ from what is here."""
-        if self._stale:
-            self._load()
-            self._stale = False
+def _fields(options: SessionOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in options.__struct_fields__}
 
-    def _catch_up(self) -> None:
-        """Take up what another process did since; called with the lease in hand."""
-        now = self._store.newest_leaf(self.id)
-        known = (self.id, self._info.view, self._engine.length)
-        if (now.id, now.view, now.length) != known:
-            self._load()
-        self._info = replace(self._info, goal=now.goal)
-        self._engine.goal = now.goal
 
-    def _load(self) -> None:
-        store, was = self._store, self._info
-        # somebody may have rotated it, or did so here and was cut off before the answer
-        self._info = info = store.newest_leaf(was.id)
-        rows, kept = store.read(info.id), store.view(info.id)
-        engine = self._make(info)
-        engine.hide_with(self._hide)
-        snapshot = snapshot_of(store, info, kept)
-        view = None if kept is None else unpack_view(kept.items, info.dialect)
-        frame = self._frame()
-        noted = frame.get("arrival") if rows else None
-        counted: str = frame.get("counted", "")
-        is_known = counted == engine.counted_by
-        self._counted: str = engine.counted_by if is_known or not rows else ""
-        self._has_noted = noted is not None and counted == self._counted
-        self._given_out = 0
-        if rows:
-            start = replace(engine.arriving, start=len(rows))
-            arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
-            tokens = [row.tokens for row in rows] if is_known else None
-            engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
-        engine.keep_with(self._kept)
-        self._engine, self._known_state = engine, engine.state
-        self._names = tool_names(message for message, _ in engine.arrived(0))
-        engine.goal = info.goal
-        self._mended: tuple[tuple[str, int, int], MendedView] | None = None
-        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
-        if info.id != was.id:
-            self._switched(was.id, info.descent)
-        if self._hooks.system is not None and not self.system:
-            self.render_system()
-
-    def _frame(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
-
-    def _save(self) -> None:
-        """Keep what was learnt between two compactions: pauses, calibration."""
-        save_snapshot(self._store, self._info, self._engine.snapshot())
-        self._known_state = self._engine.state
+def _reopen(address: str | os.PathLike[str], name: str, options: SessionOptions) -> Session:
+    return Session(address, name, **_fields(options))

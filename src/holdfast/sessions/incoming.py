@@ -1,0 +1,94 @@
+"""Messages as hosts hand them over: payloads, JSON, and the objects of providers' clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.load import plain
+from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.shape import kind_of
+from holdfast.errors import NotReadable
+
+_SHOWN_CHARS = 60
+"""Of a value that is refused, in the sentence that says so; chosen."""
+
+
+def messages_of(given: Any) -> list[Any]:
+    """Return the messages in one value; raise `NotReadable` for what is none.
+
+    A whole response of a provider holds the messages that it answered with.
+    """
+    value = _value(given)
+    if not isinstance(value, dict):
+        raise _no_message(given)
+    body = cast("dict[str, Any]", value)
+    for answered in _RESPONSES:
+        found = answered(body)
+        if found is not None:
+            return found
+    return [plain(body)]
+
+
+def _value(given: Any) -> Any:
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return parse(bytes(given))
+    if isinstance(given, Mapping):
+        return dict(cast("Mapping[str, Any]", given)) if not isinstance(given, dict) else given
+    dumped = getattr(given, "model_dump", None)
+    if callable(dumped):
+        return cast("Callable[..., Any]", dumped)(mode="json", exclude_unset=True)
+    return given
+
+
+def _of_chat(body: dict[str, Any]) -> list[Any] | None:
+    choices = body.get("choices")
+    if not isinstance(choices, list) or "role" in body:
+        return None
+    first = cast("list[Any]", choices)[:1]
+    message = first[0].get("message") if first and isinstance(first[0], dict) else None
+    return [message] if isinstance(message, dict) else None
+
+
+def _of_responses(body: dict[str, Any]) -> list[Any] | None:
+    output = body.get("output")
+    is_response = body.get("object") == "response" and isinstance(output, list)
+    return list(cast("list[Any]", output)) if is_response else None
+
+
+def _of_anthropic(body: dict[str, Any]) -> list[Any] | None:
+    if body.get("type") != "message" or "usage" not in body or "role" not in body:
+        return None
+    return [{"role": body["role"], "content": body.get("content")}]
+
+
+def _of_gemini(body: dict[str, Any]) -> list[Any] | None:
+    found = body.get("candidates")
+    if not isinstance(found, list):
+        return None
+    first = cast("list[Any]", found)[:1]
+    content = first[0].get("content") if first and isinstance(first[0], dict) else None
+    return [content] if isinstance(content, dict) else None
+
+
+_RESPONSES = (_of_chat, _of_responses, _of_anthropic, _of_gemini)
+
+
+def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
+    """Raise `NotReadable` for a payload that no message of a wire format can be."""
+    decode = dialect_named(dialect).decode
+    for payload in payloads:
+        (message,) = decode([payload], 0)
+        if message.role == "unknown" and not {"role", "type"} & set(payload):
+            raise _no_message(payload)
+
+
+def _no_message(value: Any) -> NotReadable:
+    shown = repr(value)
+    if len(shown) > _SHOWN_CHARS:
+        shown = f"{shown[:_SHOWN_CHARS]}…"
+    return NotReadable(
+        f"is {kind_of(value)} and no message: {shown}",
+        remedy="give messages as mappings with a role, as JSON, or as your client returns them",
+    )
