@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.load import plain
-from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
+from holdfast.transcript import Payload
 
 _SHOWN_CHARS = 60
 """Of a value that is refused, in the sentence that says so; chosen."""
@@ -82,6 +83,12 @@ def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
         (message,) = decode([payload], 0)
         if message.role == "unknown" and not {"role", "type"} & set(payload):
             raise _no_message(payload)
+
+
+def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
+    """Return the wire format that messages show by marks of their own, "" if they could be any."""
+    found = detect(messages, frame)
+    return found.name if found.likeness(messages, frame or {}) > 1 else ""
 
 
 def _no_message(value: Any) -> NotReadable:

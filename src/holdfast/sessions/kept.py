@@ -64,7 +64,8 @@ class KeptConversation:
         self._stale = True
         self._known_info = find_by_key(store, key)
         if self._known_info is None:
-            options.compressor("", self._first_dialect)  # refuses what cannot be, before it begins
+            # refuses what cannot be, before it begins
+            _ = options.compressor("", self._first_dialect).settings.budget
         else:
             self._refuse_dialect(options.dialect)
             self._fresh()
@@ -118,6 +119,7 @@ class KeptConversation:
         self._refuse_dialect(dialect)
 
     def _refuse_dialect(self, dialect: str) -> None:
+        """Raise `InvalidSetting` for messages of another wire format than the session has."""
         info = self._info
         if dialect and dialect != info.dialect and info.length:
             name = self._key or info.id

@@ -33,7 +33,7 @@ from holdfast.sessions.following import (
     keep_all,
 )
 from holdfast.sessions.hooks import Hooks, Switched, told
-from holdfast.sessions.incoming import messages_of, refuse_others
+from holdfast.sessions.incoming import messages_of, refuse_others, shown_dialect
 from holdfast.sessions.kept import KeptConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
@@ -143,7 +143,7 @@ class Session(KeptConversation):
             return
         dialect = self._dialect or load(given).dialect
         refuse_others(given, dialect)
-        self._begin_with(dialect)
+        self._begin_with(shown_dialect(given) or dialect)
         for left in reversed(range(_TRIES)):
             self._fresh()
             try:
@@ -247,6 +247,7 @@ class Session(KeptConversation):
     def _placed(self, given: Given, digests: Sequence[bytes]) -> tuple[Course, Place]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
         place = self._place(given, digests)
+        self._refuse_dialect(shown_dialect(given.items[place.alignment.given :], given.frame))
         if not place.length:
             return "new", place
         if place.is_whole:
