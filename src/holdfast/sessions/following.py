@@ -49,8 +49,8 @@ Edit: TypeAlias = Keep | Replace | Insert
 class Followed(Struct, frozen=True, kw_only=True):
     """What to send for a host's list."""
 
-    messages: list[Any]
-    """Those that stayed are the host's own objects."""
+    given: Sequence[Any]
+    """The host's list."""
     edits: tuple[Edit, ...]
     body: Any = None
     """The request with these messages, if one was given: a mapping, or bytes whose messages that
@@ -62,6 +62,11 @@ class Followed(Struct, frozen=True, kw_only=True):
     """Whether anything else is sent than what was given."""
     error: str = ""
     """Why the list went through as it came, if the session failed and the host asked for that."""
+
+    @property
+    def messages(self) -> list[Any]:
+        """What to send; messages that stayed are the host's own objects."""
+        return applied(self.edits, self.given)
 
 
 def keep_all(messages: Sequence[Any]) -> tuple[Edit, ...]:
@@ -207,12 +212,12 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def body_with(given: Given, edits: Sequence[Edit], messages: list[Any]) -> Any:
+def body_with(given: Given, edits: Sequence[Edit]) -> Any:
     """Return the request with other messages; what was given, if nothing changed."""
     if given.source is None or tuple(edits) == keep_all(given.items):
         return given.source
     if not isinstance(given.source, bytes):
-        return {**given.source, given.key: messages}
+        return {**given.source, given.key: applied(edits, given.items)}
     pieces: list[bytes] = []
     for edit in edits:
         if isinstance(edit, Keep):

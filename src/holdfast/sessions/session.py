@@ -27,7 +27,6 @@ from holdfast.sessions.following import (
     Followed,
     Given,
     Keep,
-    applied,
     body_with,
     given_by,
     keep_all,
@@ -40,7 +39,7 @@ from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import decoded, payloads
 from holdfast.sessions.standing import save_snapshot, unchanged
-from holdfast.sessions.tracking import Place, Same, Tracker, edits_to, shown_by
+from holdfast.sessions.tracking import Place, Same, Tracker, edits_to, ending_at
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession, SessionInfo
@@ -338,15 +337,15 @@ class Session(KeptConversation):
         if begun.course == "rewind":
             edits = self._edits_before(begun)
         else:
-            shown = shown_by(engine.view, engine.log.messages)
-            edits = edits_to(shown, begun.place, begun.appended, engine.encoded)
+            edits = edits_to(
+                engine.view, engine.log.messages, begun.place, begun.appended, engine.encoded
+            )
             if begun.held:
                 edits = _with_tail(edits, begun.stop, len(given.items))
         is_changed = edits != keep_all(given.items)
-        messages = applied(edits, given.items)
         report = begun.report or unchanged(engine, "nothing is new in this list")
         return Followed(
-            messages=messages, edits=edits, body=body_with(given, edits, messages),
+            given=given.items, edits=edits, body=body_with(given, edits),
             report=report, course=begun.course, session_id=self.id, is_changed=is_changed,
         )  # fmt: skip
 
@@ -355,10 +354,10 @@ class Session(KeptConversation):
         of it, if no summary reaches beyond its end.
         """
         engine, reach = self._engine, begun.place.reach
-        shown = [one for one in shown_by(engine.view, engine.log.messages) if one.start < reach]
-        if any(one.stop > reach for one in shown):
+        view = ending_at(engine.view, reach)
+        if view is None:
             return keep_all(begun.given.items)
-        return edits_to(shown, begun.place, {}, engine.encoded)
+        return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
 
     def _passed(self, messages: Any, request: Any, error: HoldfastError | OSError) -> Followed:
         """Return the host's own list, if it asked for that."""
@@ -377,7 +376,7 @@ class Session(KeptConversation):
             kept=len(items), rewritten=0, folded=0, compaction_count=0,
         )  # fmt: skip
         return Followed(
-            messages=items, edits=keep_all(items), body=body, report=report, course="same",
+            given=items, edits=keep_all(items), body=body, report=report, course="same",
             session_id="", error=f"{type(error).__name__}: {error}",
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from holdfast.dialects.registry import dialect_named
 from holdfast.facts.frame import carried_summary, recognize, summary_of
 from holdfast.sessions.following import Course, Edit, Given, Insert, Keep, Replace, joined
 from holdfast.sessions.matching import Alignment, align, digest, digest_of_key, same_start
-from holdfast.transcript import Kept, Message, Rewritten, ToolResult, View
+from holdfast.transcript import Folded, Kept, Message, Rewritten, ToolResult, View
 
 MOST_VOLATILE = 8
 """How many of its newest messages a host may rewrite from request to request; goose rewrites four,
@@ -208,8 +208,25 @@ class WholeLog(Sequence[Shown]):
 Key: TypeAlias = tuple[int, int, bytes]
 
 
+def ending_at(view: View, length: int) -> View | None:
+    """Return the part of a view that shows the first messages of the log, None if one of its items
+    reaches beyond them.
+    """
+    items: list[Kept | Rewritten | Folded] = []
+    for item in view.items:
+        if item.start >= length:
+            break
+        if item.stop > length:
+            if not isinstance(item, Kept):
+                return None
+            item = Kept(item.start, length)
+        items.append(item)
+    return View(tuple(items), length)
+
+
 def edits_to(
-    shown: Sequence[Shown],
+    view: View,
+    log: Sequence[Message],
     place: Place,
     appended: Mapping[int, int],
     payload: Callable[[Message], Any],
@@ -219,8 +236,9 @@ def edits_to(
     `appended` has the positions of the log that the rest of the list became, with their places
     in the list.
     """
-    if place.is_by_position and place.is_whole:
-        return joined(_by_position(shown, payload))
+    if place.is_by_position and (place.is_whole or not appended):
+        return joined(_by_position(view, payload))
+    shown = shown_by(view, log)
     cover = {_key(place.known[at]): at for at in range(place.alignment.same)}
     held = dict.fromkeys(range(place.alignment.same), 1)
     for index, (start, stop) in enumerate(place.alignment.spans, place.alignment.same):
@@ -230,18 +248,18 @@ def edits_to(
     for position, index in appended.items():
         cover[position, position + 1, b""] = index
         held[index] = held.get(index, 0) + 1
-    return joined(_steps(list(shown), cover, held, payload))
+    return joined(_steps(shown, cover, held, payload))
 
 
-def _by_position(shown: Sequence[Shown], payload: Callable[[Message], Any]) -> Iterator[Edit]:
+def _by_position(view: View, payload: Callable[[Message], Any]) -> Iterator[Edit]:
     """Yield the steps for a host whose list is the log."""
-    for one in shown:
-        if one.is_kept:
-            yield Keep(one.start, one.stop)
-        elif one.stop == one.start + 1:
-            yield Replace(one.start, payload(one.message))
+    for item in view.items:
+        if isinstance(item, Kept):
+            yield Keep(item.start, item.stop)
+        elif isinstance(item, Rewritten):
+            yield Replace(item.start, payload(item.message))
         else:
-            yield Insert(payload(one.message))
+            yield from (Insert(payload(one)) for one in item.messages)
 
 
 def _steps(

@@ -173,7 +173,7 @@ def _as_uri(path: str, *, read_only: bool) -> str:
     the usual way needs a second file beside it.
     """
     if path.startswith(MEMORY):
-        return f"file:/holdfast-{quote(path[len(MEMORY):])}?vfs=memdb"
+        return f"file:/holdfast-{quote(path[len(MEMORY) :])}?vfs=memdb"
     uri = f"file:{quote(os.path.abspath(path))}"
     folder = os.path.dirname(os.path.abspath(path))
     if read_only and not os.access(folder, os.W_OK) and not os.path.exists(f"{path}-wal"):
