@@ -383,3 +383,39 @@ def test_requests_of_real_agents_are_followed_without_a_false_branch(path: Path)
         allowed |= {"volatile"}
         assert courses.count("volatile") <= 2
     assert set(courses) <= allowed
+
+
+def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
+    """Messages and whole responses of the openai and anthropic packages, as their own types."""
+    chat = pytest.importorskip("openai.types.chat")
+    responses = pytest.importorskip("openai.types.responses")
+    anthropic = pytest.importorskip("anthropic.types")
+    said = {"role": "assistant", "content": "Done.", "refusal": None}
+    completion = chat.ChatCompletion.model_validate({
+        "id": "c1", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": said}],
+    })  # fmt: skip
+    for one in (completion, completion.choices[0].message, completion.model_dump_json().encode()):
+        session = Session()
+        session.append({"role": "user", "content": "Do it."}, one)
+        assert session.messages[1]["content"] == "Done."
+        assert check(session.messages) == []
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}  # fmt: skip
+    response = responses.Response.model_construct(
+        id="r1", object="response", output=[responses.ResponseOutputMessage.model_validate(item)]
+    )
+    session = Session(provider="openai-responses")
+    session.append({"role": "user", "content": "Do it."}, response)
+    assert session.messages[1]["content"][0]["text"] == "Done."
+    answer = anthropic.Message.model_validate({
+        "id": "m1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+        "content": [{"type": "text", "text": "Done."}],
+    })  # fmt: skip
+    session = Session(provider="anthropic")
+    session.append({"role": "user", "content": "Do it."}, answer)
+    assert session.messages[1] == {
+        "role": "assistant", "content": [{"type": "text", "text": "Done."}],
+    }  # fmt: skip
+    assert check(session.messages, dialect="anthropic") == []

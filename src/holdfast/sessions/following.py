@@ -74,7 +74,7 @@ def keep_all(messages: Sequence[Any]) -> tuple[Edit, ...]:
     return (Keep(0, len(messages)),) if messages else ()
 
 
-class Given(Struct, frozen=True):
+class HostList(Struct, frozen=True):
     """A host's list, and the request that it stands in."""
 
     items: Sequence[Any]
@@ -91,7 +91,7 @@ class Given(Struct, frozen=True):
     """What wire format the request shows, "" if only a list was given."""
 
 
-def given_by(messages: Any, request: Any, dialect: str) -> Given:
+def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     """Return what a host hands over; raises `NotReadable` for what is no list or no request.
 
     `dialect` is the one of the session, "" as long as it has none.
@@ -100,8 +100,8 @@ def given_by(messages: Any, request: Any, dialect: str) -> Given:
         if messages is None:
             raise NotReadable("nothing was given", remedy="give a list of messages, or a request")
         return _plain_list(messages)
-    if isinstance(request, (bytes, bytearray, memoryview)):
-        found = _request_bytes(bytes(request), dialect)
+    if isinstance(request, bytes):
+        found = _request_bytes(request, dialect)
     elif isinstance(request, Mapping):
         found = _request_object(cast("Mapping[str, Any]", request), dialect)
     else:
@@ -111,20 +111,20 @@ def given_by(messages: Any, request: Any, dialect: str) -> Given:
     if messages is None:
         return found
     listed = _plain_list(messages)
-    return Given(listed.items, listed.raws, None, "", found.frame, found.dialect)
+    return HostList(listed.items, listed.raws, None, "", found.frame, found.dialect)
 
 
-def _plain_list(messages: Any) -> Given:
+def _plain_list(messages: Any) -> HostList:
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
         raise NotReadable(
             f"is {kind_of(messages)}, not a message list", where="$",
             remedy="give a list of messages, or the request as request=…",
         )  # fmt: skip
     items = cast("Sequence[Any]", messages)
-    return Given(items, tuple(dump(plain(item)) for item in items))
+    return HostList(items, tuple(dump(plain(item)) for item in items))
 
 
-def _request_object(body: Mapping[str, Any], dialect: str) -> Given:
+def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
     key = _the_list(body, dialect)
     frame = {name: value for name, value in body.items() if name != key}
     held = body[key]
@@ -132,10 +132,10 @@ def _request_object(body: Mapping[str, Any], dialect: str) -> Given:
         held = [{"role": "user", "content": held}]
     items = _plain_list(held)
     spoken = dialect or load_parsed(plain(dict(body))).dialect
-    return Given(items.items, items.raws, cast("Payload", body), key, frame, spoken)
+    return HostList(items.items, items.raws, cast("Payload", body), key, frame, spoken)
 
 
-def _request_bytes(source: bytes, dialect: str) -> Given:
+def _request_bytes(source: bytes, dialect: str) -> HostList:
     fields = split_object(source)
     key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
     held = bytes(fields[key])
@@ -145,7 +145,7 @@ def _request_bytes(source: bytes, dialect: str) -> Given:
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
     spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
-    return Given(items, raws, source, key, frame, spoken)
+    return HostList(items, raws, source, key, frame, spoken)
 
 
 class _Lazy(Sequence[Any]):
@@ -159,8 +159,8 @@ class _Lazy(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = range(len(self._raws))[index]
+            return [self[at] for at in range(len(self._raws))[index]]
+        at = range(len(self._raws))[cast("int", index)]
         if at not in self._parsed:
             self._parsed[at] = parse(self._raws[at])
         return self._parsed[at]
@@ -168,7 +168,8 @@ class _Lazy(Sequence[Any]):
 
 def _kind(raw: Raw) -> Any:
     """Return enough of a field to tell whether it is a list or a text."""
-    return {b"[": [], b'"': ""}.get(bytes(raw)[:1])
+    first = bytes(raw)[:1]
+    return list[Any]() if first == b"[" else "" if first == b'"' else None
 
 
 def _the_list(body: Mapping[str, Any], dialect: str) -> str:
@@ -212,7 +213,7 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def body_with(given: Given, edits: Sequence[Edit]) -> Any:
+def body_with(given: HostList, edits: Sequence[Edit]) -> Any:
     """Return the request with other messages; what was given, if nothing changed."""
     if given.source is None or tuple(edits) == keep_all(given.items):
         return given.source

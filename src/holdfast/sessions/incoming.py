@@ -33,10 +33,11 @@ def messages_of(given: Any) -> list[Any]:
 
 
 def _value(given: Any) -> Any:
-    if isinstance(given, (bytes, bytearray, memoryview)):
-        return parse(bytes(given))
+    if isinstance(given, bytes):
+        return parse(given)
     if isinstance(given, Mapping):
-        return dict(cast("Mapping[str, Any]", given)) if not isinstance(given, dict) else given
+        mapping = cast("Mapping[str, Any]", given)
+        return mapping if isinstance(mapping, dict) else dict(mapping)
     dumped = getattr(given, "model_dump", None)
     if callable(dumped):
         return cast("Callable[..., Any]", dumped)(mode="json", exclude_unset=True)
@@ -44,12 +45,16 @@ def _value(given: Any) -> Any:
 
 
 def _of_chat(body: dict[str, Any]) -> list[Any] | None:
-    choices = body.get("choices")
-    if not isinstance(choices, list) or "role" in body:
+    return None if "role" in body else _first_of(body.get("choices"), "message")
+
+
+def _first_of(listed: Any, field: str) -> list[Any] | None:
+    """Return what the first of a provider's answers holds, None if there is none."""
+    answers = cast("list[Any]", listed) if isinstance(listed, list) else []
+    if not answers or not isinstance(answers[0], dict):
         return None
-    first = cast("list[Any]", choices)[:1]
-    message = first[0].get("message") if first and isinstance(first[0], dict) else None
-    return [message] if isinstance(message, dict) else None
+    found = cast("dict[str, Any]", answers[0]).get(field)
+    return [found] if isinstance(found, dict) else None
 
 
 def _of_responses(body: dict[str, Any]) -> list[Any] | None:
@@ -65,12 +70,7 @@ def _of_anthropic(body: dict[str, Any]) -> list[Any] | None:
 
 
 def _of_gemini(body: dict[str, Any]) -> list[Any] | None:
-    found = body.get("candidates")
-    if not isinstance(found, list):
-        return None
-    first = cast("list[Any]", found)[:1]
-    content = first[0].get("content") if first and isinstance(first[0], dict) else None
-    return [content] if isinstance(content, dict) else None
+    return _first_of(body.get("candidates"), "content")
 
 
 _RESPONSES = (_of_chat, _of_responses, _of_anthropic, _of_gemini)

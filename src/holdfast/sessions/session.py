@@ -25,7 +25,7 @@ from holdfast.sessions.following import (
     Course,
     Edit,
     Followed,
-    Given,
+    HostList,
     Keep,
     body_with,
     given_by,
@@ -39,7 +39,7 @@ from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import decoded, payloads
 from holdfast.sessions.standing import save_snapshot, unchanged
-from holdfast.sessions.tracking import Place, Same, Tracker, edits_to, ending_at
+from holdfast.sessions.tracking import ListPlace, Same, Tracker, edits_to, ending_at
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession, SessionInfo
@@ -98,10 +98,10 @@ class Session(KeptConversation):
             hooks=hooks, media=media, same=same, on_error=on_error, lease_seconds=lease_seconds,
             clock=clock,
         )  # fmt: skip
-        is_name = store is None or isinstance(store, (str, os.PathLike))
-        opened = open_store(store or ":memory:") if is_name else store
+        if store is None or isinstance(store, (str, os.PathLike)):
+            store = open_store(store or ":memory:")
         self._relatives: dict[str, tuple[int, Tracker]] = {}
-        super().__init__(opened, key, options, new)
+        super().__init__(store, key, options, new)
 
     # Handles
 
@@ -143,15 +143,22 @@ class Session(KeptConversation):
         dialect = self._dialect or load(given).dialect
         refuse_others(given, dialect)
         self._begin_with(shown_dialect(given) or dialect)
-        for left in reversed(range(_TRIES)):
+        self._tried(lambda: self._append(given))
+        switch_to(self.id)
+
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        """Return what an attempt does on what the store holds; another one if somebody was
+        faster.
+        """
+        tries = _TRIES
+        while True:
             self._fresh()
             try:
-                self._append(given)
-                break
-            except Conflict:  # another process was faster: after what it wrote
-                if not left:
+                return attempt()
+            except Conflict:
+                tries -= 1
+                if not tries:
                     raise
-        switch_to(self.id)
 
     # A host's own list
 
@@ -203,25 +210,18 @@ class Session(KeptConversation):
         given = given_by(messages, request, self._dialect)
         dialect = given.dialect or self._dialect or load(list(given.items)).dialect
         self._begin_with(dialect)
-        for left in reversed(range(_TRIES)):
-            self._fresh()
-            self._show_as_it_came()
-            if usage is not None and not isinstance(usage, int):
-                self.used(usage)
-                usage = None
-            try:
-                begun = self._take_list(given)
-                break
-            except Conflict:  # another process was faster: look again at what is known now
-                if not left:
-                    raise
+        self._fresh()
+        if usage is not None and not isinstance(usage, int):
+            self.used(usage)
+        begun = self._tried(lambda: self._take_list(given))
         self._engine.take_request(given.frame, held=begun.held)
         if isinstance(usage, int):
             self._engine.report_usage(usage, corrects=False)
         switch_to(self.id)
         return begun
 
-    def _take_list(self, given: Given) -> _Following:
+    def _take_list(self, given: HostList) -> _Following:
+        self._show_as_it_came()
         digests = self._tracker.digests(given, self._info.dialect)
         course, place = self._placed(given, digests)
         is_last = self._tracker.is_last(digests)
@@ -243,7 +243,7 @@ class Session(KeptConversation):
             given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
         )
 
-    def _placed(self, given: Given, digests: Sequence[bytes]) -> tuple[Course, Place]:
+    def _placed(self, given: HostList, digests: Sequence[bytes]) -> tuple[Course, ListPlace]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
         place = self._place(given, digests)
         self._refuse_dialect(shown_dialect(given.items[place.alignment.given :], given.frame))
@@ -270,7 +270,7 @@ class Session(KeptConversation):
         self._go_another_way(course, place.reach)
         return course, self._place(given, digests)
 
-    def _place(self, given: Given, digests: Sequence[bytes]) -> Place:
+    def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
         engine = self._engine
         return self._tracker.place(
             given, digests, engine.view, engine.log.messages, self._info.dialect
@@ -472,8 +472,8 @@ class Session(KeptConversation):
 class _Following(msgspec.Struct):
     """A list that was taken, on its way to what is sent."""
 
-    given: Given
-    place: Place
+    given: HostList
+    place: ListPlace
     course: Course
     appended: dict[int, int] = {}
     """Positions of the log that new messages have, with their places in the list."""

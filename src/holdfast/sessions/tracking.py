@@ -10,7 +10,7 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.facts.frame import carried_summary, recognize, summary_of
-from holdfast.sessions.following import Course, Edit, Given, Insert, Keep, Replace, joined
+from holdfast.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
 from holdfast.sessions.matching import Alignment, align, digest, digest_of_key, same_start
 from holdfast.transcript import Folded, Kept, Message, Rewritten, ToolResult, View
 
@@ -46,17 +46,17 @@ def shown_by(view: View, log: Sequence[Message]) -> list[Shown]:
     return found
 
 
-class Place(Struct, frozen=True):
+class ListPlace(Struct, frozen=True):
     """Where a host's list belongs.
 
-    `reach` is how much of the log it covers from its start; `known` are the messages that it was
-    compared with, the log or what the model sees.
+    `reach` is how much of the log it covers from its start; `shown` is what the model sees, if the
+    list was compared with that, and None if it was with the log.
     """
 
     alignment: Alignment
-    known: Sequence[Shown]
     reach: int
     length: int
+    shown: Sequence[Shown] | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -66,7 +66,7 @@ class Place(Struct, frozen=True):
     @property
     def is_by_position(self) -> bool:
         """Whether the host's messages are those of the log, one by one."""
-        return isinstance(self.known, WholeLog) and not self.alignment.spans
+        return self.shown is None and not self.alignment.spans
 
 
 class Tracker:
@@ -95,7 +95,7 @@ class Tracker:
             return digest_of_key(self._same(message.wire))
         return digest(message)
 
-    def digests(self, given: Given, dialect: str) -> list[bytes]:
+    def digests(self, given: HostList, dialect: str) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
         decode, known = dialect_named(dialect).decode, self._given
         found: dict[bytes, bytes] = {}
@@ -114,9 +114,9 @@ class Tracker:
         return was == digests
 
     def place(
-        self, given: Given, digests: Sequence[bytes], view: View, log: Sequence[Message],
+        self, given: HostList, digests: Sequence[bytes], view: View, log: Sequence[Message],
         dialect: str,
-    ) -> Place:  # fmt: skip
+    ) -> ListPlace:  # fmt: skip
         """Return where a list belongs: in the log, or in what the model sees of it."""
         decode = dialect_named(dialect).decode
 
@@ -125,8 +125,7 @@ class Tracker:
             return message
 
         found = align(digests, self._catch_up(), message_given, lambda at: log[at])
-        whole = WholeLog(log)
-        as_log = Place(found, whole, found.known, len(log))
+        as_log = ListPlace(found, found.known, len(log))
         if as_log.is_whole or found.given == len(digests):
             return as_log
         shown = shown_by(view, log)
@@ -135,7 +134,7 @@ class Tracker:
         marks = [self._known[one.start] if one.is_kept else self._mark(one) for one in shown]
         seen = align(digests, marks, message_given, lambda at: shown[at].message)
         reach = shown[seen.known - 1].stop if seen.known else 0
-        as_view = Place(seen, shown, reach, len(log))
+        as_view = ListPlace(seen, reach, len(log), shown)
         return as_view if reach > as_log.reach else as_log
 
     def _mark(self, one: Shown) -> bytes:
@@ -151,7 +150,7 @@ class Tracker:
         return same_start(digests, self._catch_up())
 
     def course(
-        self, place: Place, given: Given, digests: Sequence[bytes], log: Sequence[Message],
+        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
         dialect: str,
     ) -> Course:  # fmt: skip
         """Return what a list is that lacks some of what is known."""
@@ -166,7 +165,7 @@ class Tracker:
         return "branch" if said else "delegation"
 
     def _is_compacted(
-        self, place: Place, given: Given, digests: Sequence[bytes], log: Sequence[Message],
+        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
         dialect: str,
     ) -> bool:  # fmt: skip
         """Return whether a host compacted its list: it has a summary where something else was, or
@@ -191,20 +190,6 @@ def _is_telling(message: Message) -> bool:
     )
 
 
-class WholeLog(Sequence[Shown]):
-    """A log as messages that are all kept."""
-
-    def __init__(self, log: Sequence[Message]) -> None:
-        self._log = log
-
-    def __len__(self) -> int:
-        return len(self._log)
-
-    def __getitem__(self, index: Any) -> Any:
-        at = range(len(self._log))[index]
-        return Shown(self._log[at], at, at + 1, True)
-
-
 Key: TypeAlias = tuple[int, int, bytes]
 
 
@@ -227,7 +212,7 @@ def ending_at(view: View, length: int) -> View | None:
 def edits_to(
     view: View,
     log: Sequence[Message],
-    place: Place,
+    place: ListPlace,
     appended: Mapping[int, int],
     payload: Callable[[Message], Any],
 ) -> tuple[Edit, ...]:
@@ -239,11 +224,12 @@ def edits_to(
     if place.is_by_position and (place.is_whole or not appended):
         return joined(_by_position(view, payload))
     shown = shown_by(view, log)
-    cover = {_key(place.known[at]): at for at in range(place.alignment.same)}
+    known = _keys(place)
+    cover = {known(at): at for at in range(place.alignment.same)}
     held = dict.fromkeys(range(place.alignment.same), 1)
     for index, (start, stop) in enumerate(place.alignment.spans, place.alignment.same):
         for at in range(start, stop):
-            cover[_key(place.known[at])] = index
+            cover[known(at)] = index
         held[index] = stop - start
     for position, index in appended.items():
         cover[position, position + 1, b""] = index
@@ -282,6 +268,12 @@ def _steps(
         else:
             yield Insert(payload(one.message))
         at += 1
+
+
+def _keys(place: ListPlace) -> Callable[[int], Key]:
+    """Return what names the messages that a list was compared with, by their places."""
+    shown = place.shown
+    return (lambda at: (at, at + 1, b"")) if shown is None else lambda at: _key(shown[at])
 
 
 def _key(one: Shown) -> Key:
