@@ -28,7 +28,7 @@ from holdfast.engine.economy import Clock, CostCheck, as_values
 from holdfast.engine.lighten import lighten
 from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
-from holdfast.engine.recall import TOOLS, answer_tool, look_for, recall
+from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
 from holdfast.engine.run import (
     Finished,
     Model,
@@ -678,7 +678,13 @@ class Compressor:
 
     def answer_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        return answer_tool(name, arguments, self.references, self.recall, self._dropped())
+        dropped = self._dropped()
+        return answer_tool(name, arguments, self.references, self.recall, dropped, self.page)
+
+    @property
+    def page(self) -> AnswerPage:
+        """How much one answer of a tool may hold."""
+        return AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
 
     @property
     def references(self) -> list[Reference]:

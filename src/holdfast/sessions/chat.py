@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
+from holdfast.engine.recall import COMPACT, TOOLS
 from holdfast.engine.run import Model
 from holdfast.facts.frame import recognize
 from holdfast.memory.manager import MemoryManager, Recalled
@@ -155,13 +156,13 @@ class Chat:
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools of memory and of the engine, for the model."""
-        return [*self.memory.tools(), *self.session.engine.tools]
+        return [*self.memory.tools(), *map(dict, (*TOOLS, COMPACT))]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer a call of one of `tools`."""
         if any(tool["name"] == name for tool in self.memory.tools()):
             return self.memory.call(name, arguments)
-        return self.session.engine.answer_tool(name, arguments)
+        return self.session.call(name, arguments)
 
     def close(self) -> None:
         """End the session's part of the work; what was handed to memory is finished first."""

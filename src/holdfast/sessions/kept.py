@@ -59,6 +59,7 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
+        self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
         self._stale = True
@@ -243,6 +244,7 @@ class KeptConversation:
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
         """Compact where it is due, or by hand with `force`, and return what was done."""
+        force, focus = self._wished(force, focus)
         with self._compacting(force) as ready:
             if ready is not None:
                 return ready
@@ -256,6 +258,7 @@ class KeptConversation:
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
         """Do what `compact` does, for hosts that await a summarizer."""
+        force, focus = self._wished(force, focus)
         with self._compacting(force) as ready:
             if ready is not None:
                 return ready
@@ -268,6 +271,11 @@ class KeptConversation:
             except (Conflict, LeaseLost) as error:
                 return self._aborted(error)
             return self._after(before, report)
+
+    def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
+        """Return how to compact: the agent may have asked for it with its tool."""
+        wish, self._wish = self._wish, None
+        return (force, focus) if wish is None else (True, focus or wish)
 
     def _done(self, run: Callable[[], Report]) -> Report:
         try:
@@ -348,6 +356,13 @@ class KeptConversation:
             ),
         )  # fmt: skip
         return report
+
+    def _like(self) -> NewSession:
+        info = self._info
+        return NewSession(
+            dialect=info.dialect, model=info.model, source=info.source, cwd=info.cwd,
+            mode=info.mode, kind=info.kind, goal=info.goal,
+        )  # fmt: skip
 
     def _switched(self, previous_id: str, descent: Descent) -> None:
         switch_to(self.id)
