@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from holdfast.compaction.measure import Costs, by_category, message_tokens, text
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.prune import (
     Prepared,
+    Shortened,
     answered_calls,
     line_of,
     nothing_newer,
@@ -81,14 +81,6 @@ class _Past:
                 self.rules.add(fact.text)
             elif fact.kind == "ask":
                 self.asked += 1
-
-
-class Shortened(Struct, frozen=True, gc=False):
-    """A message as pruning leaves it where nothing newer makes it superfluous."""
-
-    message: Message
-    tokens: int
-    reference: str
 
 
 class LogReading(Struct, frozen=True):
@@ -170,67 +162,6 @@ class LogReading(Struct, frozen=True):
         if after * _CLEARLY_LESS > text_length(message) and after >= tokens():
             return None
         return Shortened(made, after, self.reference(message))
-
-
-class LogIndex(Protocol):
-    """What is known of a log, for a single run or a long-lived one."""
-
-    @property
-    def costs(self) -> Costs:
-        """The tokens by position."""
-        ...
-
-    @property
-    def groups(self) -> Groups:
-        """The units that a cut may separate."""
-        ...
-
-    @property
-    def anchors(self) -> Anchors:
-        """What is never folded."""
-        ...
-
-    def shown(self) -> dict[str, int]:
-        """Return the tokens of what the model sees now, by category."""
-        ...
-
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
-        ...
-
-    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order."""
-        ...
-
-    def deeds(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order; without their lines and rules if those
-        have yet to be found.
-        """
-        ...
-
-    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
-        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
-        ...
-
-    def terms(self, at: int) -> Iterable[str]:
-        """Return names, paths and numbers in one message."""
-        ...
-
-    def prepared(self, at: int) -> Mapping[str, Prepared]:
-        """Return what pruning needs of the results of one message, by call id."""
-        ...
-
-    def shortened(self, at: int) -> Shortened | None:
-        """Return the short form of one message, None where pruning gains nothing."""
-        ...
-
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
-        ...
-
-    def arrives(self, at: int) -> bool:
-        """Return whether one message may be shown otherwise than it came."""
-        ...
 
 
 def terms_in_parts(parts: Iterable[Part]) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.media import media_placeholder
+from holdfast.compaction.references import reference_of
 from holdfast.facts.digests import digest_of
 from holdfast.facts.excerpts import excerpted
 from holdfast.facts.frame import (
@@ -18,6 +18,7 @@ from holdfast.facts.frame import (
     digest_text,
     duplicate_text,
     origin_of,
+    placeholder_text,
 )
 from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.tools import family_of, read_arguments
@@ -72,6 +73,14 @@ class Prepared(Struct, frozen=True, gc=False):
     """The digest of the output."""
     failed: bool = False
     """Whether the tool reported a failure: such a read supersedes none."""
+
+
+class Shortened(Struct, frozen=True, gc=False):
+    """A message as pruning leaves it where nothing newer makes it superfluous."""
+
+    message: Message
+    tokens: int
+    reference: str
 
 
 def prepare(result: ToolResult, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
@@ -297,3 +306,43 @@ def answered_calls(messages: Sequence[Message]) -> dict[int, dict[str, ToolCall]
             elif type(part) is ToolResult and part.call_id in latest:
                 found.setdefault(at, {})[part.call_id] = latest[part.call_id]
     return found
+
+
+def media_placeholder(media: Media, reference: str) -> Text:
+    """Return the words that stand where media stood."""
+    kind = f"{media.kind} {media.media_type}".strip()
+    return Text(placeholder_text(f"{kind}, shown earlier", reference))
+
+
+def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages with placeholders for all media but those of the newest that has some.
+
+    Also for those in tool results, which pruning leaves alone while they are recent. Messages
+    without media are the same objects.
+    """
+    found = list(messages)
+    bearing = [at for at, message in enumerate(found) if _holds_media(message.parts)]
+    for at in bearing[:-1]:
+        reference = reference_of(found[at])
+        found[at] = found[at].with_parts(_without_media(found[at].parts, reference))
+    return found
+
+
+def _holds_media(parts: Sequence[Part]) -> bool:
+    return any(
+        isinstance(part, Media) or (isinstance(part, ToolResult) and _holds_media(part.parts))
+        for part in parts
+    )
+
+
+def _without_media(parts: Sequence[Part], reference: str) -> tuple[Part, ...]:
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, Media):
+            found.append(media_placeholder(part, reference))
+        elif isinstance(part, ToolResult) and _holds_media(part.parts):
+            inner = _without_media(part.parts, reference)
+            found.append(replace(part, parts=inner, intact=False))
+        else:
+            found.append(part)
+    return tuple(found)
