@@ -8,8 +8,16 @@ from typing import get_args
 import pytest
 
 from holdfast.facts import languages
-from holdfast.facts.dialogue import Language, counted, language_of, phrases_for
-from holdfast.facts.languages import CODES, VOCABULARIES, Counted, Phrases
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import (
+    CODES,
+    VOCABULARIES,
+    Counted,
+    Language,
+    Phrases,
+    counted,
+    phrases_for,
+)
 from holdfast.facts.summary import SECTIONS
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects import Effect
+from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import ToolCall

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.facts.effects import Effect
-from holdfast.facts.effects.effect import Action
+from holdfast.facts.effects.effect import Action, Effect
 from holdfast.facts.ledger import Fact, FactKind, Ledger, update
 
 KINDS: tuple[FactKind, ...] = get_args(FactKind)

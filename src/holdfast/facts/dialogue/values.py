@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
+from holdfast.facts.dialogue.text import looks_pasted
 from holdfast.facts.tables import WORDS
 from holdfast.lenient_json import loose_leaves
 from holdfast.regex import Regex
@@ -60,8 +61,25 @@ class StatedValue(Struct, frozen=True, gc=False):
     name: str
     value: str
     was: str
-    at: int
-    """Where in the line the value stands."""
+
+
+def stated_values(text: str, most: int) -> list[StatedValue]:
+    """Return at most `most` values that a text states for something named, each value once.
+
+    A name with several values in one text is a list and no statement, unless the text says which
+    one took the other's place.
+    """
+    found: dict[str, StatedValue] = {}
+    newest: dict[str, str] = {}
+    for line in text.split("\n"):
+        may_state = _DIGIT.search(line) or "branch" in line or " from " in line
+        if not may_state or SLOT_WORDS.isdisjoint(line.lower().replace(":", " ").split()):
+            continue
+        for slot in [] if looks_pasted(line) else slots_in(line):
+            found[slot.value] = slot
+            is_list = newest.get(slot.name, slot.value) != slot.value and not slot.was
+            newest[slot.name] = "" if is_list else slot.value
+    return [slot for slot in found.values() if newest[slot.name]][:most]
 
 
 def slots_in(line: str) -> list[StatedValue]:
@@ -97,8 +115,7 @@ def _after_verb(match: re.Match[str]) -> StatedValue | None:
     worded = bool(was) and (quoted or words[-1] in _WORDED)
     value, was = (_value(one, words[-1], worded=worded) for one in (value, was))
     name = _name_of(words, value)
-    at = match.string.find(value, match.start("value"))
-    return StatedValue(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was) if name and value else None
 
 
 def _after_noun(
@@ -115,8 +132,7 @@ def _after_noun(
     value = _value(match["value"], noun)
     kept = [one.strip(_PLAIN) for one in before[-1:] if one.isalpha() and one not in _FILLERS]
     name = _name_of([*kept, noun], value)
-    at = line.find(value, match.start("value"))
-    return StatedValue(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was) if name and value else None
 
 
 def _value(shown: str, noun: str, *, worded: bool = False) -> str:
