@@ -157,7 +157,7 @@ def git(call: Invocation) -> Iterator[Effect]:
         if directory and effect.path:
             to = place(directory, effect.to) if effect.to else ""
             path = place(directory, effect.path)
-            yield Effect(effect.action, path, to, effect.lines, effect.detail)
+            yield Effect(effect.action, path, to, effect.detail)
         else:
             yield effect
 

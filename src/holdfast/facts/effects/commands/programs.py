@@ -109,7 +109,7 @@ def swe_agent_edit(call: Invocation) -> Iterator[Effect]:
     elif len(call.args) == 1 and call.args[0]:
         first, colon, last = call.args[0].partition(":")
         if colon and _is_number(first) and _is_number(last):
-            yield Effect("change", lines=(int(first), int(last)))
+            yield Effect("change")
 
 
 def _output(call: Invocation) -> Iterator[Effect]:
