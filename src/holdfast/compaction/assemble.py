@@ -53,17 +53,12 @@ def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Proble
         return Problem(
             "not smaller", f"{made.tokens_after:,} tokens after, {tokens_before:,} before"
         )
-    broken = [found for found in made.violations if not _excused(found)]
-    if broken:
-        first = broken[0]
+    first = next((found for found in made.violations if found.rule != "call-pending"), None)
+    if first is not None:
         return Problem("cannot", f"the result would break {first.rule!r}: {first.message}")
     if not _ask_is_live(work, made):
         return Problem("cannot", "the latest user message would not stay as it is")
     return None
-
-
-def _excused(violation: Violation) -> bool:
-    return violation.rule == "call-pending"
 
 
 def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
@@ -88,7 +83,6 @@ def _words_and_media(message: Message) -> list[str]:
 
 
 Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
-_ROLES: tuple[Placing, ...] = ("user", "assistant")
 
 
 class Assembled(Struct, frozen=True):
@@ -100,7 +94,6 @@ class Assembled(Struct, frozen=True):
     summary_text: str
     summary_tokens: int
     references: tuple[Reference, ...]
-    merged: bool
     shown: dict[str, int]
     """The tokens of what the model sees, by category."""
     violations: tuple[Violation, ...] = ()
@@ -117,8 +110,7 @@ def assemble(
     the messages that it tells of; the summary is made all the same.
     """
     partition = choice.partition
-    assert partition is not None
-    rewritten = _kept_changes(work, choice, partition)
+    rewritten = _kept_changes(work, choice)
     folds = partition.folds()
     body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
     body = work.redact(body)
@@ -199,8 +191,7 @@ def _fitting(work: CompactionInput, fold: tuple[int, int]) -> list[Placing]:
     log, (start, stop) = work.log, fold
     before = _role(log[start - 1]) if start > 0 else ""
     after = _role(log[stop]) if stop < len(log) else ""
-    is_first = start <= system_stop(log)
-    roles: tuple[Placing, ...] = ("user",) if is_first else _ROLES
+    roles: list[Placing] = ["user"] if start <= system_stop(log) else ["user", "assistant"]
     return [role for role in roles if role not in (before, after)]
 
 
@@ -218,7 +209,6 @@ def _placed(
     native: tuple[Message, ...] = (),
 ) -> Assembled:
     partition = choice.partition
-    assert partition is not None
     folds = partition.folds()
     rewritten = dict(rewritten)
     summary: tuple[Message, ...] = ()
@@ -253,7 +243,6 @@ def _placed(
         if native
         else work.counter.count(framed),
         references=_references(work, partition, rewritten, reference, named),
-        merged=place.placing in ("merge", "native merge"),
         shown=shown,
     )
 
@@ -289,27 +278,21 @@ def _kept(
         yield Kept(at, stop)
 
 
-def _kept_changes(
-    work: CompactionInput, choice: Selection, partition: Partition
-) -> dict[int, Message]:
-    """Return the messages outside the folds that are rendered otherwise than they were."""
+def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message]:
+    """Return the messages outside the folds that are rendered otherwise than they were.
+
+    Any change before a message breaks what binds its thinking, so all of that goes.
+    """
     changes = dict(choice.rewritten)
-    folds = partition.folds()
-    if work.rules.strips_thinking and (folds or changes):
-        for index in _outside_folds(work, partition):
+    if not work.rules.strips_thinking or not (changes or choice.partition.folds()):
+        return changes
+    for start, stop in choice.partition.kept(len(work.log)):
+        for index in range(start, stop):
             message = changes.get(index, work.log[index])
             stripped = strip_thinking(message)
             if stripped is not message and stripped.parts:
                 changes[index] = stripped
     return changes
-
-
-def _outside_folds(work: CompactionInput, partition: Partition) -> Iterator[int]:
-    """Yield every position that is kept: any change before it breaks what binds its thinking."""
-    yield from range(partition.head_stop)
-    for start, stop in partition.islands:
-        yield from range(start, stop)
-    yield from range(partition.tail_start, len(work.log))
 
 
 def _merged(message: Message, framed: str) -> Message:
