@@ -91,15 +91,13 @@ class LogReading(Struct, frozen=True):
     redact: Redact = str
     references: bool = True
 
-    def facts(
-        self, message: Message, calls: Mapping[str, ToolCall], *, is_clean: bool | None = None
-    ) -> tuple[Fact, ...]:
+    def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
-        Of calls only those that are answered here are read. `is_clean` where that is known.
+        Of calls only those that are answered here are read.
         """
-        clean = self.is_clean(message, calls) if is_clean is None else is_clean
+        clean = self.are_clean(words_of(message, calls))
         return facts_of(*((message, calls) if clean else self.cleaned(message, calls)))
 
     def cleaned(
@@ -112,10 +110,6 @@ class LogReading(Struct, frozen=True):
             if type(part) is ToolResult and part.call_id in calls
         }
         return cleaned(message, self.redact, calls=False), answered
-
-    def is_clean(self, message: Message, calls: Mapping[str, ToolCall]) -> bool:
-        """Return whether a message, and the calls that it answers, hold no secret."""
-        return self.redact is str or self.are_clean(words_of(message, calls))
 
     def are_clean(self, words: Iterable[str]) -> bool:
         """Return whether texts hold no secret; they are looked through together."""

@@ -15,10 +15,8 @@ from holdfast.facts.excerpts import excerpted
 from holdfast.facts.frame import (
     MOST_NOTE_CHARS,
     cut_with_note,
-    digest_text,
-    duplicate_text,
+    mark_text,
     origin_of,
-    placeholder_text,
 )
 from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.tools import family_of, read_arguments
@@ -197,7 +195,7 @@ def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
     text = without_blocks(whole)
     words = excerpted(text, keep) if len(text) > keep else text
     shown = f"excerpt of {len(text):,} characters\n{words}"
-    return _with_text(result, digest_text(shown, reference))
+    return _with_text(result, mark_text("digest", shown, reference))
 
 
 def strip_thinking(message: Message) -> Message:
@@ -215,8 +213,8 @@ def _pruned_result(
 ) -> tuple[ToolResult, Origin]:
     words = _superseded_by(ready, newer)
     if words:
-        return _with_text(result, duplicate_text(words, reference(message))), "duplicate"
-    line = digest_text(ready.line, reference(message))
+        return _with_text(result, mark_text("duplicate", words, reference(message))), "duplicate"
+    line = mark_text("digest", ready.line, reference(message))
     has_media = any(isinstance(part, Media) for part in result.parts)
     if not has_media and len(line) >= len(_text_of(result)):
         return result, message.origin
@@ -311,7 +309,7 @@ def answered_calls(messages: Sequence[Message]) -> dict[int, dict[str, ToolCall]
 def media_placeholder(media: Media, reference: str) -> Text:
     """Return the words that stand where media stood."""
     kind = f"{media.kind} {media.media_type}".strip()
-    return Text(placeholder_text(f"{kind}, shown earlier", reference))
+    return Text(mark_text("placeholder", f"{kind}, shown earlier", reference))
 
 
 def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:

@@ -81,7 +81,7 @@ def test_markdown_is_read_in_every_language(language: Language) -> None:
     )
     text = render_summary(made, Estimator(), 10_000)
     found = read_answer(text, language)
-    assert found.form == "markdown"
+    assert found.has_sections
     assert {name: [(row.text, row.source) for row in rows]
             for name, rows in found.summary.sections.items()} == {
         name: [(f"about {name}", "m3"), ("second\nline", "")] for name in SECTIONS

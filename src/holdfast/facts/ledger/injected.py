@@ -9,16 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.ledger.lines import MOST_READ_CHARS
+from holdfast.facts.tables import WORDS
 
-_WHOLE = (
-    "<environment_context>", "<user_instructions>", "<system-reminder>", "<local-command-",
-    "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<turn_aborted>",
-    "<subagent_notification>", "<permissions instructions>", "<user-prompt-submit-hook>",
-    "<user_shell_command>", "<INSTRUCTIONS>", "# AGENTS.md instructions for",
-    "Caveat: The messages below", "[Request interrupted by user", "Base directory for this skill:",
-    "This session is being continued from a previous conversation",
-)  # fmt: skip
-"""A text of the user's that begins so was not written by the user."""
+_WHOLE = tuple(WORDS["injected"])
 _BLOCKS = (
     ("<system-reminder>", "</system-reminder>"),
     ("<environment_context>", "</environment_context>"),

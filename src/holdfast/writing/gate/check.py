@@ -68,14 +68,12 @@ Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
 class Checked(Struct, frozen=True):
     """A note that says nothing that was not there, and what became of its sentences.
 
-    An entry that quotes the user counts as one sentence. `patched` is counted where the ledger's
-    entries are joined (`patched_by`).
+    An entry that quotes the user counts as one sentence.
     """
 
     summary: Summary
     verified: int = 0
     """All that they name was there."""
-    patched: int = 0
     dropped: int = 0
     unverified: int = 0
     """They have a mark behind them."""
@@ -103,7 +101,7 @@ def check(prose: Summary, evidence: Evidence) -> Checked:
         raise SummarizerFailed("bad answer", evidence.name, "nothing in it could be verified")
     counts = gate.counts
     return Checked(
-        replace(prose, sections=sections, language=evidence.language), counts["verified"], 0,
+        replace(prose, sections=sections, language=evidence.language), counts["verified"],
         counts["dropped"], counts["unverified"], counts["unchecked"],
     )  # fmt: skip
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from holdfast.facts.effects.effect import Effect, effects_of_patch, is_device, place
-from holdfast.facts.effects.invocation import FORMATTERS, Args, Handler, Invocation, split_options
+from holdfast.facts.effects.invocation import (
+    FORMATTERS,
+    LONG,
+    Args,
+    Handler,
+    Invocation,
+    split_options,
+)
 from holdfast.facts.effects.scripts import effects_of_script
 from holdfast.regex import Regex
 
@@ -128,13 +135,6 @@ def _is_bsd_suffix(args: Args, at: int) -> bool:
     return word == "" or (word is not None and _BSD_SUFFIX.fullmatch(word) is not None)
 
 
-_VALUED_LONG = (
-    "--line-length", "--config", "--exclude", "--include", "--target-version", "--profile",
-    "--select", "--ignore", "--extend-select", "--rule", "--parser", "--style", "--edition",
-    "--config-path", "--ignore-path", "--extension", "--ext", "--plugin", "--skip", "--local",
-)  # fmt: skip
-
-
 def formatter(call: Invocation) -> Iterator[Effect]:
     """A formatter of the table; the whole tree (`.`) is no named path."""
     kind = FORMATTERS[call.name]
@@ -143,7 +143,7 @@ def formatter(call: Invocation) -> Iterator[Effect]:
         if not args or args[0] not in words:
             return
         args = args[1:]
-    options = split_options(args, kind.valued, _VALUED_LONG)
+    options = split_options(args, kind.valued, LONG["formatters"])
     writes = kind.any_of.split()
     if options.has(*kind.none_of.split()) or (writes and not options.has(*writes)):
         return
@@ -154,7 +154,7 @@ def formatter(call: Invocation) -> Iterator[Effect]:
 
 def ruff(call: Invocation) -> Iterator[Effect]:
     """`ruff check --fix path`, `ruff format path`."""
-    options = split_options(call.args, "", _VALUED_LONG)
+    options = split_options(call.args, "", LONG["formatters"])
     operands = options.known
     if options.has("--diff", "--check"):
         return
