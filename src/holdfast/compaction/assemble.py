@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.choose import Selection
-from holdfast.compaction.measure import by_category, message_tokens
+from holdfast.compaction.measure import by_category, message_tokens, text_length
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.prune import strip_thinking
-from holdfast.compaction.references import reference_of, reference_of_range
+from holdfast.compaction.references import reference_of, reference_to
 from holdfast.compaction.work import CompactionInput
 from holdfast.facts.frame import summary_text
 from holdfast.facts.summary import Summary, render_summary
@@ -82,6 +82,8 @@ def _words_and_media(message: Message) -> list[str]:
     ]
 
 
+_SAMPLED = 256
+"""A long range is told by its ends and the lengths of so many messages between them."""
 Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
 
 
@@ -311,9 +313,13 @@ def _led(message: Message, native: tuple[Message, ...]) -> Message:
 
 
 def _fold_reference(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> str:
+    """Return the reference of all folds: their place, their ends, the lengths in between."""
     if not folds or not work.options.references:
         return ""
-    return reference_of_range(folds[0][0], folds[-1][1], work.log)
+    start, stop = folds[0][0], folds[-1][1]
+    stride = max((stop - start) // _SAMPLED, 1)
+    lengths = [text_length(message) for message in work.log[start:stop:stride]]
+    return reference_to(f"{start}:{stop}:{lengths}", work.log[start], work.log[stop - 1])
 
 
 def _named(

@@ -176,13 +176,18 @@ def terms_in_parts(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-class LogReader:
-    """What a log says, read when a compaction first asks for it and kept from then on.
+class LogIndex:
+    """What is known of a log, read when a compaction first asks for it and kept from then on.
 
     `answered` gives the calls that the message at a position answers, by id.
     """
 
     costs: Costs
+    """The tokens by position."""
+    groups: Groups
+    """The units that a cut may separate."""
+    anchors: Anchors
+    """What is never folded."""
 
     def __init__(
         self,
@@ -360,8 +365,24 @@ class LogReader:
         message, costs = self._log[at], self.costs
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
 
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category."""
+        raise NotImplementedError
 
-class FrozenLog(LogReader):
+    def arrived(self, at: int) -> ShortResult | None:
+        """Return how one message is shown for itself, None where that is as it came."""
+        del at
+
+    def arrives(self, at: int) -> bool:
+        """Return whether one message may be shown otherwise than it came.
+
+        All that a single run is given was sent already.
+        """
+        del at
+        return False
+
+
+class FrozenLog(LogIndex):
     """The index of a log that is read for one run."""
 
     def __init__(
@@ -382,15 +403,6 @@ class FrozenLog(LogReader):
     def shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
-
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return None: all that a single run is given was sent already."""
-        del at
-
-    def arrives(self, at: int) -> bool:
-        """Return False, for the same reason."""
-        del at
-        return False
 
 
 def results_of(

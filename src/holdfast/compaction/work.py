@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.compaction.arrival import ShortResult
+from holdfast.compaction.index import LogIndex
 from holdfast.compaction.measure import Costs
-from holdfast.compaction.partition import Anchors
-from holdfast.compaction.prune import Prepared, Shortened
 from holdfast.compaction.state import CompactionState
 from holdfast.errors import InvalidSetting
-from holdfast.facts.ledger import Fact, Ledger
 from holdfast.policy import Budget, Policy
 from holdfast.ports import Redact, TokenCounter, WireRules
-from holdfast.transcript import Groups, Message, View
+from holdfast.transcript import Message, View
 
 _BRIEF_TOKENS = 4_000
 """Below this size the frame of a summary is a short one; chosen: the long frame takes 121 tokens, 3
@@ -53,67 +49,6 @@ class Options(Struct, frozen=True, kw_only=True):
         if self.keep_last is not None and self.above is not None:
             said = "above and keep_last cannot be combined; give one of them"
             raise InvalidSetting("above", self.above, "left out", message=said)
-
-
-class LogIndex(Protocol):
-    """What is known of a log, for a single run or a long-lived one."""
-
-    @property
-    def costs(self) -> Costs:
-        """The tokens by position."""
-        ...
-
-    @property
-    def groups(self) -> Groups:
-        """The units that a cut may separate."""
-        ...
-
-    @property
-    def anchors(self) -> Anchors:
-        """What is never folded."""
-        ...
-
-    def shown(self) -> dict[str, int]:
-        """Return the tokens of what the model sees now, by category."""
-        ...
-
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
-        ...
-
-    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order."""
-        ...
-
-    def deeds(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order; without their lines and rules if those
-        have yet to be found.
-        """
-        ...
-
-    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
-        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
-        ...
-
-    def terms(self, at: int) -> Iterable[str]:
-        """Return names, paths and numbers in one message."""
-        ...
-
-    def prepared(self, at: int) -> Mapping[str, Prepared]:
-        """Return what pruning needs of the results of one message, by call id."""
-        ...
-
-    def shortened(self, at: int) -> Shortened | None:
-        """Return the short form of one message, None where pruning gains nothing."""
-        ...
-
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
-        ...
-
-    def arrives(self, at: int) -> bool:
-        """Return whether one message may be shown otherwise than it came."""
-        ...
 
 
 class CompactionInput(Struct, frozen=True, kw_only=True):

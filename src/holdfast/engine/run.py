@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog import window_of
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
-from holdfast.compaction.index import LogReading
+from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import fixed_categories, with_sections
 from holdfast.compaction.state import CompactionState, rehydrated
 from holdfast.compaction.trigger import Decision
-from holdfast.compaction.work import CompactionInput, LogIndex, Options
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.check import wire_rules
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.policy import Budget, Policy, budget_for, scaled
