@@ -99,9 +99,10 @@ def choose(work: CompactionInput) -> Selection | Skipped:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
         return Skipped("nothing to compact", detail, ground.before, floor)
     partition, summary_tokens = _partition(ground)
-    pruner, stay = ground.pruner, _unfolded(work, partition)
+    pruner, tail = ground.pruner, range(partition.tail_start, len(work.log))
+    stay = [*partition.between(), *tail]
     # for a size that was asked for the summary makes way, not what is kept between the folds
-    squeezed = stay if target is None else range(partition.tail_start, len(work.log))
+    squeezed = stay if target is None else tail
     excess = _excess(ground, partition, summary_tokens)
     left = pruner.squeeze(squeezed, excess)
     if target is not None:
@@ -194,11 +195,6 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
 
     start, tokens = walk(ceiling_tokens)
     return (start, tokens) if start > ground.least else walk(budget_tokens)
-
-
-def _unfolded(work: CompactionInput, partition: Partition) -> list[int]:
-    """Return the positions of the islands and of the tail, in order."""
-    return [*partition.between(), *range(partition.tail_start, len(work.log))]
 
 
 def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:

@@ -12,11 +12,11 @@ from holdfast.compaction.arrival import ShortResult
 from holdfast.compaction.measure import Costs, by_category, message_tokens, text_length
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.prune import (
+    Newer,
     Prepared,
     Shortened,
     answered_calls,
     line_of,
-    nothing_newer,
     prepare,
     prune_message,
 )
@@ -149,7 +149,7 @@ class LogReading(Struct, frozen=True):
         `prepared` are its results by call id; `tokens` says what it costs as it is, and is asked
         only where that decides.
         """
-        made = prune_message(message, prepared, nothing_newer(), self.policy, self.reference)
+        made = prune_message(message, prepared, Newer(), self.policy, self.reference)
         if made is message:
             return None
         after = message_tokens(made, self.counter)
@@ -354,10 +354,13 @@ class LogIndex:
         """Return what pruning needs of the results of one message, by call id."""
         found = self._prepared.get(at)
         if found is None:
-            message, calls = self._log[at], self._answered(at)
-            is_clean = at in self._clean
-            found = results_of(message, calls, self._readings, is_clean=is_clean)
-            self._prepared[at] = found
+            calls, is_clean = self._answered(at), at in self._clean
+            found = self._prepared[at] = {}
+            for part in self._log[at].parts:
+                if isinstance(part, ToolResult):
+                    ready = self._readings.prepared(part, calls, is_clean=is_clean)
+                    if ready is not None:
+                        found[part.call_id] = ready
         return found
 
     def shortened(self, at: int) -> Shortened | None:
@@ -403,19 +406,3 @@ class FrozenLog(LogIndex):
     def shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
-
-
-def results_of(
-    message: Message, calls: Mapping[str, ToolCall], readings: LogReading, *, is_clean: bool = False
-) -> dict[str, Prepared]:
-    """Return what pruning needs of the results of a message, by call id.
-
-    `is_clean` says that neither they nor the calls that they answer hold a secret.
-    """
-    found: dict[str, Prepared] = {}
-    for part in message.parts:
-        if isinstance(part, ToolResult):
-            ready = readings.prepared(part, calls, is_clean=is_clean)
-            if ready is not None:
-                found[part.call_id] = ready
-    return found

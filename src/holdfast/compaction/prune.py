@@ -50,14 +50,9 @@ class Newer(Struct):
     whether a newer user message bears media. Filled from the end of the log towards its start.
     """
 
-    outputs: set[str]
-    reads: set[str]
+    outputs: set[str] = set()
+    reads: set[str] = set()
     media: bool = False
-
-
-def nothing_newer() -> Newer:
-    """Return the state at the end of a log."""
-    return Newer(set(), set())
 
 
 class Prepared(Struct, frozen=True, gc=False):

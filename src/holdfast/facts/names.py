@@ -85,13 +85,9 @@ def _named(run: str) -> Name | None:
         return Name("url", text)
     if _NUMBER.match(text):
         return Name("number", text)
-    if "/" in text or "\\" in text or (_ENDING.search(text) and not _is_version(text)):
+    if "/" in text or "\\" in text or (_ENDING.search(text) and not text[0].isdigit()):
         return Name("path", text)
     return Name("identifier", text)
-
-
-def _is_version(text: str) -> bool:
-    return text[0].isdigit()
 
 
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

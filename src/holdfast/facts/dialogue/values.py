@@ -237,6 +237,11 @@ class DataField(Struct, frozen=True, gc=False):
     worth: float
     """How likely it is needed again, by its name, its length and its depth."""
 
+    @property
+    def name(self) -> str:
+        """The last key of the path."""
+        return self.path.rpartition(".")[2].partition("[")[0]
+
 
 def fields(text: str, most: int) -> tuple[DataField, ...]:
     """Return at most `most` fields of structured data, the worthiest first.
@@ -261,12 +266,8 @@ def fields(text: str, most: int) -> tuple[DataField, ...]:
         elif worth < _ID_WORTH and _ID.match(value):
             worth = _ID_WORTH
         found[path] = DataField(path, value, worth)
-    ranked = sorted(found.values(), key=_by_worth)
+    ranked = sorted(found.values(), key=lambda field: -field.worth)
     return tuple(ranked[:most])
-
-
-def _by_worth(field: DataField) -> float:
-    return -field.worth
 
 
 def _leaves(text: str) -> Iterator[tuple[str, str, str, int]]:

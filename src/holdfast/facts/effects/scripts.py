@@ -72,7 +72,6 @@ def _effects(code: str) -> Iterator[Effect]:
     names: dict[str, list[str]] = {}
     many: dict[str, list[str]] = {}
     for found in _EVENT.finditer(code):
-        kind = found.lastgroup
         if found["name"]:
             names.pop(found["name"], None)
             if found["literal"]:
@@ -92,7 +91,7 @@ def _effects(code: str) -> Iterator[Effect]:
             yield from (Effect(method, path) for path in names.get(found["object"], ()))
         elif found["system"]:
             yield from _system(found, names)
-        elif kind in ("file", "target") and (action := _NODE.get(_plain(found["node"]))):
+        elif found["node"] and (action := _NODE.get(found["node"].removesuffix("Sync"))):
             target = _text(found["target"]) if found["target"] else ""
             if action == "rename":
                 yield Effect(action, _text(found["file"]), to=target)
@@ -138,10 +137,6 @@ def _by_mode(mode: str) -> Action:
     if "a" in mode:
         return "append"
     return "change" if "+" in mode else "read"
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix("Sync")
 
 
 CMDLETS = (

@@ -55,7 +55,7 @@ def without_blocks(text: str) -> str:
         return text
     for start, stop in _BLOCKS:
         if start in text:
-            text = _removed(text, start, stop)
+            text = "".join(_kept(text, start, stop))
     return text
 
 
@@ -106,10 +106,6 @@ def _leaves(value: Any) -> Iterator[str]:
 def directory_told(text: str) -> str:
     """Return the working directory that an agent tells its model, "" where it tells none."""
     return _between(text, *_DIRECTORY).strip() if "<environment_context>" in text[:400] else ""
-
-
-def _removed(text: str, start: str, stop: str) -> str:
-    return "".join(_kept(text, start, stop))
 
 
 def _kept(text: str, start: str, stop: str) -> list[str]:

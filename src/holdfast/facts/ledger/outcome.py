@@ -164,7 +164,7 @@ def outcome_of(
     return CallOutcome(
         code,
         failed,
-        first if refused and _is_rejection(start) else "",
+        first if refused and any(words in start for words in _REJECTIONS) else "",
         looked,
         _running_in(output) if may_run else "",
         errors,
@@ -228,10 +228,6 @@ def _first_line(output: str) -> str:
     if head.startswith(_FRAMES):
         head = head.partition(_OUTPUT)[2] or head
     return head.lstrip().partition("\n")[0][:_HEAD_CHARS].rstrip()
-
-
-def _is_rejection(start: str) -> bool:
-    return any(words in start for words in _REJECTIONS)
 
 
 def _is_refusal(start: str) -> bool:

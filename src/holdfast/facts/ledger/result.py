@@ -320,10 +320,10 @@ class _Result:
                                head=f"{head} ({name})")  # fmt: skip
         if _is_json(self.output):
             for field in fields(self.output, _MOST_FIELDS):
-                name = field.path.rpartition(".")[2].partition("[")[0]
-                text = f"{name}: {field.value}" if name else field.value
+                name = field.name
                 if name in _PRIVATE:
                     continue
+                text = f"{name}: {field.value}" if name else field.value
                 terms = terms_of(field.value, 8)
                 worth = _OUTCOME if name in WORDS["outcomes"] else 0.0
                 yield Fact("field", text, self.source, self.at, terms=terms, head=head,

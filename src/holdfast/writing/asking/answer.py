@@ -360,7 +360,7 @@ def merge_prose(previous: Summary | None, new: Summary) -> Summary:
         name: tuple(rows) for name, rows in kept.items() if rows
     }
     done = sum(section == "completed" for section, _ in rows)
-    numbered = max(previous.numbered, _count(previous)) + done - repeated
+    numbered = max(previous.numbered, len(previous.sections.get("completed", ()))) + done - repeated
     return _bounded(replace(new, sections=sections, numbered=numbered))
 
 
@@ -396,10 +396,6 @@ def _fuller(older: Entry, newer: Entry) -> Entry:
 
 def _named(entry: Entry) -> frozenset[str]:
     return frozenset(name.text for name in names_in(entry.text))
-
-
-def _count(summary: Summary) -> int:
-    return len(summary.sections.get("completed", ()))
 
 
 def _bounded(summary: Summary) -> Summary:
