@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.dialogue.text import looks_pasted
-from holdfast.facts.tables import WORDS
+from holdfast.facts.tables import WORDS, read_table
 from holdfast.lenient_json import loose_leaves
 from holdfast.regex import Regex
 
@@ -165,23 +165,10 @@ def _name_of(words: list[str], value: str) -> str:
     return name
 
 
-_GROUPS: tuple[tuple[float, str], ...] = (
-    (5.0, "id ids uuid guid key number code sku ref reference username user_id handle sha commit "
-          "hash order reservation booking ticket invoice account tracking confirmation"),
-    (4.0, "status state error errors message reason result outcome success code exit_code ok "
-          "available cancelled canceled active enabled failed type kind"),
-    (4.0, "name title first_name last_name username city country origin destination model brand "
-          "label product item symbol author owner department company"),
-    (3.5, "price cost amount total balance fee quantity count qty rate tax subtotal currency stock "
-          "budget discount salary value"),
-    (3.0, "date time day month year created updated modified expires expiry due start end deadline "
-          "timestamp departure arrival dob birth scheduled created_at updated_at"),
-    (2.5, "url link href path file email phone address zip host port branch version line"),
-    (0.5, "description text body content html raw markdown summary details comment bio avatar "
-          "image icon thumbnail metadata etag links self"),
-)  # fmt: skip
 _WORTH: dict[str, float] = {
-    word: weight for weight, words in reversed(_GROUPS) for word in words.split()
+    word: weight
+    for weight, words in reversed(read_table("fields", dict[str, list[tuple[float, str]]])["rows"])
+    for word in words.split()
 }
 _USUAL = 2.0
 """What a field is worth whose name is not in `_WORTH`; between its least and its greatest."""
