@@ -55,6 +55,7 @@ def quiet(done: int, total: int) -> None:
     """Hear nothing."""
 
 
+@pytest.mark.soak
 def test_two_runs_give_the_same_figures(tmp_path: Path, sessions: list[LabSession]) -> None:
     """One process or two, in whatever order they end: times aside, all rows are equal."""
     asked = manifest(sessions)
@@ -223,6 +224,7 @@ def test_a_summary_that_is_none_is_refused(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+@pytest.mark.soak
 def test_a_given_summarizer_is_a_strategy_of_its_own(
     tmp_path: Path, make_session: Callable[..., LabSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:

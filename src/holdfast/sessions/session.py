@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
-from holdfast.compaction.media import without_older_media
+from holdfast.compaction.prune import without_older_media
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
 from holdfast.engine.compressor import Compressor, Step
