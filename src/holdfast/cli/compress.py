@@ -18,7 +18,6 @@ from holdfast.cli.files import (
     counted,
     label,
     mode_of,
-    packed,
     remove,
     write_bytes,
 )
@@ -27,7 +26,8 @@ from holdfast.cli.inputs import (
     FILE,
     PATH,
     Input,
-    ViolationRow,
+    Located,
+    locate,
     options,
     output_option,
     place_of,
@@ -37,7 +37,6 @@ from holdfast.cli.inputs import (
     reading_options,
     refuse_contradiction,
     usage_error,
-    violation_row,
 )
 from holdfast.cli.originals import SUFFIX, load_originals
 from holdfast.cli.settings import (
@@ -65,7 +64,7 @@ from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
 from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens import exact_counter
-from holdfast.transcript import Transcript
+from holdfast.transcript import Transcript, Violation
 from holdfast.writing.cached_prompt import check_cached_prompt
 from holdfast.writing.writers import NativeCompaction, Writers
 
@@ -215,15 +214,15 @@ def _earlier(asked: _Asked) -> tuple[Generation, ...]:
 
 def _compress(
     source: Input, asked: _Asked, settings: Settings
-) -> tuple[list[CompressedRecord], list[ViolationRow]]:
+) -> tuple[list[CompressedRecord], list[Located[Violation]]]:
     """Return the transcripts of a file compressed, and what cannot be mended in any of them."""
     records: list[CompressedRecord] = []
-    hopeless: list[ViolationRow] = []
+    hopeless: list[Located[Violation]] = []
     for number in range(len(source.records)):
         try:
             records.append(_compress_record(source, number, asked, settings))
         except CannotRepair as error:
-            hopeless += [violation_row(source, number, one) for one in error.violations]
+            hopeless += locate(source, number, error.violations)
     return records, hopeless
 
 
@@ -317,10 +316,10 @@ def _in_file(row: Reference, done: Compressed) -> Reference:
     return replace(row, positions=(min(held), min(following, default=max(held) + 1)))
 
 
-def _refuse(source: Input, hopeless: Sequence[ViolationRow], asked: _Asked) -> int:
+def _refuse(source: Input, hopeless: Sequence[Located[Violation]], asked: _Asked) -> int:
     """Report what breaks rules and cannot be mended; nothing was written."""
     if asked.options["as_json"]:
-        rows = [to_builtins(row) for row in hopeless]
+        rows = [one.row() for one in hopeless]
         report = {"file": source.name, "output": None, "violations": rows}
         print_json(report, err=asked.to_stderr)
     else:
@@ -349,10 +348,8 @@ def _write(
             if generations:
                 write_bytes(asked.originals, write_originals(generations), private=True)
                 written.append(asked.originals)
-        same = text == source.document.source and source.document.compressed
-        data = source.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
         try:
-            write_bytes(asked.output, data, mode=mode_of(source.name))
+            source.write(asked.output, text)
         except NotWritable as error:
             if written and is_new:
                 remove(written.pop())

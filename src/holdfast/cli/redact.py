@@ -7,18 +7,18 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
+from holdfast.cli.files import STANDARD, check_writable, label, mode_of
 from holdfast.cli.inputs import FILE, output_option
 from holdfast.cli.redact_input import RedactionInput, is_terminal, source_of
 from holdfast.cli.settings import config_option, settings_from
 from holdfast.config import redaction_policy
-from holdfast.disk import sync_folder
+from holdfast.disk import replacing
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import Finding, RedactionPolicy, Redactor
 from holdfast.redaction.gates import GATE_MEANINGS
@@ -175,22 +175,13 @@ def _sink(name: str, mode: int) -> Generator[Callable[[bytes], object]]:
         with open(target, "wb") as file:
             yield file.write
         return
-    try:
-        new, draft = draft_of(target, mode)
-    except OSError as error:
-        raise NotWritable(name, f"cannot be written ({error.strerror})") from None
-    try:
-        with draft as file:
-            packed = (
-                gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if name.endswith(".gz") else None
-            )
-            yield (packed or file).write
-            if packed is not None:
-                packed.close()
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(replacing(target, mode))
+        except OSError as error:
+            raise NotWritable(name, f"cannot be written ({error.strerror})") from None
+        if name.endswith(".gz"):
+            packed = gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
+            yield stack.enter_context(packed).write
+        else:
+            yield file.write

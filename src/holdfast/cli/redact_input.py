@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from holdfast.cli.draw import progress_bar
 from holdfast.cli.files import STANDARD, label
 from holdfast.cli.inputs import input_limits
 from holdfast.dialects.limits import unpacks_too_large
@@ -152,17 +153,11 @@ def _with_bar(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
             return
         yield piece
         passed += len(piece)
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TransferSpeedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=size or None, completed=passed)
+    columns = (DownloadColumn(), TransferSpeedColumn())
+    with progress_bar(name, quiet=False, total=size or None, columns=columns) as update:
+        update(advance=passed)
         for piece in pieces:
             yield piece
-            progress.advance(task, len(piece))
+            update(advance=len(piece))

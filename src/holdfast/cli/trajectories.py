@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from holdfast.caching.economics import usd
 from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture, progress_bar
-from holdfast.cli.files import counted, label, mode_of, packed, readable_as, write_bytes
+from holdfast.cli.files import counted, label, mode_of, readable_as, write_output
 from holdfast.cli.inputs import (
     COUNT,
     PATH,
@@ -451,7 +451,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
     found = find_sources(sources)
     drawn = draw_sample(read_records(found), number, seed)
     data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
-    write_bytes(output, packed(output, data), mode=mode_of(*(source.path for source in found)))
+    write_output(output, data, *(source.path for source in found))
     return 0
 
 

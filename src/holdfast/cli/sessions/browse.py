@@ -14,16 +14,14 @@ from msgspec import to_builtins
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import (
-    PRIVATE,
     SHOWN_ENTRIES,
     STANDARD,
     check_writable,
     counted,
     format_time,
     label,
-    packed,
     shortened,
-    write_bytes,
+    write_output,
 )
 from holdfast.cli.inputs import PATH, json_option, options, output_option, print_json
 from holdfast.cli.stores import (
@@ -39,6 +37,7 @@ from holdfast.cli.stores import (
     until_of,
 )
 from holdfast.dialects.registry import DIALECTS
+from holdfast.disk import PRIVATE
 from holdfast.sessions.finding import AROUND, SessionReading, ShownMessage
 from holdfast.sessions.finding import read as read_session
 from holdfast.sessions.finding import scroll as scroll_session
@@ -312,7 +311,7 @@ def export(
     with opened(given, "read") as store:
         info = store.find(session)
         made = export_session(store, info, to, what=what, generated=not given["without_generated"])
-    write_bytes(output, packed(output, made.data), mode=PRIVATE)
+    write_output(output, made.data, mode=PRIVATE)
     if as_json:
         losses = [to_builtins(loss) for loss in made.losses]
         print_json({
