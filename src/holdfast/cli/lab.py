@@ -24,7 +24,8 @@ from holdfast.errors import NotReadable
 from holdfast.lab.figures import COST, OVER, USED
 from holdfast.lab.gate import Fall, find_falls
 from holdfast.lab.output import read_summary, write_results
-from holdfast.lab.peers import MODES, Peers
+from holdfast.lab.peers.ask import Peers
+from holdfast.lab.peers.table import MODES
 from holdfast.lab.reading import read_sessions
 from holdfast.lab.report.tables import format_cell, format_short, groups, title
 from holdfast.lab.results import OURS, MeanInterval, RunManifest, ScoreLine, WrittenRun

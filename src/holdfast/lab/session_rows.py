@@ -154,7 +154,7 @@ class _Trial(Struct, frozen=True):
         )  # fmt: skip
         if shown.failed:
             return row
-        found = score(case, shown, allowed, self.archive.find if self.archive else None)
+        found = score(case, shown, self.archive.find if self.archive else None)
         cost = cost_ratio(shown, case, terms.prices)
         rates = found.rates.items()
         return replace(

@@ -17,7 +17,9 @@ from holdfast.caching.prices import Prices
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.errors import HoldfastError, UnknownName
 from holdfast.facts.frame import summary_body
-from holdfast.lab.peers import MODES, PEERS, Failure, Peers, Request
+from holdfast.lab.peers.ask import Peers
+from holdfast.lab.peers.table import MODES
+from holdfast.lab.peers.worker import Failure, Request
 from holdfast.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
 from holdfast.lab.scoring.facts import facts_in
 from holdfast.lab.scoring.session import (
@@ -249,15 +251,8 @@ def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
     """Return a strategy for each mode of each peer; its process starts when it is first asked."""
     asked = Peers(folder)
     return tuple(
-        Strategy(name, "peer", _what(name), partial(_shrunk, asked, name), keeps_budget=True)
-        for name in MODES
+        Strategy(name, "peer", what, partial(_shrunk, asked, name)) for name, what in MODES.items()
     )
-
-
-def _what(name: str) -> str:
-    peer, _, mode = name.partition(":")
-    (does,) = [one.does for one in PEERS[peer].modes if one.name == mode]
-    return f"{PEERS[peer].requirements[0]}: {does}"
 
 
 def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int) -> JudgedView:

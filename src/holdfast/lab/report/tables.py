@@ -9,7 +9,7 @@ from shlex import quote
 from msgspec import Struct
 
 from holdfast.lab.figures import COST, FAULTS, OVER, SPEED, USED
-from holdfast.lab.peers import MODES
+from holdfast.lab.peers.table import MODES
 from holdfast.lab.report.verdict import ScoreDifference, Standing, format_number, join_names
 from holdfast.lab.results import OURS, MeanInterval, RunManifest, RunSummary, ScoreLine, ScoreRow
 
