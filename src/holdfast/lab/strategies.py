@@ -90,12 +90,7 @@ def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView
 
 def keep_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the last lines."""
-    lines = lines_of(messages)
-
-    def last(count: int) -> str:
-        return _joined(lines[len(lines) - count :])
-
-    return text_view(last(_most(len(lines), budget_tokens, last)))
+    return _newest(lines_of(messages), budget_tokens)
 
 
 def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -112,12 +107,7 @@ def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
 
 def one_liners(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the first line of every message, clipped, the newest ones where not all fit."""
-    lines = [_first_line(message) for message in without_system(messages)]
-
-    def last(count: int) -> str:
-        return _joined(lines[len(lines) - count :])
-
-    return text_view(last(_most(len(lines), budget_tokens, last)))
+    return _newest([_first_line(message) for message in without_system(messages)], budget_tokens)
 
 
 def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -150,6 +140,15 @@ def _first_line(message: Message) -> str:
     label, _, text = render(message).partition("\n")
     line = next((line for line in text.split("\n") if line.strip()), "")
     return f"{label} {line.strip()}"[:_LONG_LINE]
+
+
+def _newest(lines: Sequence[str], budget_tokens: int) -> JudgedView:
+    """Keep the last lines that fit."""
+
+    def last(count: int) -> str:
+        return _joined(lines[len(lines) - count :])
+
+    return text_view(last(_most(len(lines), budget_tokens, last)))
 
 
 def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
@@ -10,8 +9,22 @@ from msgspec import Struct
 
 from holdfast.lab.figures import COST, FAULTS, OVER, SPEED, USED
 from holdfast.lab.peers.table import MODES
-from holdfast.lab.report.verdict import ScoreDifference, Standing, format_number, join_names
-from holdfast.lab.results import OURS, MeanInterval, RunManifest, RunSummary, ScoreLine, ScoreRow
+from holdfast.lab.report.verdict import (
+    ScoreDifference,
+    Standing,
+    format_number,
+    join_names,
+    with_interval,
+)
+from holdfast.lab.results import (
+    OURS,
+    MeanInterval,
+    RunManifest,
+    RunSummary,
+    ScoreLine,
+    ScoreRow,
+    broken_rules,
+)
 
 COLUMNS = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
            "constraints", "reach", "stale", USED, COST)  # fmt: skip
@@ -74,12 +87,8 @@ def _row(line: ScoreLine) -> str:
 
 
 def format_cell(found: MeanInterval | None) -> str:
-    """Return a mean with its interval; one session has none."""
-    if found is None:
-        return "–"
-    if found.sessions == 1:
-        return format_short(found.mean)
-    return f"{format_short(found.mean)} ({format_short(found.low)}–{format_short(found.high)})"
+    """Return a mean with its interval."""
+    return "–" if found is None else with_interval(found, format_short, "–")
 
 
 def format_short(value: float) -> str:
@@ -200,18 +209,16 @@ def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
     for row in rows:
         if not row.failed:
             by.setdefault(row.strategy, []).append(row)
-    for name, mine in by.items():
-        broken: Counter[str] = Counter()
-        checked = [row.violations for row in mine if row.violations is not None]
-        for one in checked:
-            broken.update(one)
-        wrong = [f"{count:,} for {provider}" for provider, count in broken.items() if count]
+    for strategy, mine in by.items():
+        broken = broken_rules(mine)
+        checked = sum(row.violations is not None for row in mine)
+        wrong = [f"{count:,} for {name}" for name, count in (broken or {}).items() if count]
         over = sum(row.is_over for row in mine)
         yield FaultRow(
-            name, name.startswith(OURS),
+            strategy, strategy.startswith(OURS),
             [sum(row.counts.get(fault, 0) for row in mine) for fault in FAULTS],
             "no messages to check" if not checked
-            else f"{join_names(wrong) or '0'} ({len(checked):,} views)",
+            else f"{join_names(wrong) or '0'} ({checked:,} views)",
             f"{over:,} of {len(mine):,} views",
         )  # fmt: skip
 
