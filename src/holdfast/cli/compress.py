@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -450,12 +451,11 @@ def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) ->
 
 
 def _categories(reports: Sequence[Report]) -> list[tuple[str, int, int | None]]:
-    was: dict[str, int] = {}
-    now: dict[str, int] = {}
-    for report in reports:
-        for one in report.categories:
-            was[one.name] = was.get(one.name, 0) + one.tokens_before
-            now[one.name] = now.get(one.name, 0) + one.tokens_after
+    was: Counter[str] = Counter()
+    now: Counter[str] = Counter()
+    for one in (one for report in reports for one in report.categories):
+        was[one.name] += one.tokens_before
+        now[one.name] += one.tokens_after
     return [(name, was[name], now[name]) for name in sorted(was, key=lambda n: -was[n])]
 
 

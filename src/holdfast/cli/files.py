@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from holdfast.dialects.limits import Limits, read_whole
 from holdfast.disk import PRIVATE, replacing
@@ -104,6 +104,11 @@ def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = 
         raise
     except OSError as error:
         raise NotWritable(name, f"cannot be written ({_reason(error)})") from None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a standard stream is a terminal; one that is closed is none."""
+    return stream is not None and stream.isatty()
 
 
 def check_writable(name: str) -> None:

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, progress_bar, text_of
-from holdfast.cli.files import counted, label, shortened
+from holdfast.cli.files import counted, is_terminal, label, shortened
 from holdfast.cli.inputs import json_option, options, print_json
-from holdfast.cli.redact_input import is_terminal
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_missing, opened, store_options, store_place
 from holdfast.config import agent_places, open_store

@@ -192,8 +192,8 @@ def locate(given: Input, record: int, values: Iterable[Found]) -> list[Located[F
 
 
 def print_json(value: Any, *, err: bool = False) -> None:
-    """Print a struct or a dictionary as one line of JSON."""
-    click.echo(dump(to_builtins(value) if isinstance(value, Struct) else value), err=err)
+    """Print a value, structs in it too, as one line of JSON."""
+    click.echo(dump(to_builtins(value)), err=err)
 
 
 def report_unreadable(name: str, error: NotReadable, *, as_json: bool, err: bool = False) -> int:

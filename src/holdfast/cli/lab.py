@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
-from msgspec import to_builtins
 
 from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.draw import Picture, progress_bar, text_of
@@ -27,7 +26,7 @@ from holdfast.lab.output import read_summary, write_results
 from holdfast.lab.peers.ask import Peers
 from holdfast.lab.peers.table import MODES
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.report.tables import format_cell, format_short, groups, title
+from holdfast.lab.report.tables import COLUMNS, format_cell, format_short, groups, title
 from holdfast.lab.results import OURS, MeanInterval, RunManifest, ScoreLine, WrittenRun
 from holdfast.lab.run import digest_of, terms_for
 from holdfast.lab.run import run as run_lab
@@ -54,8 +53,6 @@ BAR_COLUMNS = 8
 WIDE_COLUMNS = 250
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
 _SHOWN = ("bound", "far", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
-_ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
-        "constraints", "reach", "stale", USED, COST)  # fmt: skip
 
 
 @click.group(cls=CommandGroup)
@@ -142,7 +139,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     written = write_results(folder, manifest, rows, [str(problem) for problem in problems])
     if given["as_json"]:
         for line in written.lines:
-            print_json(to_builtins(line))
+            print_json(line)
         return 0
     show_run(folder, written, problems=len(problems), too_short=too_short)
     _report_problems(problems)
@@ -258,7 +255,7 @@ def show(run: str, everything: bool, as_json: bool) -> int:
         show_lines(lines if everything else _main_lines(lines), wide=everything)
         return 0
     for line in lines:
-        print_json(to_builtins(line))
+        print_json(line)
     return 0
 
 
@@ -291,7 +288,7 @@ def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     found = find_falls(before.lines, now.lines, strategy)
     for fall in found:
         if as_json:
-            print_json(to_builtins(fall))
+            print_json(fall)
         else:
             click.echo(_fall_sentence(fall))
     if not as_json:
@@ -360,7 +357,7 @@ def _table(picture: Picture, rows: Sequence[ScoreLine], *, wide: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    columns = _ALL if wide else _SHOWN
+    columns = COLUMNS if wide else _SHOWN
     table.add_column("", no_wrap=True)
     if not wide:
         table.add_column("", no_wrap=True)

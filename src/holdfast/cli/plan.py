@@ -93,7 +93,7 @@ def plan(file: str, **given: Any) -> int:
         print_json({
             "file": source.name, **to_builtins(place_of(source, number)),
             "model": one.window.model, "context_length": one.window.tokens,
-            **to_builtins(one.plan.verdict), "situation": to_builtins(one.plan.situation),
+            **to_builtins(one.plan.verdict), "situation": one.plan.situation,
             "notes": [note for note in (one.window.note, one.priced.note) if note],
         })  # fmt: skip
     return 0
