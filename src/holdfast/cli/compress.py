@@ -41,7 +41,6 @@ from holdfast.cli.inputs import (
 )
 from holdfast.cli.originals import SUFFIX, load_originals
 from holdfast.cli.settings import (
-    Window,
     check_native,
     native_for,
     native_option,
@@ -175,9 +174,8 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 class CompressedRecord(Struct, frozen=True):
-    """One transcript compressed: its window, what was done, and what is written."""
+    """One transcript compressed: what was done, and what is written."""
 
-    window: Window
     done: Compressed
     transcript: Transcript
     report: Report
@@ -269,20 +267,17 @@ def _compress_record(
             replace(message, position=source_position(message, done))
             for message in result.messages
         ))  # fmt: skip
+    notes = [window.note] if window.note else []
+    if asked.native is not None and asked.preview:
+        name = asked.native.compactor.name
+        notes.insert(0, f"a preview asks nobody: {name} would be asked to compact it")
     report = replace(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *_extra_notes(asked, window)),
+        notes=(*done.report.notes, *notes),
     )
-    return CompressedRecord(window, done, result, report)
-
-
-def _extra_notes(asked: _Asked, window: Window) -> Iterator[str]:
-    if asked.native is not None and asked.preview:
-        yield f"a preview asks nobody: {asked.native.compactor.name} would be asked to compact it"
-    if window.note:
-        yield window.note
+    return CompressedRecord(done, result, report)
 
 
 def _position(above: str, source: Input, number: int) -> int:

@@ -32,7 +32,9 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
     """
     try:
         if name == STANDARD:
-            return _whole(_standard_input(), limits)
+            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise NotReadable("is closed", remedy="give a file, or pipe one in")
+            return _whole(sys.stdin.buffer, limits)
         if not name:
             raise NotReadable(
                 "is not a valid file name", remedy="name a file, or - for standard input"
@@ -180,12 +182,6 @@ def format_time(seconds: float | None) -> str:
         return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):  # a foreign file may contain any number
         return "?"
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-        raise NotReadable("is closed", remedy="give a file, or pipe one in")
-    return sys.stdin.buffer
 
 
 def _whole(file: BinaryIO, limits: Limits | None) -> bytes:

@@ -84,6 +84,14 @@ def usage_error(sentence: str) -> click.UsageError:
     return click.UsageError(sentence, click.get_current_context())
 
 
+def numbers_in(text: str) -> list[float]:
+    """Return numbers with commas between them, sorted, each once; none if one is no number."""
+    try:
+        return sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        return []
+
+
 class Input(Struct, frozen=True):
     """A file that was read: its transcripts, and the profile that each is checked against."""
 

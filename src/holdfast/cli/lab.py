@@ -16,7 +16,15 @@ import msgspec
 from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.draw import Picture, progress_bar, text_of
 from holdfast.cli.files import counted, label
-from holdfast.cli.inputs import COUNT, PATH, json_option, options, print_json, usage_error
+from holdfast.cli.inputs import (
+    COUNT,
+    PATH,
+    json_option,
+    numbers_in,
+    options,
+    print_json,
+    usage_error,
+)
 from holdfast.cli.settings import prices_for
 from holdfast.config import home_folder
 from holdfast.errors import NotReadable
@@ -179,10 +187,7 @@ def _install(asked: RunSettings, strategies: Mapping[str, Strategy]) -> None:
 
 
 def _shares(text: str, flag: str) -> tuple[float, ...]:
-    try:
-        found = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        found = []
+    found = numbers_in(text)
     if not found or not all(0 < share <= 100 for share in found):
         raise usage_error(
             f"{flag} {text!r}: give per cents from 1 to 100, with commas between them"

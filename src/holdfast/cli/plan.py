@@ -17,6 +17,7 @@ from holdfast.cli.inputs import (
     FILE,
     PATH,
     Input,
+    numbers_in,
     options,
     place_of,
     print_json,
@@ -225,10 +226,7 @@ def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str]
 
 
 def _thresholds(text: str) -> list[float]:
-    try:
-        found = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        found = []
+    found = numbers_in(text)
     if not found or not all(LEAST_THRESHOLD <= share <= 1 for share in found):
         raise usage_error(
             f"--thresholds {text!r}: give shares of the window from {LEAST_THRESHOLD:g} to 1, "

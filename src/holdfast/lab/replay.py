@@ -173,9 +173,11 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
         if done is not None:
             compactions += 1
             if terms.model_summary:
-                summaries += _summary_bill(done, cached, terms)
+                summaries += bill(
+                    terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl
+                )
         cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
-        output = _size(answer)
+        output = sum(entry.tokens for entry in answer)
         total += bill(terms.prices, prompt.tokens, cached, output, terms.ttl)
         calls += 1
         overflows += prompt.tokens > terms.context_length
@@ -194,11 +196,3 @@ def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
     player.take(entries, prompt)
     return prompt.tokens - before
-
-
-def _size(entries: tuple[RecordedMessage, ...]) -> int:
-    return sum(entry.tokens for entry in entries)
-
-
-def _summary_bill(done: ReplayCompaction, cached: int, terms: ReplayTerms) -> Bill:
-    return bill(terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl)

@@ -172,11 +172,10 @@ def _worked(
         try:
             for future in as_completed(waiting):
                 yield future.result()
-        except BrokenProcessPool:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, BrokenProcessPool):
+                raise
             raise NotWritable(
                 "the lab", "a worker died (out of memory?); run again to go on, with fewer --jobs"
             ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

@@ -172,7 +172,7 @@ class _Compacting:
     ) -> None:
         self._compressor = Compressor(
             context_length=terms.context_length, policy=policy, provider=recording.dialect,
-            tools=recording.tools, redact=_as_it_is,
+            tools=recording.tools, redact=str,  # what is replayed is counted, never shown
         )  # fmt: skip
         self._policy = policy
         self._budget = budget_for(policy, terms.context_length)
@@ -285,11 +285,6 @@ def expected_after(policy: Policy, budget: Budget, now: int, fixed: int, newest:
 
 def _size(pieces: Sequence[Piece]) -> int:
     return sum(tokens for _, tokens in pieces)
-
-
-def _as_it_is(text: str) -> str:
-    """Hide nothing: what is replayed is counted, never shown."""
-    return text
 
 
 class StrategyCost(Struct, frozen=True, kw_only=True):

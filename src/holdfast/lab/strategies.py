@@ -79,13 +79,13 @@ def message_view(messages: Sequence[Message]) -> JudgedView:
 def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the first and the last lines, half of the budget each."""
     lines = lines_of(messages)
-    head = _most(len(lines), budget_tokens // 2, lambda count: _joined(lines[:count]))
+    head = _most(len(lines), budget_tokens // 2, lambda count: "\n".join(lines[:count]))
 
     def with_tail(count: int) -> str:
-        return _joined([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
+        return "\n".join([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
 
     tail = _most(len(lines) - head, budget_tokens, with_tail)
-    return text_view(with_tail(tail) if head + tail < len(lines) else _joined(lines))
+    return text_view(with_tail(tail) if head + tail < len(lines) else "\n".join(lines))
 
 
 def keep_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -97,10 +97,10 @@ def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep lines drawn at random, in their order, each text once."""
     lines = list(dict.fromkeys(line for line in lines_of(messages) if line.strip()))
     order = list(range(len(lines)))
-    random.Random(crc32(_joined(lines[:50]).encode(errors="replace"))).shuffle(order)
+    random.Random(crc32("\n".join(lines[:50]).encode(errors="replace"))).shuffle(order)
 
     def drawn(count: int) -> str:
-        return _joined([lines[index] for index in sorted(order[:count])])
+        return "\n".join([lines[index] for index in sorted(order[:count])])
 
     return text_view(drawn(_most(len(lines), budget_tokens, drawn)))
 
@@ -118,7 +118,7 @@ def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     ranked = [fact for fact, _ in counts.most_common()]
 
     def first(count: int) -> str:
-        return _joined(ranked[:count])
+        return "\n".join(ranked[:count])
 
     return text_view(first(_most(len(ranked), budget_tokens, first)))
 
@@ -146,7 +146,7 @@ def _newest(lines: Sequence[str], budget_tokens: int) -> JudgedView:
     """Keep the last lines that fit."""
 
     def last(count: int) -> str:
-        return _joined(lines[len(lines) - count :])
+        return "\n".join(lines[len(lines) - count :])
 
     return text_view(last(_most(len(lines), budget_tokens, last)))
 
@@ -161,10 +161,6 @@ def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(lines)
 
 
 def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -262,15 +258,13 @@ def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens:
         budget_tokens=budget_tokens,
         context_length=_SMALL_WINDOW,
     )
-    found = peers.compress(name, request, _count)
+    found = peers.compress(
+        name, request, lambda made: estimate_text(render_all(without_system(made)))
+    )
     if isinstance(found, Failure):
         return JudgedView(text="", tokens=0, failed=found.error)
     shown = message_view([*system, *without_system(found.answer.messages)])
     return replace(shown, cpu_ms=found.answer.cpu_ms, note=found.answer.note)
-
-
-def _count(messages: Sequence[Message]) -> int:
-    return estimate_text(render_all(without_system(messages)))
 
 
 PLAIN: tuple[Strategy, ...] = (

@@ -19,6 +19,7 @@ from holdfast.cli.files import (
     counted,
     format_time,
     label,
+    printable,
     shortened,
     write_output,
 )
@@ -254,14 +255,11 @@ def _show_messages(
             *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
             ("  written by a compaction" if row.generated else "", "magenta"),
         )
-        picture.line("\n".join(_printable(line) for line in row.text.splitlines()))
+        lines = ("\t".join(map(printable, line.split("\t"))) for line in row.text.splitlines())
+        picture.line("\n".join(lines))
         if row.cut:
             picture.paragraph((f"… {row.cut:,} more characters", "dim"))
         picture.blank()
-
-
-def _printable(line: str) -> str:
-    return "".join(char if char.isprintable() or char == "\t" else "�" for char in line)
 
 
 @click.command()

@@ -176,9 +176,7 @@ class _Running:
 
     def last_words(self) -> str:
         """Return the last line that the process, which has ended, wrote to its standard error."""
-        lines = self._errors.decode(errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return said[-1][:_SHOWN_CHARS] if said else "it said nothing"
+        return _last_line(self._errors.decode(errors="replace")) or "it said nothing"
 
     def _close(self) -> None:
         self._kill()
@@ -256,7 +254,7 @@ def interpreter(
             check=False, timeout=_INSTALL_SECONDS,
         )  # fmt: skip
         if done.returncode:
-            return _failed(requirements, _last_line(done.stderr))
+            return _failed(requirements, _last_line(done.stderr) or "pip said nothing")
         stamp.write_text(wanted, encoding="utf-8")
     except (OSError, subprocess.SubprocessError) as error:
         return _failed(requirements, f"{type(error).__name__}: {error}")
@@ -273,5 +271,5 @@ def _failed(requirements: tuple[str, ...], reason: str) -> Failure:
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "pip said nothing"
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return lines[-1][:_SHOWN_CHARS] if lines else ""

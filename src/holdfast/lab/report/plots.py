@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
 from msgspec import Struct
 
 from holdfast.lab.figures import COST, SPEED, USED, title_of
@@ -234,7 +233,7 @@ def speed_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
         axes.set_xlim(begin, max(end, begin * 10))
         axes.minorticks_off()
         axes.grid(visible=False, axis="y")
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.xaxis.set_major_formatter("{x:,g}")
         for at, name in enumerate(names):
             line = lines.get((family, name))
             figure = None if line is None else line.figures.get(SPEED)
@@ -317,12 +316,6 @@ def _panels(
 def _shares(axes: Axes) -> None:
     axes.set_xlim(-0.03, 1.03)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
-
-
-def _plain(value: float, at: int | None) -> str:
-    """Return a tick without powers of ten; `at`, its place, is what matplotlib hands over."""
-    del at
-    return f"{value:,g}"
 
 
 class Plot(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from holdfast.lab.peers.table import MODES
 from holdfast.lab.report.verdict import (
     ScoreDifference,
     Standing,
-    format_number,
     join_names,
     with_interval,
 )
@@ -41,7 +40,7 @@ LEGEND = (
 _TITLES = {"cut": "at {budget:.0%}", "drift": "after {steps} compactions, {budget:.0%}",
            "own": "in as many tokens as the agent's own summary"}  # fmt: skip
 _SHOWN = (*COLUMNS, OVER, SPEED)
-_REASON_CHARS = 300
+REASON_CHARS = 300
 """Of a failure; a traceback of a peer may be longer than the table."""
 _MARKS: dict[Standing, str] = {"ahead": "▼", "behind": "▲", "even": "", "too few": ""}
 """Beside another's figure: Holdfast is ahead, so it is lower."""
@@ -110,25 +109,6 @@ def faults(line: ScoreLine) -> str:
     return "; ".join(said) or "none"
 
 
-class TableCell(Struct, frozen=True):
-    """One figure of a table: what is shown, what is sorted by, and how it stands to Holdfast's."""
-
-    figure: str
-    value: float | None
-    shown: str
-    interval: str = ""
-    mark: str = ""
-
-
-class TableRow(Struct, frozen=True):
-    """A strategy in a table."""
-
-    strategy: str
-    is_ours: bool
-    cells: list[TableCell]
-    failed: str = ""
-
-
 class Table(Struct, frozen=True, kw_only=True):
     """All strategies in one family under the same conditions."""
 
@@ -136,7 +116,9 @@ class Table(Struct, frozen=True, kw_only=True):
     sessions: int
     is_main: bool
     figures: list[str]
-    rows: list[TableRow]
+    lines: list[ScoreLine]
+    marks: dict[tuple[str, str], str]
+    """By strategy and figure, how it stands to Holdfast's."""
 
 
 class FaultRow(Struct, frozen=True):
@@ -151,29 +133,22 @@ class FaultRow(Struct, frozen=True):
 
 def tables(summary: RunSummary, found: Sequence[ScoreDifference]) -> list[Table]:
     """Return the tables of the main budget first, then those of other budgets, drift, own."""
-    standings: dict[tuple[str, str, float, int, str, str], Standing] = {
-        (one.part, one.family, one.budget, one.steps, one.other, one.figure): one.standing
-        for one in found
-    }
-    made: list[tuple[tuple[bool, str, bool], Table]] = []
     main = summary.manifest.main
-    for (part, family, budget, steps), lines in groups(summary.lines).items():
-        figures = [name for name in _SHOWN if any(name in line.figures for line in lines)]
-        is_main = part == "cut" and budget == main
-        rows: list[TableRow] = []
-        for line in lines:
-            marks = {
-                name: _MARKS[standings.get((part, family, budget, steps, line.strategy, name),
-                                           "even")]
-                for name in figures
-            }  # fmt: skip
-            rows.append(_table_row(line, figures, marks))
-        table = Table(
-            title=_title(lines[0]), sessions=max(line.sessions for line in lines),
-            is_main=is_main, figures=figures, rows=rows,
-        )  # fmt: skip
-        made.append(((part != "cut", part, budget != main), table))
-    return [table for _, table in sorted(made, key=lambda item: item[0])]
+    made = groups(summary.lines)
+    order = sorted(made, key=lambda key: (key[0] != "cut", key[0], key[2] != main))
+    return [
+        Table(
+            title=_title(made[key][0]), sessions=max(line.sessions for line in made[key]),
+            is_main=key[0] == "cut" and key[2] == main, lines=made[key],
+            figures=[name for name in _SHOWN if any(name in line.figures for line in made[key])],
+            marks={
+                (one.other, one.figure): _MARKS[one.standing]
+                for one in found
+                if (one.part, one.family, one.budget, one.steps) == key
+            },
+        )
+        for key in order
+    ]  # fmt: skip
 
 
 def _title(line: ScoreLine) -> str:
@@ -184,23 +159,6 @@ def _title(line: ScoreLine) -> str:
         "own": "in as many tokens as the agent's own summary",
     }
     return f"{line.family}, {what[line.part]}"
-
-
-def _table_row(line: ScoreLine, figures: Sequence[str], marks: dict[str, str]) -> TableRow:
-    cells: list[TableCell] = []
-    for name in figures:
-        found = line.figures.get(name)
-        if found is None:
-            cells.append(TableCell(name, None, "–"))
-        else:
-            spread = f"{format_number(found.low)}–{format_number(found.high)}"
-            interval = spread if found.sessions > 1 else "1 session"
-            cells.append(
-                TableCell(name, found.mean, format_number(found.mean), interval, marks[name])
-            )
-    return TableRow(
-        line.strategy, line.strategy.startswith(OURS), cells, line.failed[:_REASON_CHARS]
-    )
 
 
 def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
@@ -228,7 +186,7 @@ def failures(lines: Sequence[ScoreLine]) -> list[tuple[str, str, str]]:
     where: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         if line.failed:
-            where.setdefault((line.strategy, line.failed[:_REASON_CHARS]), []).append(_title(line))
+            where.setdefault((line.strategy, line.failed[:REASON_CHARS]), []).append(_title(line))
     return [(name, reason, "; ".join(places)) for (name, reason), places in where.items()]
 
 

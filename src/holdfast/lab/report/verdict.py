@@ -269,7 +269,7 @@ def own(found: Sequence[ScoreDifference]) -> list[str]:
     """Return how Holdfast stands to summaries that agents wrote themselves, in as many tokens."""
     return [
         f"{one.family}, {title_of(one.figure)}: {_STANDINGS[one.standing]}, "
-        f"{format_difference(one.by)}, {_sessions(one.by.sessions)}."
+        f"{format_difference(one.by)}, {one.by.sessions} session{'s' * (one.by.sessions != 1)}."
         for one in found
         if one.part == "own" and one.other == OWN and one.figure in MAIN_SCORES
     ]
@@ -292,10 +292,6 @@ def drifting(rows: Sequence[ScoreRow], scores: Sequence[str]) -> list[tuple[str,
             ]
             said.append((*place, str(most), str(sessions), *cells))
     return said
-
-
-def _sessions(count: int) -> str:
-    return f"{count} session{'s' * (count != 1)}"
 
 
 def describe_loss(one: ScoreDifference) -> str:

@@ -189,12 +189,12 @@ def _reach(pairs: Sequence[tuple[NeededFact, str]], find: Find | None) -> float 
     if find is None or not lost:
         return 1 - len(lost) / len(pairs)
     tried = lost[:_SEARCHED]
-    found = sum(any(_holds(text, fact) for text in find(fact.cue)) for fact in tried if fact.cue)
+    found = sum(
+        any(surviving_form(one_line(text), text, fact) for text in find(fact.cue))
+        for fact in tried
+        if fact.cue
+    )
     return 1 - len(lost) / len(pairs) * (1 - found / len(tried))
-
-
-def _holds(text: str, fact: NeededFact) -> bool:
-    return bool(surviving_form(one_line(text), text, fact))
 
 
 def _bound(case: CutCase, forms: Sequence[str], view: str) -> tuple[float | None, list[str]]:
