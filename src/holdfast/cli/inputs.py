@@ -37,7 +37,8 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
 
     A row has the flag (and after a space the name of the parameter), the type, the
     metavariable ("" for that of the type), the help and, if there is one, the default, which is
-    shown. The type `bool` is a flag that is given or not, `[T]` an option that can be repeated.
+    shown; `...` is an option that must be given. The type `bool` is a flag that is given or not,
+    `[T]` an option that can be repeated.
     """
 
     def add(command: F) -> F:
@@ -49,7 +50,9 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
                 settings |= {"type": kind[0], "multiple": True}
             else:
                 settings["type"] = kind
-            if default:
+            if default == [...]:
+                settings["required"] = True
+            elif default:
                 settings |= {"default": default[0], "show_default": default[0] != ""}
             command = click.option(*names.split(), **settings)(command)
         return command
@@ -57,26 +60,20 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
     return add
 
 
-provider_option = options(
-    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect.")
-)
-dialect_option = options((
-    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content."
-))  # fmt: skip
-json_option = options(("--json as_json", bool, "", "Print JSON lines for programs."))
-
-
-def reading_options(command: F) -> F:
-    """Add `--provider`, `--dialect` and `--json` to a command."""
-    return provider_option(dialect_option(json_option(command)))
-
-
-def output_option(command: F) -> F:
-    """Add `-o` to a command."""
-    text = "Where to write; standard output by default, gzip if it ends in .gz."
-    return click.option(
-        "-o", "--output", type=FILE, default=STANDARD, metavar="OUT", help=text
-    )(command)  # fmt: skip
+_DIALECT_ROW = (
+    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content.",
+)  # fmt: skip
+JSON_ROW = ("--json as_json", bool, "", "Print JSON lines for programs.")
+dialect_option = options(_DIALECT_ROW)
+json_option = options(JSON_ROW)
+reading_options = options(
+    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect."),
+    _DIALECT_ROW, JSON_ROW,
+)  # fmt: skip
+output_option = click.option(
+    "-o", "--output", type=FILE, default=STANDARD, metavar="OUT",
+    help="Where to write; standard output by default, gzip if it ends in .gz.",
+)  # fmt: skip
 
 
 def usage_error(sentence: str) -> click.UsageError:

@@ -18,6 +18,7 @@ from holdfast.cli.draw import Picture, progress_bar, text_of
 from holdfast.cli.files import counted, label
 from holdfast.cli.inputs import (
     COUNT,
+    JSON_ROW,
     PATH,
     json_option,
     numbers_in,
@@ -80,9 +81,8 @@ def lab() -> None:
 
 @lab.command()
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILES...")
-@click.option("-o", "--output", default="holdfast-lab", show_default=True, metavar="DIR",
-              type=click.Path(file_okay=False), help="The folder of the run.")  # fmt: skip
 @options(
+    ("-o --output", click.Path(file_okay=False), "DIR", "The folder of the run.", "holdfast-lab"),
     ("--strategies", str, "S,S…", "Only these; `holdfast lab strategies` lists them.", ""),
     ("--budgets", str, "P,P…",
      "Shares of the tokens before a cut, in per cent.", "5,10,20,30,50"),
@@ -266,10 +266,11 @@ def show(run: str, everything: bool, as_json: bool) -> int:
 
 @lab.command()
 @click.argument("run", type=PATH, metavar="RUN")
-@click.option("--baseline", required=True, type=PATH, metavar="FILE",
-              help="The summary.json of the earlier run, or its folder.")  # fmt: skip
-@options(("--strategy", str, "S", "Whose scores.", OURS))
-@json_option
+@options(
+    ("--baseline", PATH, "FILE", "The summary.json of the earlier run, or its folder.", ...),
+    ("--strategy", str, "S", "Whose scores.", OURS),
+    JSON_ROW,
+)
 def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     """Say whether a run is worse than an earlier one.
 

@@ -37,13 +37,10 @@ def load_originals(name: str) -> tuple[Generation, ...]:
 
 @click.command()
 @click.argument("out", type=PATH)
-@click.option(
-    "-o", "--output", type=FILE, metavar="FILE",
-    help="Where to write; OUT itself by default.",
-)  # fmt: skip
 @options(
-    ("--originals", PATH, "FILE", "Its originals; OUT.originals.jsonl by default.")
-)  # fmt: skip
+    ("-o --output", FILE, "FILE", "Where to write; OUT itself by default."),
+    ("--originals", PATH, "FILE", "Its originals; OUT.originals.jsonl by default."),
+)
 def undo(out: str, output: str | None, originals: str | None) -> int:
     """Restore a transcript as it was before it was compressed.
 

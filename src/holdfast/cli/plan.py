@@ -167,10 +167,8 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
-@click.option(
-    "--model", required=True, metavar="M", help="The model, whose window and prices are looked up."
-)
 @options(
+    ("--model", str, "M", "The model, whose window and prices are looked up.", ...),
     ("--context-length", COUNT, "N", "The window in tokens."),
     ("--thresholds", str, "F,F…",
      "Shares of the window; the planner may act from the lowest on.",
