@@ -5,11 +5,15 @@ the model's provider. The fixed threshold that is best on the tuning half of a f
 against the planner on the other half. `quality_split.json` holds the two halves.
 """
 
+# matplotlib leaves the types of its **kwargs open
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,15 +21,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import matplotlib
+
 from halves.parallel import in_parallel
 from halves.sessions import FAMILIES, Recorded, chosen_sessions, find_data
 from halves.split import read_split
 from holdfast.caching.economics import PayoffRule
 from holdfast.catalog import prices_of
 from holdfast.dialects.load import load
-from holdfast.lab.cost_plots import spread_plot
+from holdfast.lab.cost_plots import strategy_rows
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import Replay, ReplayTerms, replay
+from holdfast.lab.report.panels import BLUE, GREY, INK, SETTINGS, svg_text
 from holdfast.lab.simulate import (
     THRESHOLDS,
     ReplayStrategy,
@@ -33,7 +40,9 @@ from holdfast.lab.simulate import (
     add_up,
     append_only,
     at_calls,
+    compacting,
     planner,
+    policy_at,
     quantiles,
     strategies_for,
 )
@@ -43,6 +52,10 @@ CODING_WINDOW = 200_000
 """What Claude models have. The other families fit into it ten times over, so that nothing would
 ever happen: their window is twice the largest session of the tuning half."""
 ALLOWED = 1.05
+SPREAD = (0.0, 0.10, 0.25, 0.50, 0.75, 0.90, 1.0)
+"""Shares of the sessions: ends of the line, thin box 10 to 90 %, box 25 to 75 %, the middle."""
+MOST = 3.0
+"""Three times the cost of doing nothing; what lies beyond is drawn at the edge."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,25 @@ def _compare(family: Family, terms: ReplayTerms, options: argparse.Namespace) ->
             out.write(json.dumps(_as_values(family, best.strategy, found)) + "\n")
 
 
+def spread_plot(title: str, costs: Sequence[StrategyCost]) -> str:
+    """Return as SVG how the cost of each strategy against append only spreads over sessions."""
+    with matplotlib.rc_context(SETTINGS):
+        figure, axes = strategy_rows(title, costs)
+        for at, one in enumerate(costs):
+            if not one.ratios:
+                continue
+            found = [min(value, MOST) for value in quantiles(one.ratios, SPREAD)]
+            axes.plot([found[0], found[6]], [at, at], color=GREY, linewidth=1)
+            axes.barh(at, found[5] - found[1], left=found[1], height=0.28, color=BLUE, alpha=0.35)
+            axes.barh(at, found[4] - found[2], left=found[2], height=0.5, color=BLUE, alpha=0.75)
+            axes.plot([found[3], found[3]], [at - 0.32, at + 0.32], color=INK, linewidth=2)
+            axes.text(MOST, at, f"  ×{quantiles(one.ratios, (0.5,))[0]:.2f}", va="center")
+        axes.set_xlim(0, MOST)
+        axes.axvline(1, color=INK, linewidth=1)
+        axes.set_xlabel("cost against append only")
+        return svg_text(figure, title)
+
+
 def _outcomes(
     recordings: list[Recording], strategies: list[ReplayStrategy], terms: ReplayTerms, jobs: int
 ) -> list[StrategyCost]:
@@ -190,7 +222,7 @@ def _best(recording: Recording, terms: ReplayTerms) -> tuple[Replay, Replay]:
 
 
 def _compacted(recording: Recording, calls: frozenset[int], terms: ReplayTerms) -> Replay:
-    strategy = at_calls(calls, min(THRESHOLDS))
+    strategy = compacting("in hindsight", policy_at(min(THRESHOLDS)), at_calls(calls))
     return replay(recording, strategy.name, strategy.start(recording, terms), terms)
 
 

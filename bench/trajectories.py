@@ -440,9 +440,9 @@ def _quality(options: argparse.Namespace) -> Any:
             view = message_view(made["messages"][: start + 1])
             ours = replace(view, summaries=(made["messages"][start]["content"],))
             room = ours.tokens
-            found["ours"].append(score(case, ours, room))
-            found["keep-tail"].append(score(case, keep_tail(case.messages, room), room))
-            found["head + tail"].append(score(case, head_and_tail(case.messages, room), room))
+            found["ours"].append(score(case, ours))
+            found["keep-tail"].append(score(case, keep_tail(case.messages, room)))
+            found["head + tail"].append(score(case, head_and_tail(case.messages, room)))
         for name, scores in found.items():
             means = {rate: _mean([one.rates[rate] for one in scores]) for rate in shown}
             rows.append({"target": target, "way": name, "records": len(scores), **means})

@@ -53,7 +53,7 @@ from holdfast.lab.report.verdict import (
     write_headline,
 )
 from holdfast.lab.results import LONG_LIVED, OURS, RunSummary, ScoreLine, ScoreRow
-from holdfast.lab.run import read_run
+from holdfast.lab.run import read_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "benchmarks-"
@@ -328,8 +328,9 @@ def commands(run: Run, full: Run | None) -> Iterator[str]:
 
 def read(folder: Path) -> Run:
     """Return a run; raises `NotReadable`."""
-    rows = read_run(folder)[1]
-    return Run(read_summary(folder), rows, compare_strategies(rows))
+    summary = read_summary(folder)
+    rows = [row for rows in read_rows(folder).values() for row in rows]
+    return Run(summary, rows, compare_strategies(rows))
 
 
 def verdict(run: Run) -> Iterator[str]:

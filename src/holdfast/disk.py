@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import stat
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
+PRIVATE = 0o600
+"""The mode of a file for its owner alone."""
 _HERE = -100
 """AT_FDCWD of Linux: paths are relative to the working directory."""
 _EXCHANGE = 2
@@ -34,6 +39,31 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextmanager
+def replacing(target: Path, mode: int, *, private: bool = False) -> Generator[BinaryIO]:
+    """Give a new file that takes the place of another when the block ends without an error.
+
+    It never has more rights than it ends with: who opens it early could read it later. Its name
+    is on the disk too in the end. Raises `OSError`.
+    """
+    new = target.with_name(f".holdfast-{secrets.token_hex(6)}.tmp")
+    is_new = not target.exists()
+    given = mode if is_new and not private else PRIVATE
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, given)
+    if not is_new and not private:
+        os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
 
 
 def replace_file(new: Path, target: Path, old: Path, *, must_keep: bool) -> None:

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given
 
-from holdfast.compaction.references import payload_bytes, reference_of, reference_of_range
+from holdfast.compaction.references import payload_bytes, reference_of, reference_to
 from holdfast.testing import logs
 from holdfast.transcript import Message, Text
 
@@ -25,7 +25,10 @@ def test_a_reference_is_the_same_on_every_run_and_differs_by_place(
 def test_a_range_has_its_own_reference() -> None:
     """Other ends or other places give another."""
     log = [Message("user", (Text("same"),), at) for at in range(4)]
-    ranges = {reference_of_range(start, stop, log) for start, stop in ((0, 2), (0, 3), (1, 3))}
+    ranges = {
+        reference_to(f"{start}:{stop}", log[start], log[stop - 1])
+        for start, stop in ((0, 2), (0, 3), (1, 3))
+    }
     found = ranges | {reference_of(message) for message in log}
     assert len(found) == 7
 

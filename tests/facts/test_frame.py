@@ -11,10 +11,8 @@ from holdfast.facts.frame import (
     SUMMARY_OPEN,
     before_note,
     carried_summary,
-    digest_text,
-    duplicate_text,
+    mark_text,
     origin_of,
-    placeholder_text,
     recognize,
     summary_body,
     summary_text,
@@ -101,8 +99,9 @@ def test_ordinary_words_are_real(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "origin"), [
-    (digest_text("x", "hf-0123456789"), "digest"), (digest_text("x", ""), "digest"),
-    (duplicate_text("x", ""), "duplicate"), (placeholder_text("x", "hf-0123456789"), "placeholder"),
+    (mark_text("digest", "x", "hf-0123456789"), "digest"), (mark_text("digest", "x", ""), "digest"),
+    (mark_text("duplicate", "x", ""), "duplicate"),
+    (mark_text("placeholder", "x", "hf-0123456789"), "placeholder"),
 ])  # fmt: skip
 def test_each_mark_is_told_where_it_can_stand(text: str, origin: str) -> None:
     """A result that holds a mark has its origin; as a user's own words only a placeholder is one,

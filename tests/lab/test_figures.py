@@ -98,10 +98,10 @@ def test_what_is_lost_is_reached_by_the_words_beside_it() -> None:
     assert [fact.text for fact in case.facts] == ["order_no_4711"]
     assert "order_no" not in case.facts[0].cue
     empty = text_view("")
-    assert score(case, empty, 1).rates["reach"] == 0
+    assert score(case, empty).rates["reach"] == 0
     with Archive() as archive:
         archive.grow(case.messages)
-        found = score(case, replace(empty, archived=True), 1, archive.find)
+        found = score(case, replace(empty, archived=True), archive.find)
         assert found.rates["reach"] == 1
         assert found.rates["recall"] == 0
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast.caching.economics import PayoffRule
 from holdfast.caching.prices import Prices, bill
 from holdfast.dialects.load import load
-from holdfast.lab.cost_plots import cost_plot, spread_plot
+from holdfast.lab.cost_plots import cost_plot
 from holdfast.lab.recording import Recording, record
 from holdfast.lab.replay import (
     CallState,
@@ -28,9 +28,11 @@ from holdfast.lab.simulate import (
     ReplayStrategy,
     append_only,
     at_calls,
+    compacting,
     fixed,
     masking,
     planner,
+    policy_at,
     quantiles,
     rare_and_deep,
     simulate,
@@ -128,13 +130,17 @@ def test_the_planner_leaves_a_short_session_alone() -> None:
 
 def test_compactions_stand_at_the_calls_that_were_chosen() -> None:
     """One before each of them and none elsewhere; chosen in hindsight they can only save."""
+
+    def chosen(*calls: int) -> ReplayStrategy:
+        return compacting("in hindsight", policy_at(0.1), at_calls(frozenset(calls)))
+
     recording = session(40)
-    none = run(recording, at_calls(frozenset(), 0.1), terms())
+    none = run(recording, chosen(), terms())
     assert none.bill == run(recording, append_only(), terms()).bill
-    made = run(recording, at_calls(frozenset({10, 25}), 0.1), terms())
+    made = run(recording, chosen(10, 25), terms())
     assert made.compactions == 2
     assert made.usd < none.usd
-    early = run(recording, at_calls(frozenset({1}), 0.1), terms(window=100_000))
+    early = run(recording, chosen(1), terms(window=100_000))
     assert early.compactions == 0
 
 
@@ -231,14 +237,13 @@ def test_any_transcript_can_be_replayed(data: st.DataObject) -> None:
     assert all(one.usd >= 0 for one in found)
 
 
-def test_the_plots_are_well_formed_and_name_every_strategy() -> None:
+def test_the_plot_is_well_formed_and_names_every_strategy() -> None:
     """SVG that a parser takes, also with odd names and nothing to show."""
     found = simulate([session(5), session(9)], terms(), strategies_for((0.5,)))
-    for draw in (cost_plot, spread_plot):
-        text = draw("a < b & c", found)
-        words = {element.text for element in ElementTree.fromstring(text).iter()}
-        assert {one.strategy for one in found} <= words
-        ElementTree.fromstring(draw("nothing", []))
+    text = cost_plot("a < b & c", found)
+    words = {element.text for element in ElementTree.fromstring(text).iter()}
+    assert {one.strategy for one in found} <= words
+    ElementTree.fromstring(cost_plot("nothing", []))
 
 
 def test_quantiles_of_little() -> None:

@@ -157,7 +157,8 @@ def test_a_forgetful_model_loses_nothing_that_the_ledger_keeps() -> None:
     assert numbers[-1] > numbers[0]
 
 
-@pytest.mark.parametrize("outputs", [90, pytest.param(360, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("outputs", [90, 360])
 def test_a_source_of_millions_of_tokens_takes_at_most_eight_calls(outputs: int) -> None:
     """With a summarizer that reads 32,000 tokens at once; every request fits into that. In the
     soak it is five million.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast import check
 from holdfast.dialects.load import dump, load
 from holdfast.errors import NotReadable
-from holdfast.facts.frame import SUMMARY_OPEN, digest_text, summary_text
+from holdfast.facts.frame import SUMMARY_OPEN, mark_text, summary_text
 from holdfast.testing.trajectories import trajectories
 from holdfast.trajectories.compress import compress_trajectory
 from holdfast.trajectories.policy import TrajectoryPolicy
@@ -51,7 +51,7 @@ def test_a_summary_of_another_compressor_counts_too():
 def test_a_digest_goes_with_its_call():
     """A result cannot stand alone, nor a call without it."""
     call = '<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call>'
-    digest = f"<tool_response>\n{digest_text('listed 3 files', '')}\n</tool_response>"
+    digest = f"<tool_response>\n{mark_text('digest', 'listed 3 files', '')}\n</tool_response>"
     turns = _turns(("human", "Hi"), ("gpt", call), ("tool", digest), ("gpt", "Hello"))
     assert is_compacted(load(turns))
     assert _strip(turns) == _turns(("human", "Hi"), ("gpt", "Hello"))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LONG = 4
 """So many of the records are over the target."""
-SDKS = ("openai", "anthropic")
+SDKS = ("openai", pytest.param("anthropic", marks=pytest.mark.soak))
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 

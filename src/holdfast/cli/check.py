@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 import click
-from msgspec import UNSET, Struct, UnsetType, to_builtins
+from msgspec import Struct, UnsetType
 
 from holdfast.cli.draw import Cell, Mark, Picture, Piece, cell_of, text_of
 from holdfast.cli.files import (
@@ -20,27 +20,23 @@ from holdfast.cli.files import (
     check_writable,
     counted,
     label,
-    mode_of,
-    packed,
+    output_label,
     shortened,
-    write_bytes,
 )
 from holdfast.cli.inputs import (
     FILE,
     PROVIDER,
     Input,
-    ViolationRow,
+    Located,
     json_option,
+    locate,
     output_option,
-    place_of,
     print_json,
     read_input,
     reading,
     reading_options,
     refuse_contradiction,
     report_unreadable,
-    violation_row,
-    where_text,
 )
 from holdfast.dialects.check import check_transcript
 from holdfast.dialects.document import write_document
@@ -48,23 +44,14 @@ from holdfast.dialects.profiles import PROFILES
 from holdfast.dialects.repair import repair_transcript
 from holdfast.dialects.rule import Action, Profile
 from holdfast.errors import CannotRepair, NotReadable
-from holdfast.transcript import Transcript
+from holdfast.transcript import Transcript, Violation
 
 SHOWN_REMEDIES = 3
 """Different remedies of one rule that are shown; a rule has few."""
 
 
-class ActionRow(Struct, frozen=True):
-    """An action of a repair with its place in the file."""
-
-    rule: str
-    index: int
-    what: str
-    record: int | UnsetType = UNSET
-    line: int | UnsetType = UNSET
-
-
-Row = TypeVar("Row", ViolationRow, ActionRow)
+Broken = TypeVar("Broken", Violation, Action)
+"""What names a rule."""
 
 
 @click.command()
@@ -95,7 +82,8 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
             print_json({
                 "file": given.name, "valid": not violations, "dialect": given.dialect,
                 "provider": given.provider, "transcripts": len(given.records),
-                "messages": given.message_count, "violations": to_builtins(violations),
+                "messages": given.message_count,
+                "violations": [one.row() for one in violations],
                 "warnings": given.document.warnings,
             })  # fmt: skip
         else:
@@ -104,14 +92,14 @@ def check(files: tuple[str, ...], provider: str | None, dialect: str | None, as_
     return max(codes)
 
 
-def _violations(given: Input) -> tuple[ViolationRow, ...]:
+def _violations(given: Input) -> list[Located[Violation]]:
     """Return the violations of all transcripts of a file, in the order of the file."""
     pairs = zip(given.transcripts, given.profiles, strict=True)
-    return tuple(
-        violation_row(given, number, violation)
+    return [
+        one
         for number, (transcript, profile) in enumerate(pairs)
-        for violation in check_transcript(transcript, profile)
-    )
+        for one in locate(given, number, check_transcript(transcript, profile))
+    ]
 
 
 @click.command()
@@ -139,14 +127,13 @@ def repair(file: str, output: str, provider: str | None, dialect: str | None, as
     refused = bool(done.hopeless)
     same = done.text == given.document.source
     if not refused:
-        is_as_it_was = same and given.document.compressed and output.endswith(".gz")
-        data = given.data if is_as_it_was else packed(output, done.text)
-        write_bytes(output, data, mode=mode_of(file))
+        given.write(output, done.text)
     if as_json:
         print_json({
             "file": given.name, "output": None if refused else output, "dialect": given.dialect,
             "provider": given.provider, "changed": not refused and not same,
-            "actions": to_builtins(done.actions), "violations": to_builtins(done.hopeless),
+            "actions": [one.row() for one in done.actions],
+            "violations": [one.row() for one in done.hopeless],
             "warnings": given.document.warnings,
         }, err=to_stderr)  # fmt: skip
     elif refused:
@@ -161,31 +148,26 @@ class _Repaired(Struct, frozen=True):
 
     mended: tuple[Transcript, ...] = ()
     text: bytes = b""
-    actions: tuple[ActionRow, ...] = ()
-    hopeless: tuple[ViolationRow, ...] = ()
+    actions: Sequence[Located[Action]] = ()
+    hopeless: Sequence[Located[Violation]] = ()
 
 
 def _repair(given: Input) -> _Repaired:
     mended: list[Transcript] = []
-    actions: list[ActionRow] = []
-    hopeless: list[ViolationRow] = []
+    actions: list[Located[Action]] = []
+    hopeless: list[Located[Violation]] = []
     pairs = zip(given.transcripts, given.profiles, strict=True)
     for number, (transcript, profile) in enumerate(pairs):
         try:
             whole, taken = repair_transcript(transcript, profile)
         except CannotRepair as error:
-            hopeless += [violation_row(given, number, one) for one in error.violations]
+            hopeless += locate(given, number, error.violations)
             continue
         mended.append(whole)
-        actions += [_action_row(given, number, action) for action in taken]
+        actions += locate(given, number, taken)
     if hopeless:
-        return _Repaired(hopeless=tuple(hopeless))
-    return _Repaired(tuple(mended), write_document(given.document, mended), tuple(actions))
-
-
-def _action_row(given: Input, record: int, action: Action) -> ActionRow:
-    place = place_of(given, record)
-    return ActionRow(action.rule, action.index, action.what, place.record, place.line)
+        return _Repaired(hopeless=hopeless)
+    return _Repaired(tuple(mended), write_document(given.document, mended), actions)
 
 
 @click.command()
@@ -212,14 +194,14 @@ def rules(provider: str | None, as_json: bool) -> int:
     return 0
 
 
-def show_check(given: Input, violations: Sequence[ViolationRow], *, alone: bool) -> None:
+def show_check(given: Input, violations: Sequence[Located[Violation]], *, alone: bool) -> None:
     """Print the verdict on one file, and if it is broken the map, the places, the remedy."""
     picture = Picture()
     _verdict(picture, given, violations)
     if violations or alone:
         _map(picture, given, violations)
     _places(picture, given, violations)
-    if violations and all(violation.mendable for violation in violations):
+    if violations and all(one.value.mendable for one in violations):
         name = given.name if given.name == STANDARD else shlex.quote(label(given.name))
         whose = "" if given.provider == given.dialect else f"--provider {given.provider} "
         command = f"holdfast repair {whose}{name} -o OUT"
@@ -229,13 +211,12 @@ def show_check(given: Input, violations: Sequence[ViolationRow], *, alone: bool)
 
 
 def show_repair(
-    given: Input, mended: Sequence[Transcript], actions: Sequence[ActionRow], output: str
+    given: Input, mended: Sequence[Transcript], actions: Sequence[Located[Action]], output: str
 ) -> None:
     """Print the map before and after, and what was done, rule by rule."""
     picture = Picture(stderr=output == STANDARD)
-    where = "standard output" if output == STANDARD else label(output)
     what = f"{counted(len(actions), 'repair')} for {given.provider}" if actions else ""
-    verdict = f"{what or 'nothing to mend'}; written to {where}"
+    verdict = f"{what or 'nothing to mend'}; written to {output_label(output)}"
     picture.line(picture.heading(given, "ok"), verdict)
     picture.warnings(given)
     if not actions:
@@ -244,16 +225,13 @@ def show_repair(
         _before_and_after(picture, given, mended[0], actions)
     for rule, rows in _by_rule(actions):
         picture.paragraph("\n  ", (rule, "bold"), (f"  ×{len(rows):,}", "green"))
-        lines = [
-            ((where_text(row.index, row.line), "dim"), shortened(row.what))
-            for row in rows[:SHOWN_ENTRIES]
-        ]
+        lines = [((row.where, "dim"), shortened(row.value.what)) for row in rows[:SHOWN_ENTRIES]]
         picture.table("rw", lines, indent=4)
         picture.more(len(rows))
     picture.blank()
 
 
-def show_refusal(given: Input, violations: Sequence[ViolationRow]) -> None:
+def show_refusal(given: Input, violations: Sequence[Located[Violation]]) -> None:
     """Print what cannot be mended without inventing content."""
     picture = Picture(stderr=True)
     verdict = f"{counted(len(violations), 'violation')} cannot be mended without inventing content"
@@ -278,12 +256,12 @@ def show_profile(profile: Profile) -> None:
     picture.blank()
 
 
-def _verdict(picture: Picture, given: Input, violations: Sequence[ViolationRow]) -> None:
-    rules = counted(len({violation.rule for violation in violations}), "rule")
+def _verdict(picture: Picture, given: Input, violations: Sequence[Located[Violation]]) -> None:
+    rules = counted(len({one.value.rule for one in violations}), "rule")
     verdict = f"{counted(len(violations), 'violation')} of {rules}" if violations else "valid"
     counts = counted(given.message_count, "message")
     if given.holds_many:
-        broken = len({violation.record for violation in violations})
+        broken = len({one.place.record for one in violations})
         counts = f"{counted(len(given.records), 'transcript')} ({broken:,} broken), {counts}"
     picture.line(
         picture.heading(given, "broken" if violations else "ok"),
@@ -293,24 +271,25 @@ def _verdict(picture: Picture, given: Input, violations: Sequence[ViolationRow])
     picture.warnings(given)
 
 
-def _map(picture: Picture, given: Input, violations: Sequence[ViolationRow]) -> None:
+def _map(picture: Picture, given: Input, violations: Sequence[Located[Violation]]) -> None:
     mark: Mark = ("▲" if picture.unicode else "^", "bold red", "broken here")
     if given.holds_many:
-        marked = {row.record for row in violations if not isinstance(row.record, UnsetType)}
+        records = [one.place.record for one in violations]
+        marked = {record for record in records if not isinstance(record, UnsetType)}
         cells: list[Cell] = [
             "broken" if number in marked else "fine" for number in range(len(given.records))
         ]
     else:
-        marked = {violation.index for violation in violations if violation.index >= 0}
+        marked = {one.value.index for one in violations if one.value.index >= 0}
         cells = [cell_of(message) for message in given.transcripts[0].messages]
     picture.strip("", cells, marked, mark)
     picture.legend("", cells, [mark] if marked else [])
 
 
 def _before_and_after(
-    picture: Picture, given: Input, mended: Transcript, actions: Sequence[ActionRow]
+    picture: Picture, given: Input, mended: Transcript, actions: Sequence[Located[Action]]
 ) -> None:
-    touched = {action.index for action in actions if action.index >= 0}
+    touched = {one.value.index for one in actions if one.value.index >= 0}
     new = {index for index, message in enumerate(mended.messages) if not message.intact}
     before: list[Cell] = [cell_of(message) for message in given.transcripts[0].messages]
     after: list[Cell] = [cell_of(message) for message in mended.messages]
@@ -321,7 +300,7 @@ def _before_and_after(
     picture.legend("before ", [*before, *after], [was, now], len(before))
 
 
-def _places(picture: Picture, given: Input, violations: Sequence[ViolationRow]) -> None:
+def _places(picture: Picture, given: Input, violations: Sequence[Located[Violation]]) -> None:
     states = {rule.name: rule.states for one in reversed(given.profiles) for rule in one.rules}
     for rule, rows in _by_rule(violations):
         sentence = f"  {states[rule]}" if rule in states else ""
@@ -329,17 +308,17 @@ def _places(picture: Picture, given: Input, violations: Sequence[ViolationRow]) 
             "\n  ", (rule, "bold"), (f"  ×{len(rows):,}", "red"), (sentence, "dim")
         )  # fmt: skip
         picture.table("rpf", [
-            ((where_text(row.index, row.line), "dim"), (row.path, "cyan"), shortened(row.message))
+            ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.message))
             for row in rows[:SHOWN_ENTRIES]
         ], indent=4)  # fmt: skip
         picture.more(len(rows))
-        for remedy in islice(dict.fromkeys(row.remedy for row in rows), SHOWN_REMEDIES):
+        for remedy in islice(dict.fromkeys(row.value.remedy for row in rows), SHOWN_REMEDIES):
             picture.paragraph((f"{picture.arrow} {shortened(remedy)}", "green"), indent=4)
 
 
-def _by_rule(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+def _by_rule(rows: Iterable[Located[Broken]]) -> list[tuple[str, list[Located[Broken]]]]:
     """Return the rows of each rule, the rules in the order in which they first appear."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[Located[Broken]]] = {}
     for row in rows:
-        found.setdefault(row.rule, []).append(row)
+        found.setdefault(row.value.rule, []).append(row)
     return list(found.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,7 +19,6 @@ from holdfast.cli.files import (
     counted,
     label,
     mode_of,
-    packed,
     remove,
     write_bytes,
 )
@@ -27,7 +27,8 @@ from holdfast.cli.inputs import (
     FILE,
     PATH,
     Input,
-    ViolationRow,
+    Located,
+    locate,
     options,
     output_option,
     place_of,
@@ -37,11 +38,9 @@ from holdfast.cli.inputs import (
     reading_options,
     refuse_contradiction,
     usage_error,
-    violation_row,
 )
 from holdfast.cli.originals import SUFFIX, load_originals
 from holdfast.cli.settings import (
-    Window,
     check_native,
     native_for,
     native_option,
@@ -65,7 +64,7 @@ from holdfast.errors import CannotRepair, InvalidSetting, NotWritable
 from holdfast.redaction import Redactor
 from holdfast.report import Reference, Report, SummaryNote
 from holdfast.tokens import exact_counter
-from holdfast.transcript import Transcript
+from holdfast.transcript import Transcript, Violation
 from holdfast.writing.cached_prompt import check_cached_prompt
 from holdfast.writing.writers import NativeCompaction, Writers
 
@@ -175,9 +174,8 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 class CompressedRecord(Struct, frozen=True):
-    """One transcript compressed: its window, what was done, and what is written."""
+    """One transcript compressed: what was done, and what is written."""
 
-    window: Window
     done: Compressed
     transcript: Transcript
     report: Report
@@ -215,15 +213,15 @@ def _earlier(asked: _Asked) -> tuple[Generation, ...]:
 
 def _compress(
     source: Input, asked: _Asked, settings: Settings
-) -> tuple[list[CompressedRecord], list[ViolationRow]]:
+) -> tuple[list[CompressedRecord], list[Located[Violation]]]:
     """Return the transcripts of a file compressed, and what cannot be mended in any of them."""
     records: list[CompressedRecord] = []
-    hopeless: list[ViolationRow] = []
+    hopeless: list[Located[Violation]] = []
     for number in range(len(source.records)):
         try:
             records.append(_compress_record(source, number, asked, settings))
         except CannotRepair as error:
-            hopeless += [violation_row(source, number, one) for one in error.violations]
+            hopeless += locate(source, number, error.violations)
     return records, hopeless
 
 
@@ -269,20 +267,17 @@ def _compress_record(
             replace(message, position=source_position(message, done))
             for message in result.messages
         ))  # fmt: skip
+    notes = [window.note] if window.note else []
+    if asked.native is not None and asked.preview:
+        name = asked.native.compactor.name
+        notes.insert(0, f"a preview asks nobody: {name} would be asked to compact it")
     report = replace(
         done.report,
         context_length_source=window.source,
         references=tuple(_in_file(row, done) for row in done.report.references),
-        notes=(*done.report.notes, *_extra_notes(asked, window)),
+        notes=(*done.report.notes, *notes),
     )
-    return CompressedRecord(window, done, result, report)
-
-
-def _extra_notes(asked: _Asked, window: Window) -> Iterator[str]:
-    if asked.native is not None and asked.preview:
-        yield f"a preview asks nobody: {asked.native.compactor.name} would be asked to compact it"
-    if window.note:
-        yield window.note
+    return CompressedRecord(done, result, report)
 
 
 def _position(above: str, source: Input, number: int) -> int:
@@ -317,10 +312,10 @@ def _in_file(row: Reference, done: Compressed) -> Reference:
     return replace(row, positions=(min(held), min(following, default=max(held) + 1)))
 
 
-def _refuse(source: Input, hopeless: Sequence[ViolationRow], asked: _Asked) -> int:
+def _refuse(source: Input, hopeless: Sequence[Located[Violation]], asked: _Asked) -> int:
     """Report what breaks rules and cannot be mended; nothing was written."""
     if asked.options["as_json"]:
-        rows = [to_builtins(row) for row in hopeless]
+        rows = [one.row() for one in hopeless]
         report = {"file": source.name, "output": None, "violations": rows}
         print_json(report, err=asked.to_stderr)
     else:
@@ -349,10 +344,8 @@ def _write(
             if generations:
                 write_bytes(asked.originals, write_originals(generations), private=True)
                 written.append(asked.originals)
-        same = text == source.document.source and source.document.compressed
-        data = source.data if same and asked.output.endswith(".gz") else packed(asked.output, text)
         try:
-            write_bytes(asked.output, data, mode=mode_of(source.name))
+            source.write(asked.output, text)
         except NotWritable as error:
             if written and is_new:
                 remove(written.pop())
@@ -453,12 +446,11 @@ def _show_records(picture: Picture, source: Input, reports: Sequence[Report]) ->
 
 
 def _categories(reports: Sequence[Report]) -> list[tuple[str, int, int | None]]:
-    was: dict[str, int] = {}
-    now: dict[str, int] = {}
-    for report in reports:
-        for one in report.categories:
-            was[one.name] = was.get(one.name, 0) + one.tokens_before
-            now[one.name] = now.get(one.name, 0) + one.tokens_after
+    was: Counter[str] = Counter()
+    now: Counter[str] = Counter()
+    for one in (one for report in reports for one in report.categories):
+        was[one.name] += one.tokens_before
+        now[one.name] += one.tokens_after
     return [(name, was[name], now[name]) for name in sorted(was, key=lambda n: -was[n])]
 
 

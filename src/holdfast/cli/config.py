@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import click
-from msgspec import to_builtins
 
 from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture
@@ -78,9 +77,8 @@ def show(everything: bool, as_json: bool, **given: Any) -> int:
     rows = _rows(settings)
     if as_json:
         values = {name: {"value": value, "origin": origin} for name, value, origin in rows}
-        warnings = list(settings.warnings)
-        files = to_builtins(settings.files)
-        print_json({"files": files, "settings": values, "warnings": warnings})
+        warnings = settings.warnings
+        print_json({"files": settings.files, "settings": values, "warnings": warnings})
     else:
         show_settings(settings, rows, everything=everything)
     return 0

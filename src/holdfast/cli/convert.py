@@ -6,49 +6,37 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import click
-from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from holdfast.cli.draw import Picture
 from holdfast.cli.files import (
     STANDARD,
     check_writable,
     counted,
-    label,
-    mode_of,
-    packed,
+    output_label,
     shortened,
-    write_bytes,
+    write_output,
 )
 from holdfast.cli.inputs import (
     DIALECT,
     FILE,
     Input,
+    Located,
     dialect_option,
     json_option,
+    locate,
     options,
     output_option,
-    place_of,
     print_json,
     read_input,
     reading,
-    where_text,
 )
 from holdfast.dialects.convert import Converted, convert_transcript
 from holdfast.dialects.document import write_document
 from holdfast.dialects.jsontext import dump
+from holdfast.dialects.loss import Loss
 
 SHOWN_LOSSES = 20
 """Losses that are listed; about a screen."""
-
-
-class LossRow(Struct, frozen=True):
-    """Something that the other dialect cannot hold, with its place in the file."""
-
-    index: int
-    path: str
-    what: str
-    record: int | UnsetType = UNSET
-    line: int | UnsetType = UNSET
 
 
 @click.command()
@@ -75,30 +63,21 @@ def convert(
     with reading(file, as_json=as_json, err=to_stderr):
         given = read_input(file, None, dialect)
         converted = [convert_transcript(transcript, to) for transcript in given.transcripts]
-    losses = _losses(given, converted)
+    losses = [
+        loss for number, one in enumerate(converted) for loss in locate(given, number, one.losses)
+    ]
     refused = bool(losses) and not allow_loss
     if not refused:
-        write_bytes(output, packed(output, _bytes(given, converted, to)), mode=mode_of(file))
+        write_output(output, _bytes(given, converted, to), file)
     if as_json:
         print_json({
             "file": given.name, "output": None if refused else output, "dialect": given.dialect,
-            "to": to, "lossless": not losses, "losses": to_builtins(losses),
+            "to": to, "lossless": not losses, "losses": [one.row() for one in losses],
             "messages": given.message_count, "warnings": given.document.warnings,
         }, err=to_stderr)  # fmt: skip
     else:
         show_conversion(given, to, losses, None if refused else output)
     return 1 if refused else 0
-
-
-def _losses(given: Input, converted: Sequence[Converted]) -> tuple[LossRow, ...]:
-    rows: list[LossRow] = []
-    for number, one in enumerate(converted):
-        place = place_of(given, number)
-        rows += [
-            LossRow(loss.index, loss.path, loss.what, place.record, place.line)
-            for loss in one.losses
-        ]
-    return tuple(rows)
 
 
 def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
@@ -118,20 +97,22 @@ def _bytes(given: Input, converted: list[Converted], to: str) -> bytes:
             return dump(values) + b"\n"
 
 
-def show_conversion(given: Input, to: str, losses: Sequence[LossRow], output: str | None) -> None:
+def show_conversion(
+    given: Input, to: str, losses: Sequence[Located[Loss]], output: str | None
+) -> None:
     """Print what was written and what it does not contain, or why nothing was (output None)."""
     picture = Picture(stderr=output is None or output == STANDARD)
     if output is None:
         verdict = f"{counted(len(losses), 'thing')} that {to} cannot hold; nothing was written"
         picture.line(picture.heading(given, "broken"), verdict)
     else:
-        where = "standard output" if output == STANDARD else label(output)
         lost = f"with {counted(len(losses), 'loss', 'losses')}" if losses else "without loss"
+        where = output_label(output)
         verdict = f"{counted(given.message_count, 'message')} to {to} {lost}; written to {where}"
         picture.line(picture.heading(given, "ok"), verdict)
         picture.warnings(given)
     picture.table("rpf", [
-        ((where_text(row.index, row.line), "dim"), (row.path, "cyan"), shortened(row.what))
+        ((row.where, "dim"), (row.value.path, "cyan"), shortened(row.value.what))
         for row in losses[:SHOWN_LOSSES]
     ], indent=4)  # fmt: skip
     picture.more(len(losses), SHOWN_LOSSES)

@@ -142,8 +142,10 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
             )
         store = _check_store(given, settings, problems, hints, deep=deep)
         memory = _check_memory(given, settings, problems)
+    versions = {"python": platform.python_version(), "system": platform.platform(terse=True)}
+    versions |= {name: version_of(name) for name in _PACKAGES}
     return Diagnosis(
-        healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=_versions(),
+        healthy=not problems, problems=tuple(problems), hints=tuple(hints), versions=versions,
         home=str(given["home"] or home_folder()),
         settings_files=settings.files if settings else (),
         settings=None if settings is None else _settings_row(settings), window=window,
@@ -216,11 +218,6 @@ def _settings_row(settings: Settings) -> dict[str, Any]:
         name: sorted(table) for name, table in found["memory_options"].items()
     }
     return found
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "system": platform.platform(terse=True)}
-    return found | {name: version_of(name) for name in _PACKAGES}
 
 
 def _extras() -> tuple[Extra, ...]:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import gzip
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from holdfast.dialects.limits import Limits, read_whole
-from holdfast.disk import sync_folder
+from holdfast.disk import PRIVATE, replacing
 from holdfast.errors import NotReadable, NotWritable
 
 STANDARD = "-"
 _ANYONE = 0o666
 """For everybody, as far as the umask lets them."""
-PRIVATE = 0o600
-"""For its owner alone."""
 SHOWN_ENTRIES = 5
 """Entries of one kind that are listed before "… and n more"; more push the verdict off a screen."""
 SHOWN_CHARS = 240
@@ -35,7 +32,9 @@ def read_bytes(name: str, limits: Limits | None = None) -> bytes:
     """
     try:
         if name == STANDARD:
-            return _whole(_standard_input(), limits)
+            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise NotReadable("is closed", remedy="give a file, or pipe one in")
+            return _whole(sys.stdin.buffer, limits)
         if not name:
             raise NotReadable(
                 "is not a valid file name", remedy="name a file, or - for standard input"
@@ -101,11 +100,17 @@ def write_bytes(name: str, data: bytes, *, mode: int = _ANYONE, private: bool = 
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            _replace(target, data, mode, private=private)
+            with replacing(target, mode, private=private) as file:
+                file.write(data)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise NotWritable(name, f"cannot be written ({_reason(error)})") from None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a standard stream is a terminal; one that is closed is none."""
+    return stream is not None and stream.isatty()
 
 
 def check_writable(name: str) -> None:
@@ -125,9 +130,13 @@ def check_writable(name: str) -> None:
         raise NotWritable(name, "is in a directory that does not exist", remedy="make it first")
 
 
-def packed(name: str, data: bytes) -> bytes:
-    """Return `data` as the named file holds it: gzip for `.gz`, with the same bytes every day."""
-    return gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+def write_output(name: str, data: bytes, *inputs: str, mode: int = _ANYONE) -> None:
+    """Write what was made from files, `-` for standard output; raises `NotWritable`.
+
+    Gzip for `.gz`, with the same bytes every day. Who may not read an input may not read it.
+    """
+    packed = gzip.compress(data, mtime=0) if name.endswith(".gz") else data
+    write_bytes(name, packed, mode=mode & mode_of(*inputs))
 
 
 def label(name: str) -> str:
@@ -137,6 +146,11 @@ def label(name: str) -> str:
     if not name:
         return "''"
     return printable(name)
+
+
+def output_label(name: str) -> str:
+    """Return the name of an output as people see it."""
+    return "standard output" if name == STANDARD else label(name)
 
 
 def shortened(text: str) -> str:
@@ -170,42 +184,8 @@ def format_time(seconds: float | None) -> str:
         return "?"
 
 
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-        raise NotReadable("is closed", remedy="give a file, or pipe one in")
-    return sys.stdin.buffer
-
-
 def _whole(file: BinaryIO, limits: Limits | None) -> bytes:
     return file.read() if limits is None else read_whole(file, limits)
-
-
-def draft_of(target: Path, mode: int, *, private: bool = False) -> tuple[Path, BinaryIO]:
-    """Return a new file that is to take the place of another, and its path.
-
-    It never has more rights than it ends with: who opens it early could read it later.
-    """
-    new = target.with_name(f".holdfast-{secrets.token_hex(6)}.tmp")
-    is_new = not target.exists()
-    given = mode if is_new and not private else PRIVATE
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, given)
-    if not is_new and not private:
-        os.chmod(new, stat.S_IMODE(target.stat().st_mode))
-    return new, os.fdopen(handle, "wb")
-
-
-def _replace(target: Path, data: bytes, mode: int, *, private: bool) -> None:
-    new, draft = draft_of(target, mode, private=private)
-    try:
-        with draft as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
 
 
 def remove(name: str) -> None:

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, progress_bar, text_of
-from holdfast.cli.files import counted, label, shortened
+from holdfast.cli.files import counted, is_terminal, label, shortened
 from holdfast.cli.inputs import json_option, options, print_json
-from holdfast.cli.redact_input import is_terminal
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_missing, opened, store_options, store_place
 from holdfast.config import agent_places, open_store
@@ -61,14 +60,38 @@ class Unread(Struct, frozen=True):
     problem: str
 
 
-class Imported(Struct, frozen=True, kw_only=True):
-    """What an import did, or would do."""
+class Imported(Struct, kw_only=True):
+    """What an import did so far, or would do, without the sessions themselves."""
 
     dry_run: bool
-    agents: tuple[FromAgent, ...]
-    unreadable: tuple[Unread, ...]
-    sessions: tuple[dict[str, Any], ...]
+    agents: list[FromAgent] = []
+    unreadable: list[Unread] = []
+    sessions: list[dict[str, Any]] = []
     """For `--json` only: a home has tens of thousands."""
+
+    @property
+    def summary(self) -> str:
+        """How much was taken, for people."""
+        sessions = sum(row.sessions for row in self.agents)
+        return f"{sessions:,} sessions, {sum(row.read for row in self.agents):,} messages"
+
+    def add(self, one: Taken, *, is_listed: bool) -> None:
+        """Count one session, or the file that gave none."""
+        if one.problem:
+            self.unreadable.append(Unread(one.path, one.problem))
+            return
+        row = next((row for row in self.agents if row.agent == one.agent), None)
+        if row is None:
+            row = FromAgent(agent=one.agent)
+            self.agents.append(row)
+        row.sessions += 1
+        row.new_sessions += one.is_new
+        row.messages += one.added
+        row.known += one.known
+        for note in one.notes:
+            row.notes[note.kind] = row.notes.get(note.kind, 0) + 1
+        if is_listed:
+            self.sessions.append(_row(one))
 
 
 @click.command("import")
@@ -104,7 +127,7 @@ def import_sessions(
     settings = settings_from(given)
     is_shown = is_terminal(sys.stderr)
     total = sum(bytes_in(one, follow_links=follow_links) for one in places) if is_shown else 0
-    done = ImportTally(dry_run=dry_run, lists_sessions=as_json)
+    done = Imported(dry_run=dry_run)
     with _store(given, dry_run=dry_run) as store:
         with _progress(total, is_shown=is_shown) as tell:
             found = (
@@ -117,16 +140,15 @@ def import_sessions(
                 )
             )  # fmt: skip
             for one in take_all(store, found, mode=settings.sessions_mode, dry_run=dry_run):
-                done.add(one)
+                done.add(one, is_listed=as_json)
                 tell(0, done.summary)
         if store is not None and not dry_run:
             _complete(store, is_shown=is_shown)
-    result = done.result()
     if as_json:
-        print_json(result)
+        print_json(done)
     else:
-        show_import(result)
-    return 0 if result.agents or not result.unreadable else 2
+        show_import(done)
+    return 0 if done.agents or not done.unreadable else 2
 
 
 def _store(given: dict[str, Any], *, dry_run: bool) -> AbstractContextManager[Store | None]:
@@ -163,45 +185,6 @@ def _progress(total: int, *, is_shown: bool, is_bytes: bool = True) -> Generator
     columns = (done, *speed, bars.TimeRemainingColumn())
     with progress_bar("looking", quiet=False, total=total, columns=columns) as update:
         yield lambda more, said: update(advance=more, description=said)
-
-
-class ImportTally:
-    """What an import did so far, without the sessions themselves."""
-
-    def __init__(self, *, dry_run: bool, lists_sessions: bool) -> None:
-        self._dry_run, self._lists_sessions = dry_run, lists_sessions
-        self._agents: dict[str, FromAgent] = {}
-        self._unreadable: list[Unread] = []
-        self._sessions: list[dict[str, Any]] = []
-
-    @property
-    def summary(self) -> str:
-        """How much was taken, for people."""
-        rows = self._agents.values()
-        sessions, messages = sum(row.sessions for row in rows), sum(row.read for row in rows)
-        return f"{sessions:,} sessions, {messages:,} messages"
-
-    def add(self, one: Taken) -> None:
-        """Count one session, or the file that gave none."""
-        if one.problem:
-            self._unreadable.append(Unread(one.path, one.problem))
-            return
-        row = self._agents.setdefault(one.agent, FromAgent(agent=one.agent))
-        row.sessions += 1
-        row.new_sessions += one.is_new
-        row.messages += one.added
-        row.known += one.known
-        for note in one.notes:
-            row.notes[note.kind] = row.notes.get(note.kind, 0) + 1
-        if self._lists_sessions:
-            self._sessions.append(_row(one))
-
-    def result(self) -> Imported:
-        """Return all of it."""
-        return Imported(
-            dry_run=self._dry_run, agents=tuple(self._agents.values()),
-            unreadable=tuple(self._unreadable), sessions=tuple(self._sessions),
-        )  # fmt: skip
 
 
 def _row(one: Taken) -> dict[str, Any]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import click
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
 from holdfast.cli import say
-from holdfast.cli.files import STANDARD, label, read_bytes
+from holdfast.cli.files import STANDARD, label, mode_of, read_bytes, write_bytes, write_output
 from holdfast.config import read_settings
 from holdfast.dialects.document import Document, Record, read_document
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.limits import Limits
+from holdfast.dialects.loss import Loss
 from holdfast.dialects.profiles import PROFILES, dialect_for, profile_for
 from holdfast.dialects.registry import DIALECTS
-from holdfast.dialects.rule import Profile
+from holdfast.dialects.rule import Action, Profile
 from holdfast.errors import NotReadable, WrongDialect
 from holdfast.transcript import Transcript, Violation
 
 F = TypeVar("F", bound=Callable[..., Any])
+Found = TypeVar("Found", Violation, Action, Loss)
 
 FILE = click.Path(allow_dash=True)
 PATH = click.Path()
@@ -35,7 +37,8 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
 
     A row has the flag (and after a space the name of the parameter), the type, the
     metavariable ("" for that of the type), the help and, if there is one, the default, which is
-    shown. The type `bool` is a flag that is given or not, `[T]` an option that can be repeated.
+    shown; `...` is an option that must be given. The type `bool` is a flag that is given or not,
+    `[T]` an option that can be repeated.
     """
 
     def add(command: F) -> F:
@@ -47,7 +50,9 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
                 settings |= {"type": kind[0], "multiple": True}
             else:
                 settings["type"] = kind
-            if default:
+            if default == [...]:
+                settings["required"] = True
+            elif default:
                 settings |= {"default": default[0], "show_default": default[0] != ""}
             command = click.option(*names.split(), **settings)(command)
         return command
@@ -55,31 +60,33 @@ def options(*rows: Sequence[Any]) -> Callable[[F], F]:
     return add
 
 
-provider_option = options(
-    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect.")
-)
-dialect_option = options((
-    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content."
-))  # fmt: skip
-json_option = options(("--json as_json", bool, "", "Print JSON lines for programs."))
-
-
-def reading_options(command: F) -> F:
-    """Add `--provider`, `--dialect` and `--json` to a command."""
-    return provider_option(dialect_option(json_option(command)))
-
-
-def output_option(command: F) -> F:
-    """Add `-o` to a command."""
-    text = "Where to write; standard output by default, gzip if it ends in .gz."
-    return click.option(
-        "-o", "--output", type=FILE, default=STANDARD, metavar="OUT", help=text
-    )(command)  # fmt: skip
+_DIALECT_ROW = (
+    "--dialect", DIALECT, "", "The wire format of FILE; by default detected from its content.",
+)  # fmt: skip
+JSON_ROW = ("--json as_json", bool, "", "Print JSON lines for programs.")
+dialect_option = options(_DIALECT_ROW)
+json_option = options(JSON_ROW)
+reading_options = options(
+    ("--provider", PROVIDER, "", "Whose rules; by default those of the dialect."),
+    _DIALECT_ROW, JSON_ROW,
+)  # fmt: skip
+output_option = click.option(
+    "-o", "--output", type=FILE, default=STANDARD, metavar="OUT",
+    help="Where to write; standard output by default, gzip if it ends in .gz.",
+)  # fmt: skip
 
 
 def usage_error(sentence: str) -> click.UsageError:
     """Return the error of a command that is called in a wrong way."""
     return click.UsageError(sentence, click.get_current_context())
+
+
+def numbers_in(text: str) -> list[float]:
+    """Return numbers with commas between them, sorted, each once; none if one is no number."""
+    try:
+        return sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        return []
 
 
 class Input(Struct, frozen=True):
@@ -121,6 +128,14 @@ class Input(Struct, frozen=True):
         """The messages of all transcripts together."""
         return sum(len(transcript.messages) for transcript in self.transcripts)
 
+    def write(self, output: str, text: bytes) -> None:
+        """Write what was made of the file; a packed file that did not change keeps its bytes."""
+        is_same = text == self.document.source and self.document.compressed
+        if is_same and output.endswith(".gz"):
+            write_bytes(output, self.data, mode=mode_of(self.name))
+        else:
+            write_output(output, text, self.name)
+
 
 def read_input(name: str, provider: str | None, dialect: str | None) -> Input:
     """Return the file with its transcripts decoded, or raise `NotReadable`."""
@@ -152,42 +167,38 @@ class RecordPlace(Struct, frozen=True):
     line: int | UnsetType = UNSET
 
 
-class ViolationRow(Struct, frozen=True):
-    """A violation with its place in the file."""
-
-    rule: str
-    index: int
-    path: str
-    message: str
-    remedy: str
-    mendable: bool
-    record: int | UnsetType = UNSET
-    line: int | UnsetType = UNSET
-
-
-def violation_row(given: Input, record: int, violation: Violation) -> ViolationRow:
-    """Return a violation as it is reported."""
-    place = place_of(given, record)
-    return ViolationRow(
-        violation.rule, violation.index, violation.path, violation.message, violation.remedy,
-        violation.mendable, place.record, place.line,
-    )  # fmt: skip
-
-
 def place_of(given: Input, record: int) -> RecordPlace:
     """Return which transcript of the file is meant; unset if it contains only one."""
     return RecordPlace(record, given.records[record].line) if given.holds_many else RecordPlace()
 
 
-def where_text(index: int, line: int | UnsetType) -> str:
-    """Return the place of a message in a file for people."""
-    place = f"#{index}" if index >= 0 else "request"
-    return place if isinstance(line, UnsetType) else f"line {line} {place}"
+class Located(Struct, Generic[Found], frozen=True):
+    """A finding in a file, and in which of its transcripts it is."""
+
+    value: Found
+    place: RecordPlace
+
+    @property
+    def where(self) -> str:
+        """The place of its message in the file, for people."""
+        index, line = self.value.index, self.place.line
+        message = f"#{index}" if index >= 0 else "request"
+        return message if isinstance(line, UnsetType) else f"line {line} {message}"
+
+    def row(self) -> dict[str, Any]:
+        """Return it as it is printed for programs."""
+        return {**to_builtins(self.value), **to_builtins(self.place)}
+
+
+def locate(given: Input, record: int, values: Iterable[Found]) -> list[Located[Found]]:
+    """Return findings in one transcript of a file with their place."""
+    place = place_of(given, record)
+    return [Located(value, place) for value in values]
 
 
 def print_json(value: Any, *, err: bool = False) -> None:
-    """Print a struct or a dictionary as one line of JSON."""
-    click.echo(dump(to_builtins(value) if isinstance(value, Struct) else value), err=err)
+    """Print a value, structs in it too, as one line of JSON."""
+    click.echo(dump(to_builtins(value)), err=err)
 
 
 def report_unreadable(name: str, error: NotReadable, *, as_json: bool, err: bool = False) -> int:

@@ -12,21 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
-from msgspec import to_builtins
 
 from holdfast.cli import CommandGroup, say, version_of
 from holdfast.cli.draw import Picture, progress_bar, text_of
 from holdfast.cli.files import counted, label
-from holdfast.cli.inputs import COUNT, PATH, json_option, options, print_json, usage_error
+from holdfast.cli.inputs import (
+    COUNT,
+    JSON_ROW,
+    PATH,
+    json_option,
+    numbers_in,
+    options,
+    print_json,
+    usage_error,
+)
 from holdfast.cli.settings import prices_for
 from holdfast.config import home_folder
 from holdfast.errors import NotReadable
 from holdfast.lab.figures import COST, OVER, USED
 from holdfast.lab.gate import Fall, find_falls
 from holdfast.lab.output import read_summary, write_results
-from holdfast.lab.peers import MODES, Peers
+from holdfast.lab.peers.ask import Peers
+from holdfast.lab.peers.table import MODES
 from holdfast.lab.reading import read_sessions
-from holdfast.lab.report.tables import format_cell, format_short, groups, title
+from holdfast.lab.report.tables import COLUMNS, format_cell, format_short, groups, title
 from holdfast.lab.results import OURS, MeanInterval, RunManifest, ScoreLine, WrittenRun
 from holdfast.lab.run import digest_of, terms_for
 from holdfast.lab.run import run as run_lab
@@ -53,8 +62,6 @@ BAR_COLUMNS = 8
 WIDE_COLUMNS = 250
 """Columns that all scores with their intervals need; a narrower terminal wraps them."""
 _SHOWN = ("bound", "far", "copy4", "files R", "errors", "constraints", "reach", USED, COST)
-_ALL = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
-        "constraints", "reach", "stale", USED, COST)  # fmt: skip
 
 
 @click.group(cls=CommandGroup)
@@ -74,9 +81,8 @@ def lab() -> None:
 
 @lab.command()
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILES...")
-@click.option("-o", "--output", default="holdfast-lab", show_default=True, metavar="DIR",
-              type=click.Path(file_okay=False), help="The folder of the run.")  # fmt: skip
 @options(
+    ("-o --output", click.Path(file_okay=False), "DIR", "The folder of the run.", "holdfast-lab"),
     ("--strategies", str, "S,S…", "Only these; `holdfast lab strategies` lists them.", ""),
     ("--budgets", str, "P,P…",
      "Shares of the tokens before a cut, in per cent.", "5,10,20,30,50"),
@@ -141,7 +147,7 @@ def run(files: tuple[str, ...], **given: Any) -> int:
     written = write_results(folder, manifest, rows, [str(problem) for problem in problems])
     if given["as_json"]:
         for line in written.lines:
-            print_json(to_builtins(line))
+            print_json(line)
         return 0
     show_run(folder, written, problems=len(problems), too_short=too_short)
     _report_problems(problems)
@@ -181,10 +187,7 @@ def _install(asked: RunSettings, strategies: Mapping[str, Strategy]) -> None:
 
 
 def _shares(text: str, flag: str) -> tuple[float, ...]:
-    try:
-        found = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        found = []
+    found = numbers_in(text)
     if not found or not all(0 < share <= 100 for share in found):
         raise usage_error(
             f"{flag} {text!r}: give per cents from 1 to 100, with commas between them"
@@ -257,16 +260,17 @@ def show(run: str, everything: bool, as_json: bool) -> int:
         show_lines(lines if everything else _main_lines(lines), wide=everything)
         return 0
     for line in lines:
-        print_json(to_builtins(line))
+        print_json(line)
     return 0
 
 
 @lab.command()
 @click.argument("run", type=PATH, metavar="RUN")
-@click.option("--baseline", required=True, type=PATH, metavar="FILE",
-              help="The summary.json of the earlier run, or its folder.")  # fmt: skip
-@options(("--strategy", str, "S", "Whose scores.", OURS))
-@json_option
+@options(
+    ("--baseline", PATH, "FILE", "The summary.json of the earlier run, or its folder.", ...),
+    ("--strategy", str, "S", "Whose scores.", OURS),
+    JSON_ROW,
+)
 def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     """Say whether a run is worse than an earlier one.
 
@@ -290,7 +294,7 @@ def gate(run: str, baseline: str, strategy: str, as_json: bool) -> int:
     found = find_falls(before.lines, now.lines, strategy)
     for fall in found:
         if as_json:
-            print_json(to_builtins(fall))
+            print_json(fall)
         else:
             click.echo(_fall_sentence(fall))
     if not as_json:
@@ -359,7 +363,7 @@ def _table(picture: Picture, rows: Sequence[ScoreLine], *, wide: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    columns = _ALL if wide else _SHOWN
+    columns = COLUMNS if wide else _SHOWN
     table.add_column("", no_wrap=True)
     if not wide:
         table.add_column("", no_wrap=True)

@@ -20,8 +20,8 @@ from holdfast.cli.files import (
     read_bytes,
     write_bytes,
 )
-from holdfast.cli.inputs import COUNT, F, json_option, options, print_json
-from holdfast.cli.settings import HOME_OPTION, config_option, settings_from
+from holdfast.cli.inputs import COUNT, JSON_ROW, options, print_json
+from holdfast.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from holdfast.config import home_folder, redaction_policy
 from holdfast.errors import HoldfastError, MemoryConflict, NotWritable
 from holdfast.memory.files.entries import MemoryEntry
@@ -47,13 +47,13 @@ def memory() -> None:
     """
 
 
-def file_options(command: F) -> F:
-    """Add `--user`, `--home`, `--profile`, `--config` and `--json` to a command."""
-    return options(
-        ("--user", bool, "", "Use USER.md, who the user is, instead of MEMORY.md."),
-        HOME_OPTION,
-        ("--profile", str, "NAME", "Whose memory."),
-    )(config_option(json_option(command)))
+file_options = options(
+    ("--user", bool, "", "Use USER.md, who the user is, instead of MEMORY.md."),
+    HOME_ROW,
+    ("--profile", str, "NAME", "Whose memory."),
+    CONFIG_ROW,
+    JSON_ROW,
+)
 
 
 def _memory_file(given: Mapping[str, Any]) -> MemoryFile:

@@ -11,11 +11,11 @@ from holdfast.cli.files import (
     STANDARD,
     check_writable,
     label,
-    mode_of,
-    packed,
+    output_label,
     read_bytes,
     remove,
     write_bytes,
+    write_output,
 )
 from holdfast.cli.inputs import FILE, PATH, input_limits, options
 from holdfast.dialects.document import read_document
@@ -37,13 +37,10 @@ def load_originals(name: str) -> tuple[Generation, ...]:
 
 @click.command()
 @click.argument("out", type=PATH)
-@click.option(
-    "-o", "--output", type=FILE, metavar="FILE",
-    help="Where to write; OUT itself by default.",
-)  # fmt: skip
 @options(
-    ("--originals", PATH, "FILE", "Its originals; OUT.originals.jsonl by default.")
-)  # fmt: skip
+    ("-o --output", FILE, "FILE", "Where to write; OUT itself by default."),
+    ("--originals", PATH, "FILE", "Its originals; OUT.originals.jsonl by default."),
+)
 def undo(out: str, output: str | None, originals: str | None) -> int:
     """Restore a transcript as it was before it was compressed.
 
@@ -70,16 +67,18 @@ def undo(out: str, output: str | None, originals: str | None) -> int:
         undone = undo_newest(load_originals(held), now)
     except CannotUndo as error:
         return say(f"{label(out)}: {error}")
-    write_bytes(target, packed(target, undone.text), mode=mode_of(held))
+    write_output(target, undone.text, held)
     if target != STANDARD and os.path.realpath(target) == os.path.realpath(out):
         _keep(held, undone.generations)
     elif target != STANDARD and undone.generations:
         _keep(f"{target}{SUFFIX}", undone.generations)
-    where = "standard output" if target == STANDARD else label(target)
     kept = f", with {undone.appended:,} messages appended since" if undone.appended else ""
-    left = len(undone.generations)
+    where, left = output_label(target), len(undone.generations)
     more = f"; {left:,} earlier can be undone" if left else ""
-    click.echo(f"as it was before the compression{kept}: {where}{more}", err=target == STANDARD)
+    click.echo(
+        f"as it was before the compression{kept}: {where}{more}",
+        err=target == STANDARD,
+    )
     return 0
 
 

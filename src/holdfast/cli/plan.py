@@ -17,6 +17,7 @@ from holdfast.cli.inputs import (
     FILE,
     PATH,
     Input,
+    numbers_in,
     options,
     place_of,
     print_json,
@@ -93,7 +94,7 @@ def plan(file: str, **given: Any) -> int:
         print_json({
             "file": source.name, **to_builtins(place_of(source, number)),
             "model": one.window.model, "context_length": one.window.tokens,
-            **to_builtins(one.plan.verdict), "situation": to_builtins(one.plan.situation),
+            **to_builtins(one.plan.verdict), "situation": one.plan.situation,
             "notes": [note for note in (one.window.note, one.priced.note) if note],
         })  # fmt: skip
     return 0
@@ -166,10 +167,8 @@ def _arithmetic_rows(total: Sum) -> list[tuple[Piece, Piece, str]]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
-@click.option(
-    "--model", required=True, metavar="M", help="The model, whose window and prices are looked up."
-)
 @options(
+    ("--model", str, "M", "The model, whose window and prices are looked up.", ...),
     ("--context-length", COUNT, "N", "The window in tokens."),
     ("--thresholds", str, "F,F…",
      "Shares of the window; the planner may act from the lowest on.",
@@ -225,10 +224,7 @@ def _plotter(target: str | None) -> Callable[[str, Sequence[StrategyCost]], str]
 
 
 def _thresholds(text: str) -> list[float]:
-    try:
-        found = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        found = []
+    found = numbers_in(text)
     if not found or not all(LEAST_THRESHOLD <= share <= 1 for share in found):
         raise usage_error(
             f"--thresholds {text!r}: give shares of the window from {LEAST_THRESHOLD:g} to 1, "

@@ -6,19 +6,19 @@ import gzip
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from holdfast.cli.files import STANDARD, check_writable, draft_of, label, mode_of
-from holdfast.cli.inputs import FILE, output_option
-from holdfast.cli.redact_input import RedactionInput, is_terminal, source_of
+from holdfast.cli.files import STANDARD, check_writable, counted, is_terminal, label, mode_of
+from holdfast.cli.inputs import FILE, PATH, options, output_option, usage_error
+from holdfast.cli.redact_input import source_of
 from holdfast.cli.settings import config_option, settings_from
 from holdfast.config import redaction_policy
-from holdfast.disk import sync_folder
+from holdfast.disk import replacing
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import Finding, RedactionPolicy, Redactor
 from holdfast.redaction.gates import GATE_MEANINGS
@@ -31,27 +31,25 @@ FOUND, NOT_READ = 1, 2
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @output_option
-@click.option("--report", is_flag=True, help="Say how many secrets of each kind were found.")
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where something was found.")
-@click.option("--code", is_flag=True, help="Source code: assignments without quotes stay.")
-@click.option(
-    "--personal/--no-personal", default=True, show_default=True,
-    help="Hide telephone, card, account and social security numbers and e-mail addresses.",
+@options(
+    ("--report", bool, "", "Say how many secrets of each kind were found."),
+    ("--check", bool, "", "Write nothing; exit 1 where something was found."),
+    ("--code", bool, "", "Source code: assignments without quotes stay."),
+    ("--personal/--no-personal", bool, "",
+     "Hide telephone, card, account and social security numbers and e-mail addresses.", True),
+    ("--mentions", bool, "", "Hide mentions of people (Discord)."),
+    ("--keep", [str], "KIND", "Leave this kind alone; repeatable."),
 )  # fmt: skip
-@click.option("--mentions", is_flag=True, help="Hide mentions of people (Discord).")
-@click.option("--keep", multiple=True, metavar="KIND", help="Leave this kind alone; repeatable.")
 @click.option("--key", default=DEFAULT_KEY, metavar="TEXT", help="Makes the tags of placeholders.")
-@click.option(
-    "--rules", "rules_files", multiple=True, type=click.Path(), metavar="FILE",
-    help="Find what the rules of this TOML file describe too; repeatable.",
+@options(
+    ("--rules rules_files", [PATH], "FILE",
+     "Find what the rules of this TOML file describe too; repeatable."),
+    ("--without", [str], "NAME", "Switch this rule off; repeatable."),
+    ("--explain", bool, "", "Say of each secret its line, its rule and the rule's gate."),
 )  # fmt: skip
-@click.option("--without", multiple=True, metavar="NAME", help="Switch this rule off; repeatable.")
-@click.option(
-    "--explain", is_flag=True, help="Say of each secret its line, its rule and the rule's gate."
-)
 @config_option
 def redact(
-    files: tuple[str, ...], output: str, report: bool, check: bool, explain: bool, **options: Any
+    files: tuple[str, ...], output: str, report: bool, check: bool, explain: bool, **given: Any
 ) -> int:
     """Write a text without its secrets.
 
@@ -65,19 +63,17 @@ def redact(
     holdfast redact --check .env src/*.py
     holdfast redact --check --explain app.log
     """
-    redactor = Redactor(_policy(options))
+    redactor = Redactor(_policy(given))
     if check:
         return max(_checked(name, redactor, explain=explain) for name in files)
     name, *others = files
     if others:
-        raise click.UsageError(
-            "several files can only be checked (--check)", click.get_current_context()
-        )
+        raise usage_error("several files can only be checked (--check)")
     check_writable(output)
-    with source_of(name) as source, _sink(output, mode_of(name)) as write:
-        shown = output == STANDARD and is_terminal(sys.stdout)
-        tell = Explanation(name, redactor, to_stderr=True) if explain else None
-        counts = _copy(source, write, redactor.stream(tell), bar=not shown)
+    is_shown = output == STANDARD and is_terminal(sys.stdout)
+    tell = Explanation(name, redactor, to_stderr=True) if explain else None
+    with source_of(name, bar=not is_shown) as pieces, _sink(output, mode_of(name)) as write:
+        counts = _copy(pieces, write, redactor.stream(tell))
     if tell is not None:
         tell.print_rules()
     if report:
@@ -85,21 +81,21 @@ def redact(
     return 0
 
 
-def _policy(options: Mapping[str, Any]) -> RedactionPolicy:
+def _policy(given: Mapping[str, Any]) -> RedactionPolicy:
     """Return what the options ask for; the rules of the settings go with those of the options."""
-    settings = redaction_policy(settings_from(options))
+    settings = redaction_policy(settings_from(given))
     return RedactionPolicy(
-        **{name: options[name] for name in ("key", "personal", "mentions", "code", "keep")},
-        rules_files=(*settings.rules_files, *options["rules_files"]),
-        without=(*settings.without, *options["without"]),
+        **{name: given[name] for name in ("key", "personal", "mentions", "code", "keep")},
+        rules_files=(*settings.rules_files, *given["rules_files"]),
+        without=(*settings.without, *given["without"]),
     )
 
 
 def _checked(name: str, redactor: Redactor, *, explain: bool) -> int:
     tell = Explanation(name, redactor, to_stderr=False) if explain else None
     try:
-        with source_of(name) as source:
-            counts = _copy(source, _nowhere, redactor.stream(tell), bar=True)
+        with source_of(name, bar=True) as pieces:
+            counts = _copy(pieces, lambda _: None, redactor.stream(tell))
     except NotReadable as error:
         click.echo(f"holdfast: {error}", err=True)
         return NOT_READ
@@ -110,9 +106,9 @@ def _checked(name: str, redactor: Redactor, *, explain: bool) -> int:
 
 
 def _copy(
-    source: RedactionInput, write: Callable[[bytes], object], stream: Stream, *, bar: bool
+    pieces: Iterable[bytes], write: Callable[[bytes], object], stream: Stream
 ) -> Counter[str]:
-    for piece in source.pieces(bar=bar and is_terminal(sys.stderr)):
+    for piece in pieces:
         write(stream.feed(piece))
     write(stream.finish())
     return stream.counts
@@ -150,13 +146,8 @@ class Explanation:
             click.echo(meaning + such, err=self._err)
 
 
-def _nowhere(_: bytes) -> None:
-    """Take what --check does not write."""
-
-
 def _tell(file: str, counts: Counter[str], *, to_stderr: bool) -> None:
-    total = sum(counts.values())
-    click.echo(f"{label(file)}: {total:,} {'secret' if total == 1 else 'secrets'}", err=to_stderr)
+    click.echo(f"{label(file)}: {counted(counts.total(), 'secret')}", err=to_stderr)
     width = max(map(len, counts), default=0)
     for kind, count in counts.most_common():
         click.echo(f"  {kind:<{width}}  {count:>7,}", err=to_stderr)
@@ -175,22 +166,13 @@ def _sink(name: str, mode: int) -> Generator[Callable[[bytes], object]]:
         with open(target, "wb") as file:
             yield file.write
         return
-    try:
-        new, draft = draft_of(target, mode)
-    except OSError as error:
-        raise NotWritable(name, f"cannot be written ({error.strerror})") from None
-    try:
-        with draft as file:
-            packed = (
-                gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if name.endswith(".gz") else None
-            )
-            yield (packed or file).write
-            if packed is not None:
-                packed.close()
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(replacing(target, mode))
+        except OSError as error:
+            raise NotWritable(name, f"cannot be written ({error.strerror})") from None
+        if name.endswith(".gz"):
+            packed = gzip.GzipFile(fileobj=file, mode="wb", mtime=0)
+            yield stack.enter_context(packed).write
+        else:
+            yield file.write

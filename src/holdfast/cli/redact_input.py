@@ -11,7 +11,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from holdfast.cli.files import STANDARD, label
+from holdfast.cli.draw import progress_bar
+from holdfast.cli.files import STANDARD, is_terminal, label
 from holdfast.cli.inputs import input_limits
 from holdfast.dialects.limits import unpacks_too_large
 from holdfast.errors import NotReadable
@@ -21,54 +22,68 @@ LONG = 8 * PIECE
 """An input that is longer gets a bar."""
 
 
-class RedactionInput:
-    """The pieces of an input, in UTF-8 where it is UTF-16 or UTF-32."""
+@contextmanager
+def source_of(name: str, *, bar: bool) -> Generator[Iterator[bytes]]:
+    """Give the pieces of an input, `-` being standard input; in UTF-8 if it is UTF-16 or UTF-32.
 
-    def __init__(self, name: str, file: BinaryIO, size: int) -> None:
-        self._name = name
-        self._file = file
-        self._size = size
+    With `bar`, a long input says on standard error how far it is, if that is a terminal. Raises
+    `NotReadable` if there is no such input, if it is packed otherwise than by gzip, torn or not
+    decodable.
+    """
+    try:
+        if name == STANDARD:
+            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise NotReadable("is closed", where=label(name), remedy="pipe something in")
+            yield _pieces(name, _unpacked(sys.stdin.buffer), 0, bar=bar)
+            return
+        with open(name, "rb") as file:
+            yield _pieces(name, _unpacked(file), os.fstat(file.fileno()).st_size, bar=bar)
+    except FileNotFoundError:
+        raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
+    except IsADirectoryError:
+        raise NotReadable("is a directory", where=label(name), remedy="name a file in it") from None
+    except PermissionError:
+        raise NotReadable(
+            "may not be read", where=label(name), remedy="check its permissions"
+        ) from None
+    except ValueError as error:
+        raise NotReadable(f"cannot be read ({error})", where=label(name)) from None
 
-    def pieces(self, *, bar: bool) -> Iterator[bytes]:
-        """Yield what the input holds; with `bar`, how far it is on standard error.
 
-        Raises `NotReadable` where it is packed otherwise than by gzip, torn or not decodable.
-        """
-        where = label(self._name)
-        try:
-            pieces = self._decoded()
-            yield from _with_bar(pieces, where, self._size) if bar else pieces
-        except gzip.BadGzipFile:
-            raise NotReadable("is no whole gzip file", where=where) from None
-        except EOFError:
-            raise NotReadable("ends in the middle", where=where) from None
-        except UnicodeDecodeError:
-            raise NotReadable(
-                "is not the UTF-16 or UTF-32 that it begins as", where=where
-            ) from None
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise NotReadable(f"cannot be read ({error.strerror})", where=where) from None
+def _pieces(name: str, file: BinaryIO, size: int, *, bar: bool) -> Iterator[bytes]:
+    where = label(name)
+    try:
+        pieces = _decoded(where, file)
+        is_shown = bar and is_terminal(sys.stderr)
+        yield from _with_bar(pieces, where, size) if is_shown else pieces
+    except gzip.BadGzipFile:
+        raise NotReadable("is no whole gzip file", where=where) from None
+    except EOFError:
+        raise NotReadable("ends in the middle", where=where) from None
+    except UnicodeDecodeError:
+        raise NotReadable("is not the UTF-16 or UTF-32 that it begins as", where=where) from None
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise NotReadable(f"cannot be read ({error.strerror})", where=where) from None
 
-    def _decoded(self) -> Iterator[bytes]:
-        piece = self._file.read(PIECE)
-        if packed := _PACKED.match(piece):
-            what, where = f"is packed ({packed.lastgroup})", label(self._name)
-            raise NotReadable(what, where=where, remedy="unpack it first")
-        encoding = encoding_of(piece)
-        decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
-        limits, total = input_limits() if isinstance(self._file, gzip.GzipFile) else None, 0
-        while piece:
-            total += len(piece)
-            if limits is not None and total > limits.stream_bytes:
-                raise unpacks_too_large(limits).at(label(self._name))
-            yield (
-                piece if decoder is None else decoder.decode(piece).encode("utf-8", "surrogatepass")
-            )
-            piece = self._file.read(PIECE)
-        if decoder is not None:
-            decoder.decode(b"", final=True)
+
+def _decoded(where: str, file: BinaryIO) -> Iterator[bytes]:
+    piece = file.read(PIECE)
+    if packed := _PACKED.match(piece):
+        what = f"is packed ({packed.lastgroup})"
+        raise NotReadable(what, where=where, remedy="unpack it first")
+    encoding = encoding_of(piece)
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass") if encoding else None
+    limits, total = input_limits() if isinstance(file, gzip.GzipFile) else None, 0
+    while piece:
+        total += len(piece)
+        if limits is not None and total > limits.stream_bytes:
+            raise unpacks_too_large(limits).at(where)
+        yield piece if decoder is None else decoder.decode(piece).encode("utf-8", "surrogatepass")
+        piece = file.read(PIECE)
+    if decoder is not None:
+        decoder.decode(b"", final=True)
 
 
 _GZIP = b"\x1f\x8b"
@@ -109,38 +124,10 @@ def _is_nothing(column: bytes) -> bool:
     return column.count(0) > 0.9 * len(column)
 
 
-@contextmanager
-def source_of(name: str) -> Generator[RedactionInput]:
-    """Give the input, `-` being standard input; raise `NotReadable` where there is none."""
-    try:
-        if name == STANDARD:
-            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-                raise NotReadable("is closed", where=label(name), remedy="pipe something in")
-            yield RedactionInput(name, _unpacked(sys.stdin.buffer), 0)
-            return
-        with open(name, "rb") as file:
-            yield RedactionInput(name, _unpacked(file), os.fstat(file.fileno()).st_size)
-    except FileNotFoundError:
-        raise NotReadable("does not exist", where=label(name), remedy="check the name") from None
-    except IsADirectoryError:
-        raise NotReadable("is a directory", where=label(name), remedy="name a file in it") from None
-    except PermissionError:
-        raise NotReadable(
-            "may not be read", where=label(name), remedy="check its permissions"
-        ) from None
-    except ValueError as error:
-        raise NotReadable(f"cannot be read ({error})", where=label(name)) from None
-
-
 def _unpacked(file: BinaryIO) -> BinaryIO:
     peek = getattr(file, "peek", None)
     packed = peek is not None and bytes(peek(2)[:2]) == _GZIP
     return cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file
-
-
-def is_terminal(stream: object) -> bool:
-    """Return whether a standard stream is a terminal; one that is closed is none."""
-    return stream is not None and cast("BinaryIO", stream).isatty()
 
 
 def _with_bar(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
@@ -152,17 +139,11 @@ def _with_bar(pieces: Iterator[bytes], name: str, size: int) -> Iterator[bytes]:
             return
         yield piece
         passed += len(piece)
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TransferSpeedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=size or None, completed=passed)
+    columns = (DownloadColumn(), TransferSpeedColumn())
+    with progress_bar(name, quiet=False, total=size or None, columns=columns) as update:
+        update(advance=passed)
         for piece in pieces:
             yield piece
-            progress.advance(task, len(piece))
+            update(advance=len(piece))

@@ -7,15 +7,7 @@ from typing import Any, cast
 import click
 from msgspec import to_builtins
 
-from holdfast.cli.files import (
-    STANDARD,
-    check_writable,
-    label,
-    mode_of,
-    packed,
-    read_bytes,
-    write_bytes,
-)
+from holdfast.cli.files import STANDARD, check_writable, label, read_bytes, write_output
 from holdfast.cli.inputs import (
     COUNT,
     FILE,
@@ -64,8 +56,7 @@ def reduce(
         text, cast("Kind | None", kind), tokens, hint="" if file == STANDARD else file,
         reducer=reducer,
     )  # fmt: skip
-    made = packed(output, done.text.encode("utf-8", "surrogateescape"))
-    write_bytes(output, made, mode=mode_of(file))
+    write_output(output, done.text.encode("utf-8", "surrogateescape"), file)
     _tell(file, output, done, as_json=as_json)
     return 0
 

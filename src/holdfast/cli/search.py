@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from msgspec import to_builtins
 
 from holdfast.cli.draw import Picture, text_of
 from holdfast.cli.files import STANDARD, counted, format_time, printable, shortened, write_bytes
@@ -71,7 +70,7 @@ def search(
         hits = _search_store(store, text, most, given)
     if as_json:
         for hit in hits:
-            print_json(to_builtins(hit))
+            print_json(hit)
     elif hits:
         show_hits(hits)
     else:

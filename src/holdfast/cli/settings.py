@@ -9,17 +9,17 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.catalog import context_window
+from holdfast.caching.prices import NAMES, Prices, prices_from
+from holdfast.catalog import context_window, prices_of
 from holdfast.cli import say
 from holdfast.cli.files import label
-from holdfast.cli.inputs import PATH, F, options, usage_error
+from holdfast.cli.inputs import PATH, options, usage_error
 from holdfast.config import Settings, read_settings, writers_from
 from holdfast.errors import InvalidSetting, MissingExtra
 from holdfast.policy import ASSUMED_CONTEXT_LENGTH, Budget, budget_for
 from holdfast.transcript import Transcript
 
 if TYPE_CHECKING:
-    from holdfast.caching.prices import Prices
     from holdfast.writing.writers import NativeCompaction, Writers
 
 _MODEL = (
@@ -60,10 +60,12 @@ _FLAGS = {
 _WARNED = "holdfast.cli.settings.warned"
 """Under which a run keeps the warnings that it has printed."""
 
-HOME_OPTION = ("--home", str, "DIR", "Where Holdfast keeps everything; by default HOLDFAST_HOME.")
-config_option = options(
-    ("--config", PATH, "FILE", "Read this settings file instead of your own and ./holdfast.toml.")
-)
+HOME_ROW = ("--home", str, "DIR", "Where Holdfast keeps everything; by default HOLDFAST_HOME.")
+CONFIG_ROW = (
+    "--config", PATH, "FILE", "Read this settings file instead of your own and ./holdfast.toml.",
+)  # fmt: skip
+config_option = options(CONFIG_ROW)
+settings_options = options(*((flag, *rest) for flag, _, *rest in _MODEL), CONFIG_ROW)
 summarizer_options = options(*((flag, *rest) for flag, _, *rest in _SUMMARIZER))
 native_option = options(
     ("--native", str, "WHO",
@@ -71,10 +73,17 @@ native_option = options(
      "--summarizer-url if that is given."),
 )  # fmt: skip
 
-
-def settings_options(command: F) -> F:
-    """Add `--config` and the flags that override single settings to a command."""
-    return options(*((flag, *rest) for flag, _, *rest in _MODEL))(config_option(command))
+PRICE_ROW = (
+    "--price figures", [str], "NAME=USD",
+    f"A price for a million tokens: {', '.join(NAMES)}. Overrides what is known of the model.",
+)  # fmt: skip
+price_options = options(
+    PRICE_ROW,
+    ("--ttl", click.Choice(["5m", "1h"]), "",
+     "How long the provider keeps its cache; 5m by default."),
+    ("--summaries", click.Choice(["ledger", "model"]), "",
+     "Who writes summaries: the ledger, free of charge, or the model, at its price.", "ledger"),
+)  # fmt: skip
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:
@@ -192,31 +201,8 @@ class Priced(Struct, frozen=True):
     note: str = ""
 
 
-def price_options(command: F) -> F:
-    """Add `--price`, `--ttl` and `--summaries` to a command."""
-    return price_option(options(
-        ("--ttl", click.Choice(["5m", "1h"]), "",
-         "How long the provider keeps its cache; 5m by default."),
-        ("--summaries", click.Choice(["ledger", "model"]), "",
-         "Who writes summaries: the ledger, free of charge, or the model, at its price.", "ledger"),
-    )(command))  # fmt: skip
-
-
-def price_option(command: F) -> F:
-    """Add `--price` to a command."""
-    from holdfast.caching.prices import NAMES
-
-    text = (
-        f"A price for a million tokens: {', '.join(NAMES)}. Overrides what is known of the model."
-    )
-    return options(("--price figures", [str], "NAME=USD", text))(command)
-
-
 def prices_for(model: str, figures: Sequence[str]) -> Priced:
     """Return the prices of a model with those given by hand over them, or raise a usage error."""
-    from holdfast.caching.prices import prices_from
-    from holdfast.catalog import prices_of
-
     note = ""
     try:
         known = prices_of(model)

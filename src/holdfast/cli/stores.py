@@ -13,8 +13,8 @@ import click
 
 from holdfast.cli import say
 from holdfast.cli.files import counted, format_time, on_one_line, shortened
-from holdfast.cli.inputs import F, json_option, options, print_json
-from holdfast.cli.settings import HOME_OPTION, config_option, settings_from
+from holdfast.cli.inputs import json_option, options, print_json
+from holdfast.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from holdfast.config import Settings, home_folder, open_store, read_settings
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.store import Store
@@ -31,23 +31,20 @@ _DATE = click.DateTime(_DATE_FORMATS)
 _DAY_SECONDS = 86_400
 _POSITION = re.compile(r"m?([0-9]{1,12})")
 
-place_options = options(
-    HOME_OPTION,
+_PLACE_ROWS = (
+    HOME_ROW,
     ("--profile", str, "NAME",
      "Whose sessions; search, list and read do not change another profile than your own."),
     ("--store", str, "URL", "A folder, a .db file or postgresql://…; by default HOLDFAST_STORE."),
 )  # fmt: skip
+place_options = options(*_PLACE_ROWS)
 """`--home`, `--profile` and `--store`, for a command that has `--config` already."""
+store_options = options(CONFIG_ROW, *_PLACE_ROWS)
 
 span_options = options(
     ("--since", _DATE, "DATE", "Only what is not older: 2026-01-31, or with a time."),
     ("--until", _DATE, "DATE", "Only what is not newer, the day itself included."),
 )
-
-
-def store_options(command: F) -> F:
-    """Add `--home`, `--profile`, `--store` and `--config` to a command."""
-    return config_option(place_options(command))
 
 
 def session_command(*rows: Sequence[Any]) -> Callable[[Callable[..., int]], click.Command]:

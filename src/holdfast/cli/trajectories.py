@@ -15,18 +15,18 @@ from msgspec import to_builtins
 from holdfast.caching.economics import usd
 from holdfast.cli import CommandGroup, say
 from holdfast.cli.draw import Picture, progress_bar
-from holdfast.cli.files import counted, label, mode_of, packed, readable_as, write_bytes
+from holdfast.cli.files import counted, label, mode_of, readable_as, write_output
 from holdfast.cli.inputs import (
     COUNT,
+    JSON_ROW,
     PATH,
-    F,
     json_option,
     options,
     output_option,
     print_json,
     usage_error,
 )
-from holdfast.cli.settings import Priced, price_option, prices_for
+from holdfast.cli.settings import PRICE_ROW, Priced, prices_for
 from holdfast.trajectories.batch import (
     BatchResult,
     CallEstimate,
@@ -80,56 +80,46 @@ def trajectories() -> None:
     """
 
 
-def sources_argument(command: F) -> F:
-    """Add the files and folders that hold records."""
-    return click.argument("sources", nargs=-1, required=True, type=PATH, metavar="SRC...")(command)
-
-
-tokenizer_option = options(
-    ("--tokenizer", str, "T",
-     "Who counts: a tokenizer.json, or a model or vocabulary that tiktoken knows; by "
-     "default our own estimate.", ""),
+sources_argument = click.argument("sources", nargs=-1, required=True, type=PATH, metavar="SRC...")
+_TOKENIZER_ROW = (
+    "--tokenizer", str, "T",
+    "Who counts: a tokenizer.json, or a model or vocabulary that tiktoken knows; by "
+    "default our own estimate.", "",
 )  # fmt: skip
-
-
-def model_options(command: F) -> F:
-    """Add the options that let a model write summaries, and what it may cost."""
-    command = options(
-        ("--estimate", bool, "",
-         "Show how many calls of the summarizer there would be and their cost, and stop."),
-        ("--max-cost", click.FloatRange(min=0), "USD",
-         f"What it may cost without a question ({ASKED_FROM_USD:g}); without a terminal a dearer "
-         "run is refused."),
-        ("--yes", bool, "", "Ask no question, whatever it costs."),
-    )(command)  # fmt: skip
-    return options(
-        ("--summaries", click.Choice(get_args(Summaries)), "",
-         "Who writes the summaries: the ledger, without a model; nobody (none), so that only "
-         "their frame is written; or a model, the default with --summarizer."),
-        ("--summarizer", str, "WHO",
-         "The model that writes: openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
-         "litellm:MODEL; keys come from the usual variables."),
-        ("--summarizer-url", str, "URL", "Another address for the summarizer.", ""),
-        ("--summarizer-key-variable", str, "NAME",
-         "The variable with the key for that address; no key is sent without it.", ""),
-        ("--summarizer-timeout", click.FloatRange(min=1), "S",
-         "Seconds that the summarizer has for an answer.", 120.0),
-        ("--requests", COUNT, "N", "Concurrent requests in the whole run.", 8),
-        ("--requests-per-minute", COUNT, "N",
-         "Requests per minute in the whole run."),
-        ("--tokens-per-minute", COUNT, "N",
-         "Tokens per minute, counting the longest possible answers."),
-    )(price_option(command))  # fmt: skip
+_MODEL_ROWS = (
+    ("--summaries", click.Choice(get_args(Summaries)), "",
+     "Who writes the summaries: the ledger, without a model; nobody (none), so that only "
+     "their frame is written; or a model, the default with --summarizer."),
+    ("--summarizer", str, "WHO",
+     "The model that writes: openai:MODEL, openai-responses:MODEL, anthropic:MODEL or "
+     "litellm:MODEL; keys come from the usual variables."),
+    ("--summarizer-url", str, "URL", "Another address for the summarizer.", ""),
+    ("--summarizer-key-variable", str, "NAME",
+     "The variable with the key for that address; no key is sent without it.", ""),
+    ("--summarizer-timeout", click.FloatRange(min=1), "S",
+     "Seconds that the summarizer has for an answer.", 120.0),
+    ("--requests", COUNT, "N", "Concurrent requests in the whole run.", 8),
+    ("--requests-per-minute", COUNT, "N",
+     "Requests per minute in the whole run."),
+    ("--tokens-per-minute", COUNT, "N",
+     "Tokens per minute, counting the longest possible answers."),
+    PRICE_ROW,
+    ("--estimate", bool, "",
+     "Show how many calls of the summarizer there would be and their cost, and stop."),
+    ("--max-cost", click.FloatRange(min=0), "USD",
+     f"What it may cost without a question ({ASKED_FROM_USD:g}); without a terminal a dearer "
+     "run is refused."),
+    ("--yes", bool, "", "Ask no question, whatever it costs."),
+)  # fmt: skip
+"""Options that let a model write summaries, and what it may cost."""
 
 
 @trajectories.command()
 @sources_argument
-@click.option("-o", "--output", required=True, metavar="DST", type=click.Path(file_okay=False),
-              help="The folder of the output; if it is run again, it resumes."
-              )  # fmt: skip
-@click.option("--target-tokens", type=COUNT, required=True, metavar="N",
-              help="The most tokens of a record.")  # fmt: skip
 @options(
+    ("-o --output", click.Path(file_okay=False), "DST",
+     "The folder of the output; if it is run again, it resumes.", ...),
+    ("--target-tokens", COUNT, "N", "The most tokens of a record.", ...),
     ("--summary-tokens", click.IntRange(min=120), "N",
      "The most tokens of the summary of folded turns (750; 120 with none)."),
     ("--keep-last", click.IntRange(min=0), "N", "Turns at the end that stay as they are.", 4),
@@ -138,15 +128,11 @@ def model_options(command: F) -> F:
      "Remove generated text: summaries, digests and notices, also our own."),
     ("--exclude-compacted", bool, "",
      "Leave out records that contain generated text or would get some."),
-)  # fmt: skip
-@tokenizer_option
-@options(
+    _TOKENIZER_ROW,
     ("--count", click.Choice(get_args(Counted)), "",
      "Which turns are counted: those that stay, and what was folded is estimated at their rate; "
      "or all of them. The records are the same.", "kept"),
-)  # fmt: skip
-@model_options
-@options(
+    *_MODEL_ROWS,
     ("--format form", click.Choice(get_args(Format)), "", "How records are written.", "jsonl"),
     ("--shard-records", COUNT, "N", "Records of a file of the output.", 1_000),
     ("--redaction-key", str, "TEXT",
@@ -386,11 +372,11 @@ def show_batch(folder: Path, done: BatchResult) -> None:
 
 @trajectories.command()
 @sources_argument
-@click.option("--target-tokens", "targets", type=COUNT, multiple=True, metavar="N",
-              default=STATS_TARGETS, show_default=True,
-              help="Count the records over it; repeatable.")  # fmt: skip
-@tokenizer_option
-@json_option
+@options(
+    ("--target-tokens targets", [COUNT], "N", "Count the records over it; repeatable.",
+     STATS_TARGETS),
+    _TOKENIZER_ROW, JSON_ROW,
+)  # fmt: skip
 def stats(
     sources: tuple[str, ...], targets: tuple[int, ...], tokenizer: str, as_json: bool
 ) -> int:  # fmt: skip
@@ -435,9 +421,10 @@ def show_stats(found: Stats) -> None:
 
 @trajectories.command()
 @sources_argument
-@click.option("-n", "--number", type=COUNT, default=10, show_default=True, metavar="N",
-              help="How many.")  # fmt: skip
-@options(("--seed", int, "S", "Another seed draws other records.", 0))
+@options(
+    ("-n --number", COUNT, "N", "How many.", 10),
+    ("--seed", int, "S", "Another seed draws other records.", 0),
+)
 @output_option
 def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int:
     """Write a few records out of many, the same ones every time.
@@ -451,7 +438,7 @@ def sample(sources: tuple[str, ...], number: int, seed: int, output: str) -> int
     found = find_sources(sources)
     drawn = draw_sample(read_records(found), number, seed)
     data = b"".join(one_line(entry.data) + b"\n" for entry in drawn)
-    write_bytes(output, packed(output, data), mode=mode_of(*(source.path for source in found)))
+    write_output(output, data, *(source.path for source in found))
     return 0
 
 

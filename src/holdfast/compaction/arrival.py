@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from holdfast.compaction.measure import message_tokens
 from holdfast.compaction.references import reference_of
-from holdfast.facts.frame import carried_summary, duplicate_text, origin_of
+from holdfast.facts.frame import carried_summary, mark_text, origin_of
 from holdfast.facts.tools import family_of
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.ports import TokenCounter
@@ -45,10 +45,10 @@ class ResultPolicy(Struct, frozen=True, kw_only=True):
     """From this position of the log on; what stands before was sent as it came."""
 
 
-def arriving_by(policy: Policy, start: int = 0) -> ResultPolicy:
+def arriving_by(policy: Policy) -> ResultPolicy:
     """Return what a policy says of results that arrive."""
     return ResultPolicy(
-        level=policy.arrival, tokens=policy.arrival_tokens, tools=policy.arrival_tools, start=start
+        level=policy.arrival, tokens=policy.arrival_tokens, tools=policy.arrival_tools
     )
 
 
@@ -229,7 +229,7 @@ def _marked(
             continue
         where = "in an older result" if above.startswith("~") else f"in the result of {above}"
         words = f"the same content stands above, {where}"
-        parts.append(_with_text(part, duplicate_text(words, reference_of(message))))
+        parts.append(_with_text(part, mark_text("duplicate", words, reference_of(message))))
     if all(new is old for new, old in zip(parts, base.parts, strict=True)):
         return base
     return replace(base.with_parts(tuple(parts)), origin="arrival")

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.choose import Selection
-from holdfast.compaction.measure import by_category, message_tokens
+from holdfast.compaction.measure import by_category, message_tokens, text_length
 from holdfast.compaction.partition import Partition, is_native, system_stop
 from holdfast.compaction.prune import strip_thinking
-from holdfast.compaction.references import reference_of, reference_of_range
+from holdfast.compaction.references import reference_of, reference_to
 from holdfast.compaction.work import CompactionInput
 from holdfast.facts.frame import summary_text
 from holdfast.facts.summary import Summary, render_summary
@@ -53,17 +53,12 @@ def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Proble
         return Problem(
             "not smaller", f"{made.tokens_after:,} tokens after, {tokens_before:,} before"
         )
-    broken = [found for found in made.violations if not _excused(found)]
-    if broken:
-        first = broken[0]
+    first = next((found for found in made.violations if found.rule != "call-pending"), None)
+    if first is not None:
         return Problem("cannot", f"the result would break {first.rule!r}: {first.message}")
     if not _ask_is_live(work, made):
         return Problem("cannot", "the latest user message would not stay as it is")
     return None
-
-
-def _excused(violation: Violation) -> bool:
-    return violation.rule == "call-pending"
 
 
 def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
@@ -87,8 +82,9 @@ def _words_and_media(message: Message) -> list[str]:
     ]
 
 
+_SAMPLED = 256
+"""A long range is told by its ends and the lengths of so many messages between them."""
 Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
-_ROLES: tuple[Placing, ...] = ("user", "assistant")
 
 
 class Assembled(Struct, frozen=True):
@@ -100,7 +96,6 @@ class Assembled(Struct, frozen=True):
     summary_text: str
     summary_tokens: int
     references: tuple[Reference, ...]
-    merged: bool
     shown: dict[str, int]
     """The tokens of what the model sees, by category."""
     violations: tuple[Violation, ...] = ()
@@ -117,8 +112,7 @@ def assemble(
     the messages that it tells of; the summary is made all the same.
     """
     partition = choice.partition
-    assert partition is not None
-    rewritten = _kept_changes(work, choice, partition)
+    rewritten = _kept_changes(work, choice)
     folds = partition.folds()
     body = render_summary(summary, work.counter, choice.summary_tokens) if folds else ""
     body = work.redact(body)
@@ -199,8 +193,7 @@ def _fitting(work: CompactionInput, fold: tuple[int, int]) -> list[Placing]:
     log, (start, stop) = work.log, fold
     before = _role(log[start - 1]) if start > 0 else ""
     after = _role(log[stop]) if stop < len(log) else ""
-    is_first = start <= system_stop(log)
-    roles: tuple[Placing, ...] = ("user",) if is_first else _ROLES
+    roles: list[Placing] = ["user"] if start <= system_stop(log) else ["user", "assistant"]
     return [role for role in roles if role not in (before, after)]
 
 
@@ -218,7 +211,6 @@ def _placed(
     native: tuple[Message, ...] = (),
 ) -> Assembled:
     partition = choice.partition
-    assert partition is not None
     folds = partition.folds()
     rewritten = dict(rewritten)
     summary: tuple[Message, ...] = ()
@@ -253,7 +245,6 @@ def _placed(
         if native
         else work.counter.count(framed),
         references=_references(work, partition, rewritten, reference, named),
-        merged=place.placing in ("merge", "native merge"),
         shown=shown,
     )
 
@@ -289,27 +280,21 @@ def _kept(
         yield Kept(at, stop)
 
 
-def _kept_changes(
-    work: CompactionInput, choice: Selection, partition: Partition
-) -> dict[int, Message]:
-    """Return the messages outside the folds that are rendered otherwise than they were."""
+def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message]:
+    """Return the messages outside the folds that are rendered otherwise than they were.
+
+    Any change before a message breaks what binds its thinking, so all of that goes.
+    """
     changes = dict(choice.rewritten)
-    folds = partition.folds()
-    if work.rules.strips_thinking and (folds or changes):
-        for index in _outside_folds(work, partition):
+    if not work.rules.strips_thinking or not (changes or choice.partition.folds()):
+        return changes
+    for start, stop in choice.partition.kept(len(work.log)):
+        for index in range(start, stop):
             message = changes.get(index, work.log[index])
             stripped = strip_thinking(message)
             if stripped is not message and stripped.parts:
                 changes[index] = stripped
     return changes
-
-
-def _outside_folds(work: CompactionInput, partition: Partition) -> Iterator[int]:
-    """Yield every position that is kept: any change before it breaks what binds its thinking."""
-    yield from range(partition.head_stop)
-    for start, stop in partition.islands:
-        yield from range(start, stop)
-    yield from range(partition.tail_start, len(work.log))
 
 
 def _merged(message: Message, framed: str) -> Message:
@@ -328,9 +313,13 @@ def _led(message: Message, native: tuple[Message, ...]) -> Message:
 
 
 def _fold_reference(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> str:
+    """Return the reference of all folds: their place, their ends, the lengths in between."""
     if not folds or not work.options.references:
         return ""
-    return reference_of_range(folds[0][0], folds[-1][1], work.log)
+    start, stop = folds[0][0], folds[-1][1]
+    stride = max((stop - start) // _SAMPLED, 1)
+    lengths = [text_length(message) for message in work.log[start:stop:stride]]
+    return reference_to(f"{start}:{stop}:{lengths}", work.log[start], work.log[stop - 1])
 
 
 def _named(

@@ -44,13 +44,19 @@ HEAD_SHARE = 0.15
 measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
 
 
+class Skipped(Struct, frozen=True):
+    """Why there is nothing to do."""
+
+    reason: Reason
+    detail: str
+    tokens_before: int
+    floor_tokens: int = 0
+
+
 class Selection(Struct, frozen=True):
-    """The partition, the pruned messages in it, and the room for the summary.
+    """The partition, the pruned messages in it, and the room for the summary."""
 
-    `partition` is None where there is nothing to do; then `reason` and `detail` say why.
-    """
-
-    partition: Partition | None
+    partition: Partition
     rewritten: dict[int, Message]
     """What is kept and not shown as the log has it: pruned, or as it was on arrival."""
     costs: dict[int, int]
@@ -64,8 +70,6 @@ class Selection(Struct, frozen=True):
     """The tokens before, by category."""
     is_new: bool = True
     """Whether the folds hold more than what an earlier compaction wrote."""
-    reason: Reason = ""
-    detail: str = ""
 
 
 class _Ground(Struct, frozen=True):
@@ -82,21 +86,23 @@ class _Ground(Struct, frozen=True):
     pruner: Pruner
 
 
-def choose(work: CompactionInput) -> Selection:
-    """Return what to fold and what to prune; reads the log from its end as far as it must."""
+def choose(work: CompactionInput) -> Selection | Skipped:
+    """Return what to fold and what to prune, or why nothing is to be done.
+
+    Reads the log from its end as far as it must.
+    """
     shown = work.index.shown()
     ground = _ground(work, work.outside_tokens + sum(shown.values()))
     floor = _floor(ground)
     target = work.budget.target_tokens
     if target is not None and ground.before <= target:
         detail = f"{ground.before:,} tokens are within the {target:,} that were asked for"
-        return Selection(
-            None, {}, {}, {}, 0, ground.before, floor, shown, False, "nothing to compact", detail
-        )
+        return Skipped("nothing to compact", detail, ground.before, floor)
     partition, summary_tokens = _partition(ground)
-    pruner, stay = ground.pruner, _unfolded(work, partition)
+    pruner, tail = ground.pruner, range(partition.tail_start, len(work.log))
+    stay = [*partition.between(), *tail]
     # for a size that was asked for the summary makes way, not what is kept between the folds
-    squeezed = stay if target is None else range(partition.tail_start, len(work.log))
+    squeezed = stay if target is None else tail
     excess = _excess(ground, partition, summary_tokens)
     left = pruner.squeeze(squeezed, excess)
     if target is not None:
@@ -109,8 +115,7 @@ def choose(work: CompactionInput) -> Selection:
     prunes = any(not pruner.is_as_before(index) for index in rewritten)
     is_new = prunes or _folds_anything(work, partition)
     if not is_new and not (work.budget.target_tokens and partition.folds()):
-        reason, detail = _why_nothing(work, ground.before, floor)
-        return Selection(None, {}, {}, {}, 0, ground.before, floor, shown, False, reason, detail)
+        return _why_nothing(work, ground.before, floor)
     costs = {index: pruner.cost(index) for index in rewritten}
     for index, (message, tokens) in _shown_again(work, partition.kept(len(work.log)), rewritten):
         rewritten[index], costs[index] = message, tokens
@@ -190,11 +195,6 @@ def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int
 
     start, tokens = walk(ceiling_tokens)
     return (start, tokens) if start > ground.least else walk(budget_tokens)
-
-
-def _unfolded(work: CompactionInput, partition: Partition) -> list[int]:
-    """Return the positions of the islands and of the tail, in order."""
-    return [*partition.between(), *range(partition.tail_start, len(work.log))]
 
 
 def _excess(ground: _Ground, partition: Partition, summary_tokens: int) -> int:
@@ -288,16 +288,18 @@ def _folds_anything(work: CompactionInput, partition: Partition) -> bool:
     )
 
 
-def _why_nothing(work: CompactionInput, before: int, floor: int) -> tuple[Reason, str]:
+def _why_nothing(work: CompactionInput, before: int, floor: int) -> Skipped:
     if floor > work.budget.effective_window:
-        return "cannot", (
+        detail = (
             f"{floor:,} tokens of system prompt, tools, anchors and the newest messages cannot be "
             f"folded, and the window holds {work.budget.effective_window:,}"
         )
-    return "nothing to compact", (
+        return Skipped("cannot", detail, before, floor)
+    detail = (
         f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
         f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
     )
+    return Skipped("nothing to compact", detail, before, floor)
 
 
 def _shown_again(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
-from holdfast.compaction.choose import Selection, choose, least_summary
+from holdfast.compaction.choose import Selection, Skipped, choose, least_summary
 from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.measure import Costs, by_category, compared
@@ -29,7 +29,7 @@ from holdfast.facts.ledger import (
     update,
 )
 from holdfast.facts.summary import Summary, aimed, focused
-from holdfast.report import Category, Reason, Reference
+from holdfast.report import Category, Reference
 from holdfast.transcript import Message, ToolResult, View, is_ask
 
 _STATE: frozenset[FactKind] = frozenset({"file", "place", "command", "test", "todo", "slot"})
@@ -50,15 +50,6 @@ class Plan(Struct, frozen=True):
     tokens_before: int
 
 
-class Skipped(Struct, frozen=True):
-    """Why there is nothing to do."""
-
-    reason: Reason
-    detail: str
-    tokens_before: int
-    floor_tokens: int = 0
-
-
 class Compaction(Struct, frozen=True):
     """The next view and state, the messages that the model now sees, and what was done."""
 
@@ -70,7 +61,6 @@ class Compaction(Struct, frozen=True):
     summary_tokens: int
     new_references: tuple[Reference, ...]
     boundary: tuple[int, int]
-    merged_summary: bool
     floor_tokens: int
     categories: tuple[Category, ...]
     known_faults: tuple[str, ...]
@@ -84,8 +74,8 @@ class Compaction(Struct, frozen=True):
 def plan(work: CompactionInput) -> Plan | Skipped:
     """Return what to fold, or why nothing can be."""
     choice = choose(work)
-    if choice.partition is None:
-        return Skipped(choice.reason, choice.detail, choice.tokens_before, choice.floor_tokens)
+    if isinstance(choice, Skipped):
+        return choice
     stop = choice.partition.tail_start
     ledger = work.index.ledger(stop, work.state.ledger, work.state.ledgered)
     told = update(ledger, _hidden(work, choice, stop))
@@ -181,7 +171,7 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
     around = Around(
         room_chars=todo.choice.summary_tokens / tokens_per_char(todo.told, work.counter),
         live_asks=_live_asks(todo),
-        newer_asks=_has_newer_asks(todo),
+        newer_asks=work.index.anchors.ask >= todo.choice.partition.tail_start,
         shown_terms=_shown_terms(todo),
         shown_calls=_shown_calls(todo),
         focus=work.options.focus,
@@ -201,33 +191,26 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
 
 
 def _live_asks(todo: Plan) -> frozenset[str]:
-    log = todo.work.log
+    log, partition = todo.work.log, todo.choice.partition
     return frozenset(
         log[index].label
-        for start, stop in _live_ranges(todo)
+        for start, stop in ((0, partition.head_stop), *partition.islands)
         for index in range(start, stop)
         if is_ask(log[index])
     )
 
 
-def _has_newer_asks(todo: Plan) -> bool:
-    partition = todo.choice.partition
-    assert partition is not None
-    return todo.work.index.anchors.ask >= partition.tail_start
-
-
 def _shown_calls(todo: Plan) -> frozenset[str]:
     """Return the labels of the messages that stay whole, behind one that does."""
-    partition, log = todo.choice.partition, todo.work.log
-    assert partition is not None
-    whole = [at for at in range(partition.tail_start, len(log)) if at not in todo.choice.rewritten]
-    return frozenset(log[at].label for at in whole if at - 1 not in todo.choice.rewritten)
+    choice, log = todo.choice, todo.work.log
+    tail = range(choice.partition.tail_start, len(log))
+    whole = [at for at in tail if at not in choice.rewritten]
+    return frozenset(log[at].label for at in whole if at - 1 not in choice.rewritten)
 
 
 def _shown_terms(todo: Plan) -> frozenset[str]:
     """Return the terms of what stays; of a message that was cut, those that its results show."""
     work, choice, index = todo.work, todo.choice, todo.work.index
-    assert choice.partition is not None
     found: set[str] = set()
     for start, stop in choice.partition.kept(len(work.log)):
         for at in range(start, stop):
@@ -239,16 +222,9 @@ def _shown_terms(todo: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
-def _live_ranges(todo: Plan) -> list[tuple[int, int]]:
-    partition = todo.choice.partition
-    assert partition is not None
-    return [(0, partition.head_stop), *partition.islands]
-
-
 def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -> Compaction:
     work, state = todo.work, todo.work.state
     partition = todo.choice.partition
-    assert partition is not None
     saving = 1 - made.tokens_after / todo.tokens_before if todo.tokens_before else 0.0
     poor = saving < work.policy.ineffective_saving
     return Compaction(
@@ -271,7 +247,6 @@ def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -
         summary_tokens=made.summary_tokens,
         new_references=made.references,
         boundary=(partition.head_stop, partition.tail_start),
-        merged_summary=made.merged,
         floor_tokens=todo.choice.floor_tokens,
         categories=compared(todo.choice.shown, made.shown),
         known_faults=tuple(rule for rule in made.known_faults if rule != "call-pending"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +12,11 @@ from holdfast.compaction.arrival import ShortResult
 from holdfast.compaction.measure import Costs, by_category, message_tokens, text_length
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.prune import (
+    Newer,
     Prepared,
+    Shortened,
     answered_calls,
     line_of,
-    nothing_newer,
     prepare,
     prune_message,
 )
@@ -83,14 +83,6 @@ class _Past:
                 self.asked += 1
 
 
-class Shortened(Struct, frozen=True, gc=False):
-    """A message as pruning leaves it where nothing newer makes it superfluous."""
-
-    message: Message
-    tokens: int
-    reference: str
-
-
 class LogReading(Struct, frozen=True):
     """How a log is read: the counter, the settings, what hides secrets, whether to refer back."""
 
@@ -99,15 +91,13 @@ class LogReading(Struct, frozen=True):
     redact: Redact = str
     references: bool = True
 
-    def facts(
-        self, message: Message, calls: Mapping[str, ToolCall], *, is_clean: bool | None = None
-    ) -> tuple[Fact, ...]:
+    def facts(self, message: Message, calls: Mapping[str, ToolCall]) -> tuple[Fact, ...]:
         """Return the facts of one message, without secrets: a ledger is kept and written.
 
         The words are cleaned before they are read: what makes a secret one may stand beside it.
-        Of calls only those that are answered here are read. `is_clean` where that is known.
+        Of calls only those that are answered here are read.
         """
-        clean = self.is_clean(message, calls) if is_clean is None else is_clean
+        clean = self.are_clean(words_of(message, calls))
         return facts_of(*((message, calls) if clean else self.cleaned(message, calls)))
 
     def cleaned(
@@ -120,10 +110,6 @@ class LogReading(Struct, frozen=True):
             if type(part) is ToolResult and part.call_id in calls
         }
         return cleaned(message, self.redact, calls=False), answered
-
-    def is_clean(self, message: Message, calls: Mapping[str, ToolCall]) -> bool:
-        """Return whether a message, and the calls that it answers, hold no secret."""
-        return self.redact is str or self.are_clean(words_of(message, calls))
 
     def are_clean(self, words: Iterable[str]) -> bool:
         """Return whether texts hold no secret; they are looked through together."""
@@ -163,74 +149,13 @@ class LogReading(Struct, frozen=True):
         `prepared` are its results by call id; `tokens` says what it costs as it is, and is asked
         only where that decides.
         """
-        made = prune_message(message, prepared, nothing_newer(), self.policy, self.reference)
+        made = prune_message(message, prepared, Newer(), self.policy, self.reference)
         if made is message:
             return None
         after = message_tokens(made, self.counter)
         if after * _CLEARLY_LESS > text_length(message) and after >= tokens():
             return None
         return Shortened(made, after, self.reference(message))
-
-
-class LogIndex(Protocol):
-    """What is known of a log, for a single run or a long-lived one."""
-
-    @property
-    def costs(self) -> Costs:
-        """The tokens by position."""
-        ...
-
-    @property
-    def groups(self) -> Groups:
-        """The units that a cut may separate."""
-        ...
-
-    @property
-    def anchors(self) -> Anchors:
-        """What is never folded."""
-        ...
-
-    def shown(self) -> dict[str, int]:
-        """Return the tokens of what the model sees now, by category."""
-        ...
-
-    def facts(self, start: int, stop: int) -> list[Fact]:
-        """Return the facts of a stretch."""
-        ...
-
-    def facts_at(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order."""
-        ...
-
-    def deeds(self, positions: Sequence[int]) -> list[Fact]:
-        """Return the facts of some messages, in order; without their lines and rules if those
-        have yet to be found.
-        """
-        ...
-
-    def ledger(self, stop: int, known: Ledger, known_to: int) -> Ledger:
-        """Return the ledger of the log up to `stop`; `known` is the one up to `known_to`."""
-        ...
-
-    def terms(self, at: int) -> Iterable[str]:
-        """Return names, paths and numbers in one message."""
-        ...
-
-    def prepared(self, at: int) -> Mapping[str, Prepared]:
-        """Return what pruning needs of the results of one message, by call id."""
-        ...
-
-    def shortened(self, at: int) -> Shortened | None:
-        """Return the short form of one message, None where pruning gains nothing."""
-        ...
-
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return how one message is shown for itself, None where that is as it came."""
-        ...
-
-    def arrives(self, at: int) -> bool:
-        """Return whether one message may be shown otherwise than it came."""
-        ...
 
 
 def terms_in_parts(parts: Iterable[Part]) -> list[str]:
@@ -251,13 +176,18 @@ def terms_in_parts(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-class LogReader:
-    """What a log says, read when a compaction first asks for it and kept from then on.
+class LogIndex:
+    """What is known of a log, read when a compaction first asks for it and kept from then on.
 
     `answered` gives the calls that the message at a position answers, by id.
     """
 
     costs: Costs
+    """The tokens by position."""
+    groups: Groups
+    """The units that a cut may separate."""
+    anchors: Anchors
+    """What is never folded."""
 
     def __init__(
         self,
@@ -424,10 +354,13 @@ class LogReader:
         """Return what pruning needs of the results of one message, by call id."""
         found = self._prepared.get(at)
         if found is None:
-            message, calls = self._log[at], self._answered(at)
-            is_clean = at in self._clean
-            found = results_of(message, calls, self._readings, is_clean=is_clean)
-            self._prepared[at] = found
+            calls, is_clean = self._answered(at), at in self._clean
+            found = self._prepared[at] = {}
+            for part in self._log[at].parts:
+                if isinstance(part, ToolResult):
+                    ready = self._readings.prepared(part, calls, is_clean=is_clean)
+                    if ready is not None:
+                        found[part.call_id] = ready
         return found
 
     def shortened(self, at: int) -> Shortened | None:
@@ -435,8 +368,24 @@ class LogReader:
         message, costs = self._log[at], self.costs
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
 
+    def shown(self) -> dict[str, int]:
+        """Return the tokens of what the model sees now, by category."""
+        raise NotImplementedError
 
-class FrozenLog(LogReader):
+    def arrived(self, at: int) -> ShortResult | None:
+        """Return how one message is shown for itself, None where that is as it came."""
+        del at
+
+    def arrives(self, at: int) -> bool:
+        """Return whether one message may be shown otherwise than it came.
+
+        All that a single run is given was sent already.
+        """
+        del at
+        return False
+
+
+class FrozenLog(LogIndex):
     """The index of a log that is read for one run."""
 
     def __init__(
@@ -457,28 +406,3 @@ class FrozenLog(LogReader):
     def shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category; long stretches sampled."""
         return by_category(self._view, self._log, self.costs, {}, self._readings.counter)
-
-    def arrived(self, at: int) -> ShortResult | None:
-        """Return None: all that a single run is given was sent already."""
-        del at
-
-    def arrives(self, at: int) -> bool:
-        """Return False, for the same reason."""
-        del at
-        return False
-
-
-def results_of(
-    message: Message, calls: Mapping[str, ToolCall], readings: LogReading, *, is_clean: bool = False
-) -> dict[str, Prepared]:
-    """Return what pruning needs of the results of a message, by call id.
-
-    `is_clean` says that neither they nor the calls that they answer hold a secret.
-    """
-    found: dict[str, Prepared] = {}
-    for part in message.parts:
-        if isinstance(part, ToolResult):
-            ready = readings.prepared(part, calls, is_clean=is_clean)
-            if ready is not None:
-                found[part.call_id] = ready
-    return found

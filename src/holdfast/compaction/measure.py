@@ -160,72 +160,42 @@ class Costs:
             message = log[index]
             name = category(message)
             if in_bulk and index not in known:
-                if name in bulk:
-                    bulk[name].append(message)
-                else:
-                    bulk[name] = [message]
+                bulk.setdefault(name, []).append(message)
             else:
                 totals[name] = totals.get(name, 0) + self[index]
         for name, messages in bulk.items():
-            totals[name] = totals.get(name, 0) + _Bulk().tokens(messages, self._counter)
+            totals[name] = totals.get(name, 0) + _bulk_tokens(messages, self._counter)
 
 
-class _Bulk:
-    """Messages that are measured together: their texts as one, the rest flat."""
+def _bulk_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
+    """Return the tokens of messages measured together: their texts as one, the rest flat."""
+    total = MESSAGE_OVERHEAD_TOKENS * len(messages)
+    found: list[str] = []
+    chars = 0
+    for message in messages:
+        known = len(found)
+        for part in message.parts:
+            total += _take_texts(part, found, counter)
+        chars += sum(map(len, found[known:]))
+        if chars > _BULK_CHARS:
+            total += counter.count("\n".join(found))
+            found, chars = [], 0
+    return total + counter.count("\n".join(found))
 
-    __slots__ = ("_chars", "_flat", "_texts", "_total")
 
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._chars = 0
-        self._flat = 0
-        self._total = 0
-
-    def tokens(self, messages: Sequence[Message], counter: TokenCounter) -> int:
-        """Return the tokens of messages."""
-        self._flat = MESSAGE_OVERHEAD_TOKENS * len(messages)
-        texts = self._texts
-        for message in messages:
-            for part in message.parts:
-                inner: Part = part
-                if type(part) is ToolResult and len(part.parts) == 1:
-                    inner = part.parts[0]
-                if type(inner) is Text:
-                    texts.append(inner.text)
-                    self._chars += len(inner.text)
-                elif type(inner) is ToolCall:
-                    self._flat += TOOL_CALL_OVERHEAD_TOKENS
-                    texts += (inner.name, inner.arguments)
-                    self._chars += len(inner.name) + len(inner.arguments)
-                else:
-                    self._part(part, counter)
-            if self._chars > _BULK_CHARS:
-                self._flush(counter)
-        self._flush(counter)
-        return self._total + self._flat
-
-    def _part(self, part: Part, counter: TokenCounter) -> None:
-        match part:
-            case Text(text=text):
-                self._text(text)
-            case ToolResult(parts=parts):
-                for inner in parts:
-                    self._part(inner, counter)
-            case ToolCall(name=name, arguments=arguments):
-                self._flat += TOOL_CALL_OVERHEAD_TOKENS
-                self._text(name)
-                self._text(arguments)
-            case _:
-                self._flat += _part_tokens(part, counter)
-
-    def _text(self, text: str) -> None:
-        self._texts.append(text)
-        self._chars += len(text)
-
-    def _flush(self, counter: TokenCounter) -> None:
-        self._total += counter.count("\n".join(self._texts))
-        self._texts.clear()
-        self._chars = 0
+def _take_texts(part: Part, found: list[str], counter: TokenCounter) -> int:
+    """Add the texts of a part; return the tokens of what is not text."""
+    match part:
+        case Text(text=text):
+            found.append(text)
+            return 0
+        case ToolResult(parts=parts):
+            return sum([_take_texts(inner, found, counter) for inner in parts])
+        case ToolCall(name=name, arguments=arguments):
+            found += (name, arguments)
+            return TOOL_CALL_OVERHEAD_TOKENS
+        case _:
+            return _part_tokens(part, counter)
 
 
 def tools_tokens(tools: Sequence[Payload], counter: TokenCounter) -> int:
@@ -290,7 +260,13 @@ def compared(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Categ
 
 def fixed_categories(transcript: Transcript, counter: TokenCounter) -> tuple[Category, ...]:
     """Return the tokens of what stands outside the messages, by category."""
-    found = _fixed(transcript, counter)
+    found: dict[str, int] = {}
+    if transcript.system is not None:
+        total = message_tokens(transcript.system, counter)
+        found.update(system_shares("\n".join(texts(transcript.system)), total))
+    for tool in transcript.tools:
+        kind = _tool_kind(tool)
+        found[kind] = found.get(kind, 0) + tools_tokens([tool], counter)
     return tuple(Category(name, tokens, tokens) for name, tokens in found.items() if tokens)
 
 
@@ -312,17 +288,6 @@ def with_sections(
                 found[_SYSTEM] -= tokens
                 found[name] = found.get(name, 0) + tokens
     return compared(before, after)
-
-
-def _fixed(transcript: Transcript, counter: TokenCounter) -> dict[str, int]:
-    found: dict[str, int] = {}
-    if transcript.system is not None:
-        total = message_tokens(transcript.system, counter)
-        found.update(system_shares("\n".join(texts(transcript.system)), total))
-    for tool in transcript.tools:
-        kind = _tool_kind(tool)
-        found[kind] = found.get(kind, 0) + tools_tokens([tool], counter)
-    return found
 
 
 def system_shares(text: str, tokens: int) -> dict[str, int]:

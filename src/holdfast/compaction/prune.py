@@ -9,14 +9,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.compaction.media import media_placeholder
+from holdfast.compaction.references import reference_of
 from holdfast.facts.digests import digest_of
 from holdfast.facts.excerpts import excerpted
 from holdfast.facts.frame import (
     MOST_NOTE_CHARS,
     cut_with_note,
-    digest_text,
-    duplicate_text,
+    mark_text,
     origin_of,
 )
 from holdfast.facts.ledger.injected import without_blocks
@@ -51,14 +50,9 @@ class Newer(Struct):
     whether a newer user message bears media. Filled from the end of the log towards its start.
     """
 
-    outputs: set[str]
-    reads: set[str]
+    outputs: set[str] = set()
+    reads: set[str] = set()
     media: bool = False
-
-
-def nothing_newer() -> Newer:
-    """Return the state at the end of a log."""
-    return Newer(set(), set())
 
 
 class Prepared(Struct, frozen=True, gc=False):
@@ -72,6 +66,14 @@ class Prepared(Struct, frozen=True, gc=False):
     """The digest of the output."""
     failed: bool = False
     """Whether the tool reported a failure: such a read supersedes none."""
+
+
+class Shortened(Struct, frozen=True, gc=False):
+    """A message as pruning leaves it where nothing newer makes it superfluous."""
+
+    message: Message
+    tokens: int
+    reference: str
 
 
 def prepare(result: ToolResult, calls: Mapping[str, ToolCall], policy: Policy) -> Prepared | None:
@@ -188,7 +190,7 @@ def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
     text = without_blocks(whole)
     words = excerpted(text, keep) if len(text) > keep else text
     shown = f"excerpt of {len(text):,} characters\n{words}"
-    return _with_text(result, digest_text(shown, reference))
+    return _with_text(result, mark_text("digest", shown, reference))
 
 
 def strip_thinking(message: Message) -> Message:
@@ -206,8 +208,8 @@ def _pruned_result(
 ) -> tuple[ToolResult, Origin]:
     words = _superseded_by(ready, newer)
     if words:
-        return _with_text(result, duplicate_text(words, reference(message))), "duplicate"
-    line = digest_text(ready.line, reference(message))
+        return _with_text(result, mark_text("duplicate", words, reference(message))), "duplicate"
+    line = mark_text("digest", ready.line, reference(message))
     has_media = any(isinstance(part, Media) for part in result.parts)
     if not has_media and len(line) >= len(_text_of(result)):
         return result, message.origin
@@ -297,3 +299,43 @@ def answered_calls(messages: Sequence[Message]) -> dict[int, dict[str, ToolCall]
             elif type(part) is ToolResult and part.call_id in latest:
                 found.setdefault(at, {})[part.call_id] = latest[part.call_id]
     return found
+
+
+def media_placeholder(media: Media, reference: str) -> Text:
+    """Return the words that stand where media stood."""
+    kind = f"{media.kind} {media.media_type}".strip()
+    return Text(mark_text("placeholder", f"{kind}, shown earlier", reference))
+
+
+def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages with placeholders for all media but those of the newest that has some.
+
+    Also for those in tool results, which pruning leaves alone while they are recent. Messages
+    without media are the same objects.
+    """
+    found = list(messages)
+    bearing = [at for at, message in enumerate(found) if _holds_media(message.parts)]
+    for at in bearing[:-1]:
+        reference = reference_of(found[at])
+        found[at] = found[at].with_parts(_without_media(found[at].parts, reference))
+    return found
+
+
+def _holds_media(parts: Sequence[Part]) -> bool:
+    return any(
+        isinstance(part, Media) or (isinstance(part, ToolResult) and _holds_media(part.parts))
+        for part in parts
+    )
+
+
+def _without_media(parts: Sequence[Part], reference: str) -> tuple[Part, ...]:
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, Media):
+            found.append(media_placeholder(part, reference))
+        elif isinstance(part, ToolResult) and _holds_media(part.parts):
+            inner = _without_media(part.parts, reference)
+            found.append(replace(part, parts=inner, intact=False))
+        else:
+            found.append(part)
+    return tuple(found)

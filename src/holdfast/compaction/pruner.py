@@ -12,7 +12,6 @@ from holdfast.compaction.prune import (
     depends_on_newer,
     excerpt,
     note_newer,
-    nothing_newer,
     prune_message,
 )
 from holdfast.compaction.references import reference_of
@@ -40,7 +39,7 @@ class Pruner:
         self.references: dict[int, str] = {}
         self._shares: dict[int, float] = {}
         self._costs: dict[int, int] = {}
-        self._newer: Newer = nothing_newer()
+        self._newer = Newer()
         self._from = protected_from(work.policy, len(work.log))
         self._was = {
             item.start: item.message

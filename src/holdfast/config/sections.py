@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import msgspec
@@ -179,31 +179,35 @@ _LEAST: Mapping[str, float] = {
 }  # fmt: skip
 _Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """The whole numbers of TOML; Python would read more, and fail when it multiplies them."""
-_TYPES: Mapping[Kind, Any] = {
-    "bool": bool,
-    "int": _Whole,
-    "float": _Whole | float,
-    "str": str,
-    "limits": dict[str, _Whole],
-    "names": list[str],
-}
 _FILES = frozenset({"redaction.rules_files"})
 """Settings that name files. A relative name would be one of the current folder's."""
 _PATTERNS = frozenset({"memory.template"})
 """Settings that are regular expressions."""
 
-_MEANING: Mapping[Kind, str] = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a number",
-    "str": "a text",
-    "limits": "whole numbers by name",
-    "names": "a list of texts",
-}
 _YES_NO = {
     "true": True, "1": True, "yes": True, "on": True,
     "false": False, "0": False, "no": False, "off": False,
 }  # fmt: skip
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _limits(text: str) -> dict[str, int]:
+    pairs = [part.partition("=") for part in _split(text)]
+    return {name.strip(): int(number) for name, _, number in pairs}
+
+
+_VALUES: Mapping[Kind, tuple[str, Any, Callable[[str], Any]]] = {
+    "bool": ("true or false", bool, lambda text: _YES_NO[text.strip().lower()]),
+    "int": ("a whole number", _Whole, int),
+    "float": ("a number", _Whole | float, float),
+    "str": ("a text", str, str),
+    "limits": ("whole numbers by name", dict[str, _Whole], _limits),
+    "names": ("a list of texts", list[str], _split),
+}
+"""What a setting is in words, its type in a file, and how it is read from a variable."""
 
 
 class Given(Struct, frozen=True):
@@ -222,7 +226,7 @@ def find_setting(section: str, key: str) -> str:
 def parse_text(section: str, key: str, text: str, origin: str) -> Given:
     """Return the value that a variable holds, or raise `InvalidSetting`."""
     try:
-        return Given(_parse(SECTIONS[section][key], text), origin)
+        return Given(_VALUES[SECTIONS[section][key]][2](text), origin)
     except (KeyError, ValueError):
         raise InvalidSetting(origin, text, _describe(section, key)) from None
 
@@ -230,7 +234,7 @@ def parse_text(section: str, key: str, text: str, origin: str) -> Given:
 def check_type(section: str, key: str, value: object, origin: str) -> Given:
     """Return a value of a file if it is of the right type, or raise `InvalidSetting`."""
     try:
-        msgspec.convert(value, _TYPES[SECTIONS[section][key]])
+        msgspec.convert(value, _VALUES[SECTIONS[section][key]][1])
     except msgspec.ValidationError:
         raise InvalidSetting(origin, value, _describe(section, key)) from None
     return Given(value, origin)
@@ -261,27 +265,10 @@ def check_range(name: str, given: Given) -> None:
             raise InvalidSetting(given.origin, value, f"a regular expression ({error})") from None
 
 
-def _parse(kind: Kind, text: str) -> Any:
-    match kind:
-        case "bool":
-            return _YES_NO[text.strip().lower()]
-        case "int":
-            return int(text)
-        case "float":
-            return float(text)
-        case "str":
-            return text
-        case "limits":
-            pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-            return {name.strip(): int(number) for name, _, number in pairs}
-        case "names":
-            return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _describe(section: str, key: str) -> str:
     kind = SECTIONS[section][key]
     range_ = _range(section, key) if kind in ("int", "float") else ""
-    return f"{_MEANING[kind]}{' ' if range_ else ''}{range_}"
+    return f"{_VALUES[kind][0]}{' ' if range_ else ''}{range_}"
 
 
 def _range(section: str, key: str) -> str:

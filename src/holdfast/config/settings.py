@@ -24,18 +24,11 @@ from holdfast.policy import Policy
 
 PREFIX = "HOLDFAST_"
 OTHER_VARIABLES = frozenset(
-    f"{PREFIX}{name}"
+    PREFIX + name
     for name in (
-        "CONFIG",
-        "DATA",
-        "DEBUG",
-        "FUZZ_SECONDS",
-        "HOME",
-        "SOAK",
-        "STREAM_MB",
-        "TEST_POSTGRES",
+        "CONFIG", "DATA", "DEBUG", "FUZZ_SECONDS", "HOME", "SOAK", "STREAM_MB", "TEST_POSTGRES",
     )
-)
+)  # fmt: skip
 """Variables of ours that are no settings."""
 
 _SHORT = {"PROFILE": ("sessions", "profile"), "STORE": ("sessions", "store")}
@@ -67,11 +60,9 @@ def read_settings(
     surroundings = os.environ if environment is None else environment
     read = read_files(file or surroundings.get(f"{PREFIX}CONFIG", ""), surroundings)
     variables, unknown = _from_environment(surroundings)
-    layers = [one.given for one in read]
-    layers.append(variables)
-    layers.append({key: Given(value, flag) for key, (flag, value) in (flags or {}).items()})
+    given_flags = {key: Given(value, flag) for key, (flag, value) in (flags or {}).items()}
     given: dict[str, Given] = {}
-    for layer in layers:
+    for layer in (*(one.given for one in read), variables, given_flags):
         for key, dependent in _GOES_WITH.items():
             if key in layer and _is_another(key, given, layer):
                 given.pop(dependent, None)
@@ -135,12 +126,11 @@ def _settings(
 ) -> Settings:
     for key, one in given.items():
         check_range(key, one)
-    compression = SECTIONS["compression"]
-    policy = {
-        key: given[name].value for key in compression if (name := f"compression.{key}") in given
-    }
-    limits = {key: given[name].value for key in SECTIONS["input"]
-              if (name := f"input.{key}") in given}  # fmt: skip
+    policy, limits = (
+        {key: given[f"{section}.{key}"].value for key in SECTIONS[section]
+         if f"{section}.{key}" in given}
+        for section in ("compression", "input")
+    )  # fmt: skip
     values = {field: given[key].value for key, field in FIELDS.items() if key in given}
     tables = {
         key.partition(".")[2]: cast("Mapping[str, Any]", one.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from holdfast.disk import sync_folder
+from holdfast.disk import PRIVATE, replacing, sync_folder
 from holdfast.errors import NotWritable
 
 HOME_VARIABLE = "HOLDFAST_HOME"
@@ -54,20 +54,13 @@ def trust_folder(
             str(path), "is not an absolute path", remedy=f"set {HOME_VARIABLE} to an absolute path"
         )
     record = b"%s\n%s\n" % (hash_of(data).encode(), os.fsencode(os.path.realpath(folder)))
-    new = path.with_name(f".{os.urandom(6).hex()}.tmp")
     try:
         for parent in (path.parent.parent, path.parent):
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
+        with replacing(path, PRIVATE, private=True) as file:
             file.write(record)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
     except OSError as error:
-        new.unlink(missing_ok=True)
         raise NotWritable(str(path), f"cannot be written ({error.strerror})") from None
-    sync_folder(path.parent)
 
 
 def untrust_folder(folder: str | Path, environment: Mapping[str, str] | None = None) -> bool:

@@ -14,7 +14,7 @@ from holdfast.caching.economics import Verdict
 from holdfast.compaction.arrival import ResultPolicy, arriving_by
 from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
-from holdfast.compaction.media import without_older_media
+from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.tool_names import with_safe_names
 from holdfast.compaction.trigger import Decision, Moment, decide

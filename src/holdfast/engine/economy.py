@@ -99,7 +99,6 @@ def expected_after(todo: Plan) -> int:
     """Return the tokens that a plan would leave."""
     choice, work = todo.choice, todo.work
     partition = choice.partition
-    assert partition is not None
     kept = work.outside_tokens + work.costs.span(0, partition.head_stop) + partition.tail_tokens
     kept += sum(work.costs.span(start, stop) for start, stop in partition.islands)
     return kept + (choice.summary_tokens if partition.folds() else 0)
@@ -112,7 +111,6 @@ def _kept_prefix(todo: Plan, *, at_marks: bool) -> int:
     the newest messages.
     """
     choice, work = todo.choice, todo.work
-    assert choice.partition is not None
     stop = system_stop(work.log) if at_marks else choice.partition.head_stop
     return work.outside_tokens + work.costs.span(0, stop)
 

@@ -100,6 +100,6 @@ def _lightened(
     return Compaction(
         view=view, state=state, messages=messages, tokens_before=before,
         tokens_after=tokens_after, summary_tokens=0, new_references=references,
-        boundary=(0, 0), merged_summary=False, floor_tokens=0,
+        boundary=(0, 0), floor_tokens=0,
         categories=compared(shown, after), known_faults=(),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from holdfast.compaction.arrival import (
     is_on_arrival,
     shown_from,
 )
-from holdfast.compaction.index import LogReader, LogReading
+from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import Costs, category, message_tokens
 from holdfast.compaction.partition import Anchors
 from holdfast.compaction.references import reference_of
@@ -163,7 +163,7 @@ class Standing(Struct, frozen=True):
     shown: dict[str, int]
 
 
-class GrowingLog(LogReader):
+class GrowingLog(LogIndex):
     """Messages with their tokens, the view on them, and its running total.
 
     It is the index that a compaction asks: facts are read then, each message once. Appending

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.facts.dialogue.values import DataField, fields
+from holdfast.facts.dialogue.values import fields
 from holdfast.facts.ledger.lines import lines_of, whole_words
 from holdfast.reduction.signals import error_lines
 
@@ -73,8 +73,7 @@ def _worthiest(text: str, room: int) -> str:
         return ""
     found: dict[str, list[str]] = {}
     for field in fields(text, _MOST_FIELDS):
-        name = _name(field)
-        known = found.get(name)
+        name, known = field.name, found.get(field.name)
         if known is not None and field.value in known:
             continue
         room -= len(field.value) + _AROUND_CHARS + (len(name) + _AROUND_CHARS if not known else 0)
@@ -85,7 +84,3 @@ def _worthiest(text: str, room: int) -> str:
         f"{name}: {', '.join(values)}" if name else ", ".join(values)
         for name, values in found.items()
     )
-
-
-def _name(field: DataField) -> str:
-    return field.path.rpartition(".")[2].partition("[")[0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,11 +39,9 @@ SUMMARY_BRIEF = (
 """The same where the summary itself is short."""
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
+MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
 _STARTS = frozenset("[T")
 """With what our own words begin, and those of other compressors."""
-_DIGEST = "[holdfast digest"
-_DUPLICATE = "[holdfast duplicate"
-_PLACEHOLDER = "[holdfast placeholder"
 _MARK = Regex(r"\[holdfast (digest|duplicate|placeholder)(?:: original at hf-[0-9a-f]{10})?\] ")
 _REPAIRED: dict[str, Origin] = {
     "[no result was recorded for this call]": "stub",
@@ -125,23 +124,14 @@ def summary_body(text: str) -> str | None:
     return None if framed is None else framed.body
 
 
-def digest_text(words: str, reference: str) -> str:
-    """Return a one-line digest in its mark."""
-    return f"{_DIGEST}{_recall(reference)}] {words}"
+def mark_text(kind: MarkKind, words: str, reference: str) -> str:
+    """Return words of ours in the mark of what they stand for.
 
-
-def duplicate_text(words: str, reference: str) -> str:
-    """Return a marker for content that stands again further on."""
-    return f"{_DUPLICATE}{_recall(reference)}] {words}"
-
-
-def placeholder_text(words: str, reference: str) -> str:
-    """Return what stands where media stood."""
-    return f"{_PLACEHOLDER}{_recall(reference)}] {words}"
-
-
-def _recall(reference: str) -> str:
-    return f": original at {reference}" if reference else ""
+    A digest is one line for a result, a duplicate points at the same content elsewhere, a
+    placeholder stands where media stood.
+    """
+    where = f": original at {reference}" if reference else ""
+    return f"[holdfast {kind}{where}] {words}"
 
 
 def origin_of(text: str) -> Origin:
@@ -149,15 +139,7 @@ def origin_of(text: str) -> Origin:
     if not text.startswith("["):
         return "real"
     found = _MARK.match(text)
-    if found is None:
-        return _REPAIRED.get(text, "real")
-    match found.group(1):
-        case "digest":
-            return "digest"
-        case "duplicate":
-            return "duplicate"
-        case _:
-            return "placeholder"
+    return _REPAIRED.get(text, "real") if found is None else cast("MarkKind", found[1])
 
 
 def recognize(

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from holdfast.facts.languages import VOCABULARIES
+from holdfast.facts.tables import WORDS
 from holdfast.regex import Regex
 
 NameKind: TypeAlias = Literal["path", "url", "command", "identifier", "number"]
@@ -22,11 +23,6 @@ _EDGES = ".:-/#@$+~%=&?\\"
 _TELLING = Regex(r"[/_\d\\]|[a-z][A-Z]|\w\.\w|(?<!\w)--?\w")
 _NUMBER = Regex(r"[$#+~-]?\d[\d.:%-]*\Z")
 _ENDING = Regex(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
-_SHORT_FORMS = frozenset((
-    "e.g", "i.e", "z.b", "d.h", "u.a", "p.ej", "a.m", "p.m", "and/or", "n/a", "w/o", "i/o", "ci/cd",
-    "node.js", "next.js", "vue.js", "c/c++", "tcp/ip", "24/7",
-))  # fmt: skip
-"""What is written with signs in it and names nothing."""
 _LEAST_CHARS = 3
 """A shorter run of characters names nothing."""
 _LONGEST_CHARS = 400
@@ -83,19 +79,15 @@ def _named(run: str) -> Name | None:
     text = bare(run)
     if not _LEAST_CHARS <= len(text) <= _LONGEST_CHARS or not _TELLING.search(text):
         return None
-    if text.casefold() in _SHORT_FORMS:
+    if text.casefold() in WORDS["no_names"]:
         return None
     if "://" in text or text.startswith("www."):
         return Name("url", text)
     if _NUMBER.match(text):
         return Name("number", text)
-    if "/" in text or "\\" in text or (_ENDING.search(text) and not _is_version(text)):
+    if "/" in text or "\\" in text or (_ENDING.search(text) and not text[0].isdigit()):
         return Name("path", text)
     return Name("identifier", text)
-
-
-def _is_version(text: str) -> bool:
-    return text[0].isdigit()
 
 
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

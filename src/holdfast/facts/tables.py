@@ -12,11 +12,17 @@ import msgspec
 Table = TypeVar("Table")
 
 
-def read_table(name: str, kind: type[Table]) -> Table:
-    """Return the TOML file of this name (`tools`, `languages/en`) as a value of this type."""
-    data = pkgutil.get_data("holdfast.facts", f"{name}.toml")
+def read_table(name: str, kind: type[Table], package: str = "holdfast.facts") -> Table:
+    """Return a TOML file of a package (`tools`, `languages/en`) as a value of this type."""
+    data = pkgutil.get_data(package, f"{name}.toml")
     assert data is not None  # only a loader that cannot read files says None
     return msgspec.convert(tomllib.loads(data.decode()), kind)
+
+
+def read_words(name: str, package: str = "holdfast.facts") -> dict[str, frozenset[str]]:
+    """Return the lists of phrases in a TOML file."""
+    table = read_table(name, dict[str, str], package)
+    return {key: frozenset(phrases_in(text)) for key, text in table.items()}
 
 
 def phrases_in(text: str) -> tuple[str, ...]:
@@ -24,7 +30,5 @@ def phrases_in(text: str) -> tuple[str, ...]:
     return tuple([phrase for phrase in text.replace("\n", "|").split("|") if phrase])
 
 
-WORDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(phrases_in(text)) for name, text in read_table("words", dict[str, str]).items()
-}
+WORDS: Mapping[str, frozenset[str]] = read_words("words")
 """The lists of `words.toml`."""

@@ -1,4 +1,4 @@
-"""Plots of what strategies cost: by what is paid for, and how it spreads over sessions."""
+"""A plot of what strategies cost, by what is paid for."""
 
 # matplotlib leaves the types of its **kwargs open
 # pyright: reportUnknownMemberType=false
@@ -7,18 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.lab.report.panels import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PINK,
-    SETTINGS,
-    SKY,
-    svg_text,
-)
-from holdfast.lab.simulate import StrategyCost, quantiles
+from holdfast.lab.report.panels import GREEN, GREY, ORANGE, PINK, SETTINGS, SKY, svg_text
+from holdfast.lab.simulate import StrategyCost
 
 # after panels, whose import says what to install if matplotlib is missing
 import matplotlib  # isort: skip
@@ -27,16 +17,12 @@ from matplotlib.figure import Figure  # isort: skip
 
 _KINDS = {"cache reads": GREEN, "cache writes": ORANGE, "other input": GREY, "summaries": PINK,
           "output": SKY}  # fmt: skip
-_SPREAD = (0.0, 0.10, 0.25, 0.50, 0.75, 0.90, 1.0)
-"""Shares of the sessions: ends of the line, thin box 10 to 90 %, box 25 to 75 %, the middle."""
-_MOST = 3.0
-"""Three times the cost of doing nothing; what lies beyond is drawn at the edge."""
 
 
 def cost_plot(title: str, costs: Sequence[StrategyCost]) -> str:
     """Return as SVG bars of what each strategy cost, parted by what was paid for."""
     with matplotlib.rc_context(SETTINGS):
-        figure, axes = _rows(title, costs)
+        figure, axes = strategy_rows(title, costs)
         begins = [0.0] * len(costs)
         for at, (kind, color) in enumerate(_KINDS.items()):
             amounts = [_amounts(one)[at] for one in costs]
@@ -50,26 +36,7 @@ def cost_plot(title: str, costs: Sequence[StrategyCost]) -> str:
         return svg_text(figure, title)
 
 
-def spread_plot(title: str, costs: Sequence[StrategyCost]) -> str:
-    """Return as SVG how the cost of each strategy against append only spreads over sessions."""
-    with matplotlib.rc_context(SETTINGS):
-        figure, axes = _rows(title, costs)
-        for at, one in enumerate(costs):
-            if not one.ratios:
-                continue
-            found = [min(value, _MOST) for value in quantiles(one.ratios, _SPREAD)]
-            axes.plot([found[0], found[6]], [at, at], color=GREY, linewidth=1)
-            axes.barh(at, found[5] - found[1], left=found[1], height=0.28, color=BLUE, alpha=0.35)
-            axes.barh(at, found[4] - found[2], left=found[2], height=0.5, color=BLUE, alpha=0.75)
-            axes.plot([found[3], found[3]], [at - 0.32, at + 0.32], color=INK, linewidth=2)
-            axes.text(_MOST, at, f"  ×{quantiles(one.ratios, (0.5,))[0]:.2f}", va="center")
-        axes.set_xlim(0, _MOST)
-        axes.axvline(1, color=INK, linewidth=1)
-        axes.set_xlabel("cost against append only")
-        return svg_text(figure, title)
-
-
-def _rows(title: str, costs: Sequence[StrategyCost]) -> tuple[Figure, Axes]:
+def strategy_rows(title: str, costs: Sequence[StrategyCost]) -> tuple[Figure, Axes]:
     """Return a figure with a row for each strategy, the first on top."""
     height = 1.3 + 0.3 * len(costs)
     figure = Figure(figsize=(9.0, height))

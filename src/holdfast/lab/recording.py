@@ -7,13 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.caching.economics import PayoffRule, Situation, Verdict, weigh
+from holdfast.caching.economics import Situation, Verdict, weigh
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.compaction.measure import message_tokens, tools_tokens
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.engine.run import Model
 from holdfast.policy import Budget, Policy
-from holdfast.ports import TokenCounter
 from holdfast.tokens.estimate import Estimator
 from holdfast.transcript import Payload, ToolResult, Transcript, is_ask
 
@@ -76,9 +75,9 @@ class Recording(Struct, frozen=True):
             at = stop
 
 
-def record(transcript: Transcript, counter: TokenCounter | None = None) -> Recording:
+def record(transcript: Transcript) -> Recording:
     """Return a transcript as a recording; each message is measured once."""
-    counts = counter or Estimator()
+    counts = Estimator()
     system = message_tokens(transcript.system, counts) if transcript.system else 0
     entries = tuple(
         RecordedMessage(
@@ -114,9 +113,7 @@ class PlanResult(Struct, frozen=True):
     verdict: Verdict
 
 
-def plan_for(
-    transcript: Transcript, asked: PlanRequest, rule: PayoffRule | None = None
-) -> PlanResult:
+def plan_for(transcript: Transcript, asked: PlanRequest) -> PlanResult:
     """Return whether to compact before the next call after this transcript.
 
     A compaction is tried out, so that what it leaves is measured. Raises `CannotRepair` where the
@@ -153,7 +150,7 @@ def plan_for(
         prices=asked.prices,
         ttl=asked.ttl,
     )
-    return PlanResult(situation, weigh(situation, rule))
+    return PlanResult(situation, weigh(situation))
 
 
 def _history(recording: Recording) -> tuple[int, int, int]:

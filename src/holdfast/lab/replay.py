@@ -140,7 +140,6 @@ class Replay(Struct, frozen=True, kw_only=True):
     compactions: int
     overflows: int
     """Calls whose prompt was larger than the window."""
-    peak_tokens: int
     bill: Bill
     """The calls of the session."""
     summaries: Bill
@@ -150,11 +149,6 @@ class Replay(Struct, frozen=True, kw_only=True):
     def usd(self) -> float:
         """What all of it costs."""
         return self.bill.usd + self.summaries.usd
-
-    @property
-    def input_usd(self) -> float:
-        """The same without the agent's own words, which no strategy changes."""
-        return self.bill.input_usd + self.summaries.usd
 
     @property
     def hit_rate(self) -> float:
@@ -167,7 +161,7 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
     """Return what `recording` costs when `player` decides before each call what is sent."""
     prompt = Prompt(recording.outside_tokens, recording.system_stop)
     total, summaries = Bill(), Bill()
-    calls = compactions = overflows = peak = grown = sent_length = 0
+    calls = compactions = overflows = grown = sent_length = 0
     for new, answer in recording.calls():
         added = _extend(prompt, player, new)
         grown += added if calls else 0
@@ -179,19 +173,20 @@ def replay(recording: Recording, name: str, player: Player, terms: ReplayTerms) 
         if done is not None:
             compactions += 1
             if terms.model_summary:
-                summaries += _summary_bill(done, cached, terms)
+                summaries += bill(
+                    terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl
+                )
         cached = prompt.cached_tokens(sent_length, at_marks=at_marks)
-        output = _size(answer)
+        output = sum(entry.tokens for entry in answer)
         total += bill(terms.prices, prompt.tokens, cached, output, terms.ttl)
         calls += 1
         overflows += prompt.tokens > terms.context_length
-        peak = max(peak, prompt.tokens)
         prompt.sent()
         sent_length = len(prompt.pieces)
         grown += _extend(prompt, player, answer)
     return Replay(
-        strategy=name, calls=calls, compactions=compactions, overflows=overflows,
-        peak_tokens=peak, bill=total, summaries=summaries,
+        strategy=name, calls=calls, compactions=compactions, overflows=overflows, bill=total,
+        summaries=summaries,
     )  # fmt: skip
 
 
@@ -201,11 +196,3 @@ def _extend(prompt: Prompt, player: Player, entries: tuple[RecordedMessage, ...]
     prompt.extend([(entry.wire, entry.tokens) for entry in entries])
     player.take(entries, prompt)
     return prompt.tokens - before
-
-
-def _size(entries: tuple[RecordedMessage, ...]) -> int:
-    return sum(entry.tokens for entry in entries)
-
-
-def _summary_bill(done: ReplayCompaction, cached: int, terms: ReplayTerms) -> Bill:
-    return bill(terms.prices, done.tokens_before, cached, done.summary_tokens, terms.ttl)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, TypeAlias
@@ -26,6 +26,8 @@ ADVERSARIES = frozenset({BARE_LIST})
 Part: TypeAlias = Literal["cut", "drift", "own"]
 """`cut`: at a share of the session; `drift`: the last cut after several compactions; `own`: where
 the agent of the session compacted itself."""
+TableKey: TypeAlias = tuple[Part, str, float, int]
+"""What the rows of a table share: part, family, budget (0 for `own`) and number of compactions."""
 
 _OVER = 1.05
 """Tokens are estimates: a view may take a twentieth more than it was allowed."""
@@ -177,44 +179,51 @@ def summarize(rows: Sequence[ScoreRow]) -> list[ScoreLine]:
 
     A session counts once: its cuts are averaged first. The order is that of the rows.
     """
-    groups: dict[tuple[Part, str, float, int], dict[str, list[ScoreRow]]] = {}
-    for row in rows:
-        budget = 0.0 if row.part == "own" else row.budget
-        group = groups.setdefault((row.part, row.family, budget, row.steps), {})
-        group.setdefault(row.strategy, []).append(row)
     lines: list[ScoreLine] = []
-    for (part, family, budget, steps), group in sorted(groups.items(), key=_order):
-        base = _by_session(group.get(BASE, ()))
-        for strategy, mine in group.items():
-            lines.append(_line((part, family, budget, steps), strategy, mine, base))
+    for key, table in by_table(rows):
+        base = _by_session(table.get(BASE, ()))
+        lines += [_line(key, strategy, mine, base) for strategy, mine in table.items()]
     return lines
 
 
-def _order(item: tuple[tuple[Part, str, float, int], object]) -> tuple[str, str, float, int]:
-    part, family, budget, steps = item[0]
-    return part, family, budget, steps
+def by_table(rows: Iterable[ScoreRow]) -> list[tuple[TableKey, dict[str, list[ScoreRow]]]]:
+    """Return the rows of each table by strategy, the tables in order."""
+    found: dict[TableKey, dict[str, list[ScoreRow]]] = {}
+    for row in rows:
+        budget = 0.0 if row.part == "own" else row.budget
+        table = found.setdefault((row.part, row.family, budget, row.steps), {})
+        table.setdefault(row.strategy, []).append(row)
+    return sorted(found.items(), key=lambda item: item[0])
+
+
+def broken_rules(rows: Iterable[ScoreRow]) -> dict[str, int] | None:
+    """Return how often rules of each provider are broken; None if no row could be checked."""
+    checked = [row.violations for row in rows if row.violations is not None]
+    broken: Counter[str] = Counter()
+    for one in checked:
+        broken.update(one)
+    return dict(broken) if checked else None
 
 
 def _line(
-    key: tuple[Part, str, float, int], strategy: str, rows: Sequence[ScoreRow],
-    base: dict[str, dict[str, float]],
-) -> ScoreLine:  # fmt: skip
+    key: TableKey, strategy: str, rows: Sequence[ScoreRow], base: dict[str, dict[str, float]]
+) -> ScoreLine:
     part, family, budget, steps = key
     made = [row for row in rows if not row.failed]
     by_session = _by_session(made)
     failed = [row.failed for row in rows if row.failed]
-    said = "" if not failed else failed[0] if not made else f"{len(failed)} cuts: {failed[0]}"
-    checked = [row.violations for row in made if row.violations is not None]
-    broken: Counter[str] = Counter()
-    for one in checked:
-        broken.update(one)
+    differences = [
+        {name: value - base[one][name] for name, value in values.items() if name in base[one]}
+        for one, values in by_session.items()
+        if one in base
+    ]
     return ScoreLine(
         part=part, family=family, strategy=strategy, budget=budget, steps=steps,
         sessions=len(by_session), cuts=len(made),
-        figures=_figures(by_session), against=_against(by_session, base),
+        figures=_intervals(FIGURES, by_session.values()), against=_intervals(RATES, differences),
         counts={name: sum(row.counts.get(name, 0) for row in made) for name in FAULTS},
-        violations=dict(broken) if checked else None,
-        failed=said,
+        violations=broken_rules(made),
+        failed="" if not failed else failed[0] if not made else f"{len(failed)} cuts: {failed[0]}",
     )  # fmt: skip
 
 
@@ -242,24 +251,9 @@ def values_of(row: ScoreRow) -> dict[str, float | None]:
     }
 
 
-def _figures(by_session: dict[str, dict[str, float]]) -> dict[str, MeanInterval]:
-    found = {
-        name: mean_interval([values[name] for values in by_session.values() if name in values])
-        for name in FIGURES
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _against(
-    mine: dict[str, dict[str, float]], base: dict[str, dict[str, float]]
+def _intervals(
+    names: Iterable[str], sessions: Collection[dict[str, float]]
 ) -> dict[str, MeanInterval]:
-    found: dict[str, MeanInterval] = {}
-    for name in RATES:
-        pairs = [
-            values[name] - base[session][name]
-            for session, values in mine.items()
-            if name in values and name in base.get(session, {})
-        ]
-        if (made := mean_interval(pairs)) is not None:
-            found[name] = made
-    return found
+    """Return the mean of each figure over the sessions that have it."""
+    found = {name: mean_interval([one[name] for one in sessions if name in one]) for name in names}
+    return {name: value for name, value in found.items() if value is not None}

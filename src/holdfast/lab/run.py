@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from holdfast.errors import NotReadable, NotWritable
+from holdfast.errors import NotWritable
 from holdfast.lab.measures import DEFAULT_PRICES
 from holdfast.lab.results import RunManifest, ScoreRow
 from holdfast.lab.scoring.needed import Elsewhere, common_knowledge
@@ -77,7 +77,7 @@ def run(
     """
     shell_parser()  # a missing extra is told before anything is written
     _claim(folder, manifest)
-    done = _finished(folder / PROGRESS) if not (folder / ROWS).exists() else _read_rows(folder)
+    done = _finished(folder / PROGRESS) if not (folder / ROWS).exists() else read_rows(folder)
     waiting = [session for session in sessions if session.id not in done]
     tell(len(sessions) - len(waiting), len(sessions))
     if waiting:
@@ -92,24 +92,6 @@ def run(
     write_whole(folder / ROWS, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     (folder / PROGRESS).unlink(missing_ok=True)
     return rows
-
-
-def read_run(folder: Path) -> tuple[RunManifest, list[ScoreRow]]:
-    """Return a finished run; raises `NotReadable`."""
-    try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=RunManifest)
-        rows = [row for rows in _read_rows(folder).values() for row in rows]
-    except FileNotFoundError as error:
-        raise NotReadable(
-            f"holds no finished run ({Path(str(error.filename)).name} is missing)",
-            where=str(folder), remedy="give the folder of `holdfast lab run -o`",
-        ) from None  # fmt: skip
-    except (OSError, msgspec.DecodeError) as error:
-        raise NotReadable(
-            f"is not a run of the lab ({type(error).__name__})", where=str(folder),
-            remedy="run the lab again in another folder",
-        ) from None  # fmt: skip
-    return manifest, rows
 
 
 def _claim(folder: Path, manifest: RunManifest) -> None:
@@ -145,7 +127,8 @@ def _finished(path: Path) -> dict[str, list[ScoreRow]]:
     return found
 
 
-def _read_rows(folder: Path) -> dict[str, list[ScoreRow]]:
+def read_rows(folder: Path) -> dict[str, list[ScoreRow]]:
+    """Return the rows of a finished run by session, in their order."""
     found: dict[str, list[ScoreRow]] = {}
     for line in (folder / ROWS).read_bytes().splitlines():
         row = msgspec.json.decode(line, type=ScoreRow)
@@ -189,11 +172,10 @@ def _worked(
         try:
             for future in as_completed(waiting):
                 yield future.result()
-        except BrokenProcessPool:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(error, BrokenProcessPool):
+                raise
             raise NotWritable(
                 "the lab", "a worker died (out of memory?); run again to go on, with fewer --jobs"
             ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

@@ -80,7 +80,8 @@ def run_long_lived(parts: Sequence[Sequence[Message]], budget: float) -> JudgedV
         engine.append(*part)
         engine.use_model("", tokens * _WINDOW)
         engine.compact(force=True)
-    return holdfast_view(engine.messages, _outside(seen))
+    outside = estimate_text(render_all(filter(is_system, seen)))
+    return holdfast_view(engine.messages, outside)
 
 
 def compact_repeatedly(
@@ -105,16 +106,11 @@ def compact_repeatedly(
             *filter(is_system, seen),
             {"role": "user", "content": shown.text},
         ]
-    return replace(shown, resolves=partial(_any, known) if known else None)
 
+    def resolves(reference: str) -> bool:  # the originals of all compactions are kept
+        return any(one(reference) for one in known)
 
-def _any(known: Sequence[Resolves], reference: str) -> bool:
-    """Return whether one of the compactions knows a reference: their originals are all kept."""
-    return any(resolves(reference) for resolves in known)
-
-
-def _outside(messages: Sequence[Message]) -> int:
-    return estimate_text(render_all(filter(is_system, messages)))
+    return replace(shown, resolves=resolves if known else None)
 
 
 class TrialTerms(Struct, frozen=True):
@@ -154,7 +150,7 @@ class _Trial(Struct, frozen=True):
         )  # fmt: skip
         if shown.failed:
             return row
-        found = score(case, shown, allowed, self.archive.find if self.archive else None)
+        found = score(case, shown, self.archive.find if self.archive else None)
         cost = cost_ratio(shown, case, terms.prices)
         rates = found.rates.items()
         return replace(

@@ -37,9 +37,15 @@ UNMASKED_RESULTS = 5
 
 DEEP = Policy(threshold=0.80, hard_threshold=0.90, target_ratio=0.10, floor_tokens=0, arrival="off")
 """Seldom and thoroughly: from 80 % of the window to about 20 %."""
-DEFAULT = Policy()
 THRESHOLDS = (0.10, 0.20, 0.30, 0.50, 0.65, 0.80)
 """Shares of the window that are tried. The planner may act from the lowest on."""
+
+
+_Due: TypeAlias = Callable[[CallState, int, int], bool]
+"""Takes the state before a call, what a compaction leaves, and how much of that is cached; tells
+whether to compact. Asked again with what the compaction really left."""
+MakeDue: TypeAlias = Callable[[Budget, ReplayTerms], _Due]
+"""Makes the rule for one session."""
 
 
 class ReplayStrategy(Struct, frozen=True):
@@ -53,11 +59,8 @@ def append_only(arrival: ArrivalLevel = "off") -> ReplayStrategy:
     """Return the strategy that does nothing, or nothing after a result has arrived."""
     if arrival == "off":
         return ReplayStrategy("append only", lambda recording, terms: _Nothing())
-    policy = replace(_policy_at(1.0), arrival=arrival)
-    return ReplayStrategy(
-        "append only + arrival",
-        lambda recording, terms: _Compacting(recording, policy, terms, _at_calls(frozenset())),
-    )
+    policy = replace(policy_at(1.0), arrival=arrival)
+    return compacting("append only + arrival", policy, at_calls(frozenset()))
 
 
 def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
@@ -67,47 +70,29 @@ def masking(keep: int = UNMASKED_RESULTS) -> ReplayStrategy:
 
 def fixed(threshold: float) -> ReplayStrategy:
     """Return the strategy that compacts at a share of the window."""
-    policy = _policy_at(threshold)
-    return ReplayStrategy(
-        f"threshold {threshold:.0%}",
-        lambda recording, terms: _Compacting(recording, policy, terms, _by_size),
-    )
+    return compacting(f"threshold {threshold:.0%}", policy_at(threshold), _by_size)
 
 
 def rare_and_deep() -> ReplayStrategy:
     """Return the strategy that compacts seldom, and to little."""
-    return ReplayStrategy(
-        "rare and deep", lambda recording, terms: _Compacting(recording, DEEP, terms, _by_size)
-    )
+    return compacting("rare and deep", DEEP, _by_size)
 
 
 def planner(
     start: float, rule: PayoffRule | None = None, arrival: ArrivalLevel = "off"
 ) -> ReplayStrategy:
     """Return the strategy that asks the planner from a share of the window on."""
-    policy = replace(_policy_at(start), arrival=arrival)
-    return ReplayStrategy(
-        "planner" if arrival == "off" else "planner + arrival",
-        lambda recording, terms: _Compacting(
-            recording, policy, terms, _by_costs(rule or PayoffRule())
-        ),
-    )
+    name = "planner" if arrival == "off" else "planner + arrival"
+    policy = replace(policy_at(start), arrival=arrival)
+    return compacting(name, policy, _by_costs(rule or PayoffRule()))
 
 
-def at_calls(calls: frozenset[int], threshold: float) -> ReplayStrategy:
-    """Return the strategy that compacts before the calls that are named, by their number from 0.
-
-    The budgets are those of a compaction at a share of the window; below that share it does
-    nothing. For looking back: no strategy knows beforehand which calls they are.
-    """
-    policy = _policy_at(threshold)
-    return ReplayStrategy(
-        "in hindsight",
-        lambda recording, terms: _Compacting(recording, policy, terms, _at_calls(calls)),
-    )
+def compacting(name: str, policy: Policy, due: MakeDue) -> ReplayStrategy:
+    """Return the strategy that compacts by a policy, when it is due; not below its threshold."""
+    return ReplayStrategy(name, lambda recording, terms: _Compacting(recording, policy, terms, due))
 
 
-def _policy_at(threshold: float) -> Policy:
+def policy_at(threshold: float) -> Policy:
     """Return a policy by which nothing happens to results on arrival."""
     return Policy(
         threshold=threshold, hard_threshold=max(0.85, threshold), floor_tokens=0, arrival="off"
@@ -141,23 +126,18 @@ class _Masking:
                 prompt.change(at, (object(), MASK_TOKENS))
 
 
-_Due: TypeAlias = Callable[[CallState, int, int], bool]
-"""Takes the state before a call, what a compaction leaves, and how much of that is cached; tells
-whether to compact. Asked again with what the compaction really left."""
-
-
 def _by_size(budget: Budget, terms: ReplayTerms) -> _Due:
     """Return the rule by which a compaction is due from the threshold on."""
     del terms
     return lambda state, after, kept: state.prompt.tokens >= budget.threshold_tokens
 
 
-def _at_calls(calls: frozenset[int]) -> Callable[[Budget, ReplayTerms], _Due]:
-    """Return what makes the rule by which a compaction is due at calls that somebody chose."""
+def at_calls(calls: frozenset[int]) -> MakeDue:
+    """Return what makes the rule by which a compaction is due at calls, by their number from 0."""
     return lambda budget, terms: lambda state, after, kept: state.calls in calls
 
 
-def _by_costs(rule: PayoffRule) -> Callable[[Budget, ReplayTerms], _Due]:
+def _by_costs(rule: PayoffRule) -> MakeDue:
     """Return what makes the rule that asks the planner."""
     return lambda budget, terms: partial(_is_worth_it, rule, budget, terms)
 
@@ -188,12 +168,11 @@ class _Compacting:
     """Compacts with the real compressor when told to; undoes it if it was not worth it."""
 
     def __init__(
-        self, recording: Recording, policy: Policy, terms: ReplayTerms,
-        due: Callable[[Budget, ReplayTerms], _Due],
-    ) -> None:  # fmt: skip
+        self, recording: Recording, policy: Policy, terms: ReplayTerms, due: MakeDue
+    ) -> None:
         self._compressor = Compressor(
             context_length=terms.context_length, policy=policy, provider=recording.dialect,
-            tools=recording.tools, redact=_as_it_is,
+            tools=recording.tools, redact=str,  # what is replayed is counted, never shown
         )  # fmt: skip
         self._policy = policy
         self._budget = budget_for(policy, terms.context_length)
@@ -308,11 +287,6 @@ def _size(pieces: Sequence[Piece]) -> int:
     return sum(tokens for _, tokens in pieces)
 
 
-def _as_it_is(text: str) -> str:
-    """Hide nothing: what is replayed is counted, never shown."""
-    return text
-
-
 class StrategyCost(Struct, frozen=True, kw_only=True):
     """What a strategy cost over all sessions."""
 
@@ -341,20 +315,19 @@ class StrategyCost(Struct, frozen=True, kw_only=True):
         return self.bill.read_tokens / sent if sent else 0.0
 
 
-def strategies_for(
-    thresholds: Sequence[float] = THRESHOLDS, rule: PayoffRule | None = None
-) -> list[ReplayStrategy]:
+def strategies_for(thresholds: Sequence[float]) -> list[ReplayStrategy]:
     """Return the strategies that are compared: append only first, the planner last, both also
     with results shown on arrival as the policy has it.
     """
+    start, arrival = min(thresholds), Policy().arrival
     return [
         append_only(),
         masking(),
         *(fixed(threshold) for threshold in thresholds),
         rare_and_deep(),
-        append_only(DEFAULT.arrival),
-        planner(min(thresholds), rule),
-        planner(min(thresholds), rule, DEFAULT.arrival),
+        append_only(arrival),
+        planner(start),
+        planner(start, arrival=arrival),
     ]
 
 

@@ -17,7 +17,9 @@ from holdfast.caching.prices import Prices
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.errors import HoldfastError, UnknownName
 from holdfast.facts.frame import summary_body
-from holdfast.lab.peers import MODES, PEERS, Failure, Peers, Request
+from holdfast.lab.peers.ask import Peers
+from holdfast.lab.peers.table import MODES
+from holdfast.lab.peers.worker import Failure, Request
 from holdfast.lab.results import BARE_LIST, BASE, OURS, WITH_MODEL
 from holdfast.lab.scoring.facts import facts_in
 from holdfast.lab.scoring.session import (
@@ -77,45 +79,35 @@ def message_view(messages: Sequence[Message]) -> JudgedView:
 def head_and_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the first and the last lines, half of the budget each."""
     lines = lines_of(messages)
-    head = _most(len(lines), budget_tokens // 2, lambda count: _joined(lines[:count]))
+    head = _most(len(lines), budget_tokens // 2, lambda count: "\n".join(lines[:count]))
 
     def with_tail(count: int) -> str:
-        return _joined([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
+        return "\n".join([*lines[:head], LEFT_OUT, *lines[len(lines) - count :]])
 
     tail = _most(len(lines) - head, budget_tokens, with_tail)
-    return text_view(with_tail(tail) if head + tail < len(lines) else _joined(lines))
+    return text_view(with_tail(tail) if head + tail < len(lines) else "\n".join(lines))
 
 
 def keep_tail(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the last lines."""
-    lines = lines_of(messages)
-
-    def last(count: int) -> str:
-        return _joined(lines[len(lines) - count :])
-
-    return text_view(last(_most(len(lines), budget_tokens, last)))
+    return _newest(lines_of(messages), budget_tokens)
 
 
 def random_lines(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep lines drawn at random, in their order, each text once."""
     lines = list(dict.fromkeys(line for line in lines_of(messages) if line.strip()))
     order = list(range(len(lines)))
-    random.Random(crc32(_joined(lines[:50]).encode(errors="replace"))).shuffle(order)
+    random.Random(crc32("\n".join(lines[:50]).encode(errors="replace"))).shuffle(order)
 
     def drawn(count: int) -> str:
-        return _joined([lines[index] for index in sorted(order[:count])])
+        return "\n".join([lines[index] for index in sorted(order[:count])])
 
     return text_view(drawn(_most(len(lines), budget_tokens, drawn)))
 
 
 def one_liners(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     """Keep the first line of every message, clipped, the newest ones where not all fit."""
-    lines = [_first_line(message) for message in without_system(messages)]
-
-    def last(count: int) -> str:
-        return _joined(lines[len(lines) - count :])
-
-    return text_view(last(_most(len(lines), budget_tokens, last)))
+    return _newest([_first_line(message) for message in without_system(messages)], budget_tokens)
 
 
 def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -126,7 +118,7 @@ def bare_list(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
     ranked = [fact for fact, _ in counts.most_common()]
 
     def first(count: int) -> str:
-        return _joined(ranked[:count])
+        return "\n".join(ranked[:count])
 
     return text_view(first(_most(len(ranked), budget_tokens, first)))
 
@@ -150,6 +142,15 @@ def _first_line(message: Message) -> str:
     return f"{label} {line.strip()}"[:_LONG_LINE]
 
 
+def _newest(lines: Sequence[str], budget_tokens: int) -> JudgedView:
+    """Keep the last lines that fit."""
+
+    def last(count: int) -> str:
+        return "\n".join(lines[len(lines) - count :])
+
+    return text_view(last(_most(len(lines), budget_tokens, last)))
+
+
 def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
     """Return how many lines fit into a budget; `text_of` gives the text with a number of lines."""
     low, high = 0, min(count, max(budget_tokens, 0) * 4)
@@ -160,10 +161,6 @@ def _most(count: int, budget_tokens: int, text_of: Callable[[int], str]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(lines)
 
 
 def append_only(messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -249,15 +246,8 @@ def peer_strategies(folder: Path) -> tuple[Strategy, ...]:
     """Return a strategy for each mode of each peer; its process starts when it is first asked."""
     asked = Peers(folder)
     return tuple(
-        Strategy(name, "peer", _what(name), partial(_shrunk, asked, name), keeps_budget=True)
-        for name in MODES
+        Strategy(name, "peer", what, partial(_shrunk, asked, name)) for name, what in MODES.items()
     )
-
-
-def _what(name: str) -> str:
-    peer, _, mode = name.partition(":")
-    (does,) = [one.does for one in PEERS[peer].modes if one.name == mode]
-    return f"{PEERS[peer].requirements[0]}: {does}"
 
 
 def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens: int) -> JudgedView:
@@ -268,15 +258,13 @@ def _shrunk(peers: Peers, name: str, messages: Sequence[Message], budget_tokens:
         budget_tokens=budget_tokens,
         context_length=_SMALL_WINDOW,
     )
-    found = peers.compress(name, request, _count)
+    found = peers.compress(
+        name, request, lambda made: estimate_text(render_all(without_system(made)))
+    )
     if isinstance(found, Failure):
         return JudgedView(text="", tokens=0, failed=found.error)
     shown = message_view([*system, *without_system(found.answer.messages)])
     return replace(shown, cpu_ms=found.answer.cpu_ms, note=found.answer.note)
-
-
-def _count(messages: Sequence[Message]) -> int:
-    return estimate_text(render_all(without_system(messages)))
 
 
 PLAIN: tuple[Strategy, ...] = (

@@ -18,9 +18,6 @@ from holdfast.sessions.tools import MARK, TOOLS, answer
 
 if TYPE_CHECKING:
     from mcp.server import Server
-if TYPE_CHECKING:
-    from mcp.server import Server
-
 
 INSTRUCTIONS = f"""\
 The user's past sessions with agents, kept by Holdfast. Use them when the user refers to earlier \

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.compaction.media import without_older_media
+from holdfast.compaction.prune import without_older_media
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.economy import Clock

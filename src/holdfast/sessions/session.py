@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from holdfast.compaction.media import without_older_media
+from holdfast.compaction.prune import without_older_media
 from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in

@@ -88,13 +88,12 @@ class Material(Struct, frozen=True, kw_only=True):
 
 def material_of(plan: Plan) -> Material:
     """Return what a plan gives a model to write about."""
-    work, partition = plan.work, plan.choice.partition
-    assert partition is not None
+    work = plan.work
     return Material(
         log=work.log,
         view=work.view,
         state=work.state,
-        partition=partition,
+        partition=plan.choice.partition,
         ledger=plan.told,
         summary_tokens=plan.choice.summary_tokens,
         counter=work.counter,

@@ -172,7 +172,6 @@ def _without(todo: Plan, why: str) -> Draft:
 def _partition(todo: Plan) -> Partition:
     """Return the partition with an older item among what is folded: the provider reads it again."""
     partition, log = todo.choice.partition, todo.work.log
-    assert partition is not None
     ask = todo.work.index.anchors.ask
     islands = tuple(
         (start, stop)

@@ -210,7 +210,6 @@ def _model_note(name: str, checked: Checked, calls: int) -> SummaryNote:
         name=name,
         confidence=_confidence(checked),
         verified=checked.verified,
-        patched=checked.patched,
         dropped=checked.dropped,
         unverified=checked.unverified,
         unchecked=checked.unchecked,

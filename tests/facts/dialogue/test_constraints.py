@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue import constraints, weighed_constraints
+from holdfast.facts.dialogue.statements import constraints
 
 RULES = {
     "en": (
@@ -30,12 +30,17 @@ RULES = {
 }  # fmt: skip
 
 
+def rules_in(text: str) -> tuple[str, ...]:
+    """Return the words of the rules in a text."""
+    return tuple(rule.text for rule in constraints(text))
+
+
 @pytest.mark.parametrize("language", RULES)
 def test_a_rule_is_found_in_its_language(language: str) -> None:
     """Each sentence comes back whole, alone and among others."""
     for rule in RULES[language]:
-        assert constraints(rule) == (rule,)
-        assert rule in constraints(f"Hello!\n\n- {rule}\n\nThat is all.")
+        assert rules_in(rule) == (rule,)
+        assert rule in rules_in(f"Hello!\n\n- {rule}\n\nThat is all.")
 
 
 def test_small_talk_states_nothing() -> None:
@@ -45,29 +50,29 @@ def test_small_talk_states_nothing() -> None:
         "Fix the failing test in parser.go", "I am in the USA.", "all set ###STOP###",
         "It is read-only and uses do_not_use.", "",
     ):  # fmt: skip
-        assert constraints(text) == (), text
+        assert rules_in(text) == (), text
 
 
 def test_strict_rules_come_before_wishes() -> None:
     """A prohibition, then a limit, then a wish, whatever their order in the text."""
     text = "You can use the cache.\nKeep the old names.\nNever force-push."
-    assert [rule.strength for rule in weighed_constraints(text)] == [3, 2, 1]
-    assert constraints(text)[0] == "Never force-push."
+    assert [rule.strength for rule in constraints(text)] == [3, 2, 1]
+    assert rules_in(text)[0] == "Never force-push."
 
 
 def test_what_the_user_lacks_is_weaker_than_what_the_user_forbids() -> None:
     """ "I don't have it" holds the words of a prohibition and is none."""
-    [lacking] = weighed_constraints("I don't have my user id here.")
-    [forbidden] = weighed_constraints("Don't store my user id here.")
+    [lacking] = constraints("I don't have my user id here.")
+    [forbidden] = constraints("Don't store my user id here.")
     assert (lacking.strength, forbidden.strength) == (1, 3)
 
 
 def test_what_somebody_would_pay_is_a_limit() -> None:
     """More than a wish; "up to date" and a test that was never made are no limits."""
-    [limit] = weighed_constraints("I'm willing to pay up to $100 for the change.")
+    [limit] = constraints("I'm willing to pay up to $100 for the change.")
     assert limit.strength == 2
-    assert weighed_constraints("It is up to date, the rest is up to you.") == ()
-    [remark] = weighed_constraints("The empty repository was never tested.")
+    assert constraints("It is up to date, the rest is up to you.") == ()
+    [remark] = constraints("The empty repository was never tested.")
     assert remark.strength == 1
 
 
@@ -75,7 +80,7 @@ def test_pasted_code_and_logs_come_last_and_only_where_they_are_strict() -> None
     """A fenced block with a hundred cues gives a few rules after the author's own."""
     code = "\n".join(f"value{n} = use(only={n})  # must be set" for n in range(100))
     text = f"Please keep the names.\n```python\n{code}\n# never call this\n```\n"
-    rules = weighed_constraints(text)
+    rules = constraints(text)
     assert rules[0].text == "Please keep the names."
     assert all(rule.pasted and rule.strength == 3 for rule in rules[1:])
     assert len(rules) <= 25
@@ -84,7 +89,7 @@ def test_pasted_code_and_logs_come_last_and_only_where_they_are_strict() -> None
 def test_a_long_document_does_not_flood() -> None:
     """Of 600 pasted lines with cues some stand, and what the user wrote after them is there."""
     document = "\n".join(f"Line {n} must always keep its place." for n in range(600))
-    rules = weighed_constraints(f"{document}\nDon't change any of this.")
+    rules = constraints(f"{document}\nDon't change any of this.")
     assert len(rules) == 40
     assert "Don't change any of this." in [rule.text for rule in rules if not rule.pasted]
 
@@ -92,7 +97,7 @@ def test_a_long_document_does_not_flood() -> None:
 def test_words_after_a_huge_paste_are_read() -> None:
     """A person writes before or after what was pasted; both ends count, however long it is."""
     paste = "it must be so and it should never change\n" * 20_000
-    rules = weighed_constraints(f"Only touch src.\n{paste}Don't touch the tests.")
+    rules = constraints(f"Only touch src.\n{paste}Don't touch the tests.")
     own = [rule.text for rule in rules if not rule.pasted]
     assert {"Only touch src.", "Don't touch the tests."} <= set(own)
 
@@ -100,20 +105,20 @@ def test_words_after_a_huge_paste_are_read() -> None:
 def test_a_long_line_is_cut_into_sentences() -> None:
     """Of a long paragraph the sentence with the rule is taken, and not its neighbours."""
     filler = "This paragraph tells a story about the weather in Rome. " * 5
-    assert constraints(f"{filler}Never use eval, e.g. in tests. {filler}") == (
+    assert rules_in(f"{filler}Never use eval, e.g. in tests. {filler}") == (
         "Never use eval, e.g. in tests.",
     )
 
 
 def test_emphasis_and_list_marks_stay_outside() -> None:
     """Bullets and numbers before a rule are not part of it, the words in bold are."""
-    assert constraints("1. **Never** log secrets.") == ("**Never** log secrets.",)
-    assert constraints("  * Only flag real bugs") == ("Only flag real bugs",)
+    assert rules_in("1. **Never** log secrets.") == ("**Never** log secrets.",)
+    assert rules_in("  * Only flag real bugs") == ("Only flag real bugs",)
 
 
 def test_a_short_line_knows_the_sentence_that_states_its_rule() -> None:
     """Where there is no room for the line, that sentence stands for it."""
-    [rule] = weighed_constraints("I am willing to pay up to $100. Is there another option?")
+    [rule] = constraints("I am willing to pay up to $100. Is there another option?")
     assert rule.core == "I am willing to pay up to $100."
-    [rule] = weighed_constraints("Never push to main.")
+    [rule] = constraints("Never push to main.")
     assert rule.core == ""

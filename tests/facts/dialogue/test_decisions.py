@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue import decisions
+from holdfast.facts.dialogue.statements import decisions
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "reasoned"),
+    "text",
     [
-        ("I'll use SQLite because it needs no server.", "decision", True),
-        ("I decided to keep the old parser.", "decision", False),
-        ("I went with a lock file instead of a lease.", "decision", False),
-        ("The root cause is a missing lock in `store.py`.", "finding", False),
-        ("Turns out the flag was never read.", "finding", False),
-        ("The test fails because the clock is mocked.", "finding", True),
-        ("根本原因是缓存没有刷新。", "finding", False),
-        ("La causa es un índice que falta.", "finding", False),
-        ("Ich verwende SQLite, weil kein Server nötig ist.", "decision", True),
-        ("Причина в том, что кэш не сброшен.", "finding", False),
+        "I'll use SQLite because it needs no server.",
+        "I decided to keep the old parser.",
+        "I went with a lock file instead of a lease.",
+        "The root cause is a missing lock in `store.py`.",
+        "Turns out the flag was never read.",
+        "The test fails because the clock is mocked.",
+        "根本原因是缓存没有刷新。",
+        "La causa es un índice que falta.",
+        "Ich verwende SQLite, weil kein Server nötig ist.",
+        "Причина в том, что кэш не сброшен.",
     ],
 )
-def test_a_decision_is_told_from_a_finding(text: str, kind: str, reasoned: bool) -> None:
-    """The sentence comes back with what it is and whether it gives a reason."""
-    [found] = decisions(f"Done so far.\n\n{text}\n")
-    assert (found.text, found.kind, found.reasoned) == (text, kind, reasoned)
+def test_a_choice_or_a_finding_is_found(text: str) -> None:
+    """The sentence comes back letter for letter."""
+    assert decisions(f"Done so far.\n\n{text}\n") == (text,)
 
 
 def test_steps_and_questions_are_no_decisions() -> None:
@@ -40,5 +39,5 @@ def test_steps_and_questions_are_no_decisions() -> None:
 
 def test_those_with_a_reason_come_first() -> None:
     """A sentence that says why outranks one that does not."""
-    text = "I went with option 4. We chose Go because the team knows it."
-    assert [found.reasoned for found in decisions(text)] == [True, False]
+    first, second = "I went with option 4.", "We chose Go because the team knows it."
+    assert decisions(f"{first} {second}") == (second, first)

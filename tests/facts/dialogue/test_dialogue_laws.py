@@ -14,15 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.dialogue import (
-    constraints,
-    decisions,
-    fields,
-    identifiers,
-    language_of,
-    questions,
-    weighed_constraints,
-)  # fmt: skip
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.dialogue.statements import constraints, decisions, questions
+from holdfast.facts.dialogue.values import fields, stated_values
 
 DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -36,6 +30,13 @@ PIECES = st.sampled_from((
     '"', "\\", ",", ":", "- ", "1. ", "**", "\x00", "\x1b[31m", "\ud800", "İ", "ß", "e.g. ", "|",
     "# ", "branch feat/x", "what is it", "can you do it", "x" * 400, "only",
 ))  # fmt: skip
+
+
+def rules_in(text: str) -> list[str]:
+    """Return the words of the rules in a text."""
+    return [rule.text for rule in constraints(text)]
+
+
 TEXTS = st.one_of(
     st.lists(PIECES, max_size=30).map("".join),
     st.lists(PIECES, max_size=30).map(" ".join),
@@ -47,8 +48,8 @@ TEXTS = st.one_of(
 @given(TEXTS)
 def test_what_is_quoted_stands_in_the_text(text: str) -> None:
     """Rules, questions, decisions and values are pieces of the text, letter for letter."""
-    found = [*constraints(text), *questions(text), *(one.text for one in decisions(text))]
-    found.extend(one.value for one in identifiers(text, 20))
+    found = [*rules_in(text), *questions(text), *decisions(text)]
+    found.extend(one.value for one in stated_values(text, 20))
     for piece in found:
         assert piece in text
         assert piece == piece.strip()
@@ -61,20 +62,19 @@ def test_results_are_bounded(text: str) -> None:
     assert len(constraints(text)) <= 40
     assert len(questions(text)) <= 30
     assert len(decisions(text)) <= 24
-    assert all(len(piece) <= 300 for piece in (*constraints(text), *questions(text)))
-    assert all(len(one.text) <= 300 for one in decisions(text))
+    pieces = (*rules_in(text), *questions(text), *decisions(text))
+    assert all(len(piece) <= 300 for piece in pieces)
     for most in (0, 1, 5):
-        assert len(identifiers(text, most)) <= most
+        assert len(stated_values(text, most)) <= most
         assert len(fields(text, most)) <= most
-    assert all(len(one.context) <= 1_600 for one in identifiers(text, 20))
 
 
 @given(TEXTS)
 def test_nothing_stands_twice(text: str) -> None:
     """A sentence or a value is listed once."""
     for found in (
-        constraints(text), questions(text), [one.text for one in decisions(text)],
-        [one.value for one in identifiers(text, 50)], [one.path for one in fields(text, 50)],
+        rules_in(text), questions(text), decisions(text),
+        [one.value for one in stated_values(text, 50)], [one.path for one in fields(text, 50)],
     ):  # fmt: skip
         assert len(set(found)) == len(found)
 
@@ -82,17 +82,8 @@ def test_nothing_stands_twice(text: str) -> None:
 @given(TEXTS)
 def test_the_strongest_rules_come_first(text: str) -> None:
     """The own words of the author in falling strength, then what was pasted, likewise."""
-    rules = weighed_constraints(text)
-    order = [(rule.pasted, -rule.strength) for rule in rules]
+    order = [(rule.pasted, -rule.strength) for rule in constraints(text)]
     assert order == sorted(order)
-    assert tuple(rule.text for rule in rules) == constraints(text)
-
-
-@given(TEXTS)
-def test_a_mention_stands_in_its_context(text: str) -> None:
-    """A value is never a bare string where words stand beside it."""
-    for one in identifiers(text, 50):
-        assert one.value in one.context
 
 
 @given(TEXTS)
@@ -106,7 +97,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "constraints": constraints,
     "questions": questions,
     "decisions": decisions,
-    "identifiers": lambda text: identifiers(text, 20),
+    "stated values": lambda text: stated_values(text, 20),
     "fields": lambda text: fields(text, 20),
     "language": language_of,
 }
@@ -164,7 +155,7 @@ def test_users_lines_with_a_cue_are_found(name: str) -> None:
     for text in _messages(name, "user"):
         if text.startswith("<") or text.count("\n") > 200 or "```" in text:
             continue
-        rules = constraints(text)
+        rules = rules_in(text)
         for line in text.split("\n"):
             words = f" {line.lower().replace(',', ' ').replace('.', ' ')} "
             if any(f" {cue} " in words for cue in CUES):

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.dialogue import fields
+from holdfast.facts.dialogue.values import fields
 
 LEAVES = st.one_of(
     st.integers(-(10**6), 10**6),

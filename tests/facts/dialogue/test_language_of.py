@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.dialogue import Language, language_of
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import Language
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,16 @@ from typing import get_args
 import pytest
 
 from holdfast.facts import languages
-from holdfast.facts.dialogue import Language, counted, language_of, phrases_for
-from holdfast.facts.languages import CODES, VOCABULARIES, Counted, Phrases
+from holdfast.facts.dialogue.cues import language_of
+from holdfast.facts.languages import (
+    CODES,
+    VOCABULARIES,
+    Counted,
+    Language,
+    Phrases,
+    counted,
+    phrases_for,
+)
 from holdfast.facts.summary import SECTIONS
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -71,8 +79,7 @@ def test_numbers_take_the_form_that_the_language_asks_for() -> None:
     """One, few and many are said as a speaker says them."""
     english, russian = phrases_for("en"), phrases_for("ru")
     assert [counted(english, english.times, n) for n in (1, 2)] == ["1 time", "2 times"]
-    said = [counted(russian, russian.lines, n) for n in (1, 2, 5, 11, 12, 21, 22, 111)]
+    said = [counted(russian, russian.times, n) for n in (1, 2, 5, 11, 12, 21, 22, 111)]
     assert said == [
-        "1 строка", "2 строки", "5 строк", "11 строк", "12 строк", "21 строка", "22 строки",
-        "111 строк",
+        "1 раз", "2 раза", "5 раз", "11 раз", "12 раз", "21 раз", "22 раза", "111 раз",
     ]  # fmt: skip

@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects import Effect, effects_of_call
+from holdfast.facts.effects.calls import effects_of_call
+from holdfast.facts.effects.effect import Effect
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"
 CALLS: list[tuple[str, dict[str, Any], list[Effect]]] = [
     ("Read", {"file_path": "/a", "offset": 40, "limit": 20},
-     [Effect("read", "/a", lines=(40, 59))]),
-    ("read", {"filePath": "/a", "offset": 40}, [Effect("read", "/a", lines=(40, 0))]),
-    ("read_file", {"path": "a", "limit": 5}, [Effect("read", "a", lines=(1, 5))]),
+     [Effect("read", "/a")]),
+    ("read", {"filePath": "/a", "offset": 40}, [Effect("read", "/a")]),
+    ("read_file", {"path": "a", "limit": 5}, [Effect("read", "a")]),
     ("read_file", {"target_file": "a", "start_line": 3, "end_line": 9},
-     [Effect("read", "a", lines=(3, 9))]),
+     [Effect("read", "a")]),
     ("read_file", {"target_file": "a", "start_line_one_indexed": 3,
-                   "end_line_one_indexed_inclusive": 9}, [Effect("read", "a", lines=(3, 9))]),
+                   "end_line_one_indexed_inclusive": 9}, [Effect("read", "a")]),
     ("read_multiple_files", {"paths": ["a", "b"]}, [Effect("read", "a"), Effect("read", "b")]),
     ("read_file", {"files": [{"path": "a"}, {"path": "b"}]},
      [Effect("read", "a"), Effect("read", "b")]),
@@ -41,13 +42,13 @@ CALLS: list[tuple[str, dict[str, Any], list[Effect]]] = [
     ("create_directory", {"path": "d"}, [Effect("mkdir", "d")]),
     ("delete_file", {"target_file": "a"}, [Effect("delete", "a")]),
     ("str_replace_editor", {"command": "view", "path": "/a", "view_range": [5, -1]},
-     [Effect("read", "/a", lines=(5, 0))]),
+     [Effect("read", "/a")]),
     ("str_replace_editor", {"command": "create", "path": "/a", "file_text": "x"},
      [Effect("create", "/a")]),
     ("str_replace_based_edit_tool", {"command": "str_replace", "path": "/a", "old_str": "x"},
      [Effect("change", "/a")]),
     ("str_replace_editor", {"command": "insert", "path": "/a", "insert_line": 4,
-                            "new_str": "x\ny\n"}, [Effect("change", "/a", lines=(5, 6))]),
+                            "new_str": "x\ny\n"}, [Effect("change", "/a")]),
     ("str_replace_editor", {"command": "undo_edit", "path": "/a"}, [Effect("change", "/a")]),
     ("apply_patch", {"input": PATCH}, [Effect("change", "a.py")]),
     ("functions.apply_patch", {"patch": PATCH}, [Effect("change", "a.py")]),
@@ -62,7 +63,7 @@ CALLS: list[tuple[str, dict[str, Any], list[Effect]]] = [
     ("KillShell", {"shell_id": "b1"}, [Effect("stop", detail="b1")]),
     ("edit", {"search": "x", "replace": "y"}, [Effect("change")]),
     ("edit", {"start_line": 3, "end_line": 9, "replacement_text": "x"},
-     [Effect("change", lines=(3, 9))]),
+     [Effect("change")]),
     ("open", {"path": "a", "line_number": 7}, [Effect("read", "a")]),
     ("create", {"filename": "a"}, [Effect("create", "a")]),
     ("rm", {"file_name": "a"}, [Effect("delete", "a")]),
@@ -97,16 +98,8 @@ def test_a_call_does_what_the_table_says(
     assert list(effects_of_call(name, arguments)) == expected
 
 
-def test_a_known_directory_is_joined_and_that_of_the_call_comes_before_it() -> None:
-    """With `cwd` relative paths are joined; a call that names its own directory is run there."""
-    assert effects_of_call("Edit", {"file_path": "a"}, "/r") == (Effect("change", "/r/a"),)
-    asked = effects_of_call("exec_command", {"cmd": "rm a", "workdir": "s"}, "/r")
-    assert asked == (Effect("delete", "/r/s/a"),)
-
-
 @given(TOOLS, st.dictionaries(KEYS | st.text(max_size=6), JSON))
 def test_arguments_of_any_type_are_read(name: str, arguments: dict[str, Any]) -> None:
     """Nothing in the arguments makes the reading fail."""
     for effect in effects_of_call(name, arguments):
         assert isinstance(effect.path, str)
-        assert effect.lines is None or (effect.lines[0] >= 1 and effect.lines[1] >= 0)

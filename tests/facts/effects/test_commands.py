@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.facts.effects import Effect, effects_of_command
+from holdfast.facts.effects.effect import Effect
+from holdfast.facts.effects.run import effects_of_command
 
 
-def told(command: str, cwd: str = "") -> list[str]:
-    """Return the effects in short: action, path, target, lines."""
-    return [short(effect) for effect in effects_of_command(command, cwd)]
+def told(command: str) -> list[str]:
+    """Return the effects in short: action, path, target."""
+    return [short(effect) for effect in effects_of_command(command)]
 
 
 def short(effect: Effect) -> str:
-    """Return e.g. "rename a -> b" or "read f 1-9"."""
+    """Return e.g. "rename a -> b" or "read f"."""
     words = [effect.action, effect.path]
     if effect.to:
         words += ["->", effect.to]
-    if effect.lines:
-        words.append(f"{effect.lines[0]}-{effect.lines[1] or ''}")
     if effect.detail:
         words.append(f"({effect.detail})")
     return " ".join(word for word in words if word)
@@ -117,7 +116,7 @@ EDITS = {
     "yq -i '.a = 1' f.yml": ["change f.yml"],
     "patch f < x.diff": ["change f"],
     "patch -p1 < x.diff": [],
-    "patch -p1 <<EOF\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\nEOF": ["change x 1-2"],
+    "patch -p1 <<EOF\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\nEOF": ["change x"],
     "gofmt -s -w a.go b.go": ["change a.go", "change b.go"],
     "gofmt -l .": [],
     "black src tests/a.py": ["change src", "change tests/a.py"],
@@ -133,24 +132,24 @@ EDITS = {
 READS = {
     "cat a b": ["read a", "read b"],
     "cat -n a | grep x": ["read a"],
-    "cat a | head -50": ["read a 1-50"],
-    "head -n 20 a": ["read a 1-20"],
-    "head -5 a; head a; head -c 9 a": ["read a 1-5", "read a 1-10", "read a"],
-    "tail -n +7 a": ["read a 7-"],
+    "cat a | head -50": ["read a"],
+    "head -n 20 a": ["read a"],
+    "head -5 a; head a; head -c 9 a": ["read a", "read a", "read a"],
+    "tail -n +7 a": ["read a"],
     "tail -n 20 a; tail -f a": ["read a", "read a"],
-    "tail -n +7 a | head -n 3": ["read a 7-9"],
-    "sed -n '5,9p' a": ["read a 5-9"],
-    "sed -n 5p a": ["read a 5-5"],
-    "sed -n '5,$p' a": ["read a 5-"],
-    "sed -n '5,+4p' a": ["read a 5-9"],
-    "sed -n '1,3p;7,9p' a": ["read a 1-3", "read a 7-9"],
-    "sed -n -e 1,3p a": ["read a 1-3"],
+    "tail -n +7 a | head -n 3": ["read a"],
+    "sed -n '5,9p' a": ["read a"],
+    "sed -n 5p a": ["read a"],
+    "sed -n '5,$p' a": ["read a"],
+    "sed -n '5,+4p' a": ["read a"],
+    "sed -n '1,3p;7,9p' a": ["read a"],
+    "sed -n -e 1,3p a": ["read a"],
     "sed -n '/x/,/y/p' a": ["read a"],
     "sed 's/a/b/' a": ["read a"],
-    "nl -ba a | sed -n '5,9p'": ["read a 5-9"],
+    "nl -ba a | sed -n '5,9p'": ["read a"],
     "cat a | grep x | head -3": ["read a"],
     "cat a; ls | head -3": ["read a"],
-    "awk 'NR>=5 && NR<=9 {print}' a": ["read a 5-9"],
+    "awk 'NR>=5 && NR<=9 {print}' a": ["read a"],
     "awk -F: '{print $1}' /etc/passwd": ["read /etc/passwd"],
     "less +5 a; nl a; wc -l a": ["read a", "read a", "read a"],
     "go test ./... | tail -5": [],
@@ -232,7 +231,7 @@ WRAPPED = {
     "bash script.sh": [],
     "bash -c \"bash -c 'rm a'\"": ["delete a"],
     "echo $(rm a) `rm b`": ["delete a", "delete b"],
-    'echo "$(cat a | head -2)"': ["read a 1-2"],
+    'echo "$(cat a | head -2)"': ["read a"],
     "(rm a); { rm b; }": ["delete a", "delete b"],
     "time (rm a)": ["delete a"],
     "if rm a; then rm b; else rm c; fi": ["delete a", "delete b", "delete c"],
@@ -284,7 +283,7 @@ SWE_AGENT = {
     "create a.py": ["create a.py"],
     "open a.py 40": ["read a.py"],
     "open https://host": [],
-    "edit 3:9\nrm x\nend_of_edit\n": ["change 3-9"],
+    "edit 3:9\nrm x\nend_of_edit\n": ["change"],
     "edit\nrm x\nend_of_edit": ["change"],
 }
 POWERSHELL = {
@@ -321,11 +320,11 @@ def test_a_command_does_what_the_table_says(command: str, expected: list[str]) -
 
 
 def test_a_known_directory_is_joined_with_relative_paths_only() -> None:
-    """`cwd` stands before every relative path, which is then normalized; others stay."""
-    assert told("rm ./a ../b /c ~/d", "/r/s") == [
-        "delete /r/s/a", "delete /r/b", "delete /c", "delete ~/d",
+    """It stands before every relative path, which is then normalized; others stay."""
+    assert told("cd /r/s && rm ./a ../b /c ~/d") == [
+        "chdir /r/s", "delete /r/s/a", "delete /r/b", "delete /c", "delete ~/d",
     ]  # fmt: skip
-    assert told("cd x && mv a b", "/r") == ["chdir /r/x", "rename /r/x/a -> /r/x/b"]
+    assert told("cd /r; cd x && mv a b")[1:] == ["chdir /r/x", "rename /r/x/a -> /r/x/b"]
 
 
 def test_a_commit_message_is_kept_whole() -> None:

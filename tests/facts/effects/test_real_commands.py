@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.facts.effects import effects_of_call
+from holdfast.facts.effects.calls import effects_of_call
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"

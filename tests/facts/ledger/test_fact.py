@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects import Effect
+from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger import Fact, FactKind, redact_fact, without_secrets
 from holdfast.facts.ledger.fact import encodable
 

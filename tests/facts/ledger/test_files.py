@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.facts.effects import Effect
+from holdfast.facts.effects.effect import Effect
 from holdfast.facts.ledger import Around, Fact, FileState, Ledger, summarize, update
 from holdfast.testing import assistant, call, result, user
 from holdfast.transcript import ToolCall
@@ -177,13 +177,12 @@ def test_an_error_flag_alone_refuses(ledger_of: LedgerOf) -> None:
     assert ledger.files == {}
 
 
-def test_lines_and_place_are_those_of_the_last_time(ledger_of: LedgerOf) -> None:
-    """The range that was seen or changed last, and the message."""
+def test_the_place_is_that_of_the_last_time(ledger_of: LedgerOf) -> None:
+    """The message in which a file was seen or changed last."""
     ledger = ledger_of(
         *steps(call("Read", file_path="a.py", offset=10, limit=5),
                call("Read", file_path="a.py", offset=40, limit=2), call("Edit", file_path="a.py"))
     )  # fmt: skip
-    assert ledger.files["a.py"].lines == (40, 41)
     assert (ledger.files["a.py"].last, ledger.files["a.py"].at) == ("m6", 6)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast import load
 from holdfast.compaction.index import FrozenLog, LogReading
-from holdfast.facts.effects import effects_of_call
+from holdfast.facts.effects.calls import effects_of_call
 from holdfast.facts.languages import counted, phrases_for
 from holdfast.facts.ledger import Around, Fact, Ledger, summarize, update
 from holdfast.facts.ledger.lines import terms_of

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.lab.peers import MODES, Failure, Peers, Request
-from holdfast.lab.peers.ask import Fitted
+from holdfast.lab.peers.ask import Fitted, Peers
+from holdfast.lab.peers.table import MODES
+from holdfast.lab.peers.worker import Failure, Request
 from holdfast.tokens import estimate_text
 
 pytestmark = pytest.mark.soak
@@ -47,9 +48,8 @@ def count(messages: Sequence[Any]) -> int:
 
 
 @pytest.fixture(scope="module")
-def peers() -> Iterator[Peers]:
-    with Peers(FOLDER) as made:
-        yield made
+def peers() -> Peers:
+    return Peers(FOLDER)
 
 
 def compressed(peers: Peers, name: str, share: float = 0.4) -> Fitted:
@@ -72,8 +72,7 @@ def test_every_mode_answers_and_gives_the_same_twice(peers: Peers, name: str) ->
     found = compressed(peers, name)
     assert found.tokens < count(history())
     assert found.answer.note
-    with Peers(FOLDER) as fresh:
-        assert compressed(fresh, name).answer.messages == found.answer.messages
+    assert compressed(Peers(FOLDER), name).answer.messages == found.answer.messages
 
 
 @pytest.mark.parametrize("name", ["hermes:stub", "langchain:summarize"])

@@ -99,6 +99,6 @@ def test_a_folder_without_a_run_is_told_and_nothing_is_written(
     """One sentence, exit code 2, no page."""
     assert make(str(tmp_path), "--docs", str(tmp_path)) == 2
     said = capsys.readouterr().err
-    assert "holds no finished run" in said
+    assert "summary.json: does not exist" in said
     assert said.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from holdfast.facts.languages import Language, phrases_for
 from holdfast.facts.summary import SECTIONS, Entry, Summary, parse_summary, render_summary
 from holdfast.lenient_json import read_json
 from holdfast.tokens import Estimator
-from holdfast.writing.asking import read_answer
+from holdfast.writing.asking.answer import read_answer
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).filter(
     lambda text: text.strip(" .。-—…").casefold() not in ("", "none", "null")
@@ -81,7 +81,7 @@ def test_markdown_is_read_in_every_language(language: Language) -> None:
     )
     text = render_summary(made, Estimator(), 10_000)
     found = read_answer(text, language)
-    assert found.form == "markdown"
+    assert found.has_sections
     assert {name: [(row.text, row.source) for row in rows]
             for name, rows in found.summary.sections.items()} == {
         name: [(f"about {name}", "m3"), ("second\nline", "")] for name in SECTIONS

@@ -20,7 +20,8 @@ from holdfast.testing import assistant, call, media, result, talk, user
 from holdfast.testing.builder import Step
 from holdfast.tokens import Estimator
 from holdfast.transcript import Message, Text, extend
-from holdfast.writing.asking import ANSWER_SCHEMA, Asking, begin, take
+from holdfast.writing.asking import Asking, begin, take
+from holdfast.writing.asking.answer import ANSWER_SCHEMA
 from holdfast.writing.material import material_of
 
 Planned = Callable[..., Plan]

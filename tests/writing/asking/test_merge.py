@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
-from holdfast.writing.asking import merge_prose
+from holdfast.writing.asking.answer import merge_prose
 
 KEPT: tuple[Section, ...] = ("goal", "constraints", "completed", "decisions", "resolved", "files",
                              "critical")  # fmt: skip

@@ -97,7 +97,13 @@ def server(only_server: ModelServer) -> ModelServer:
     return only_server
 
 
-@pytest.fixture(params=APIS)
+@pytest.fixture(
+    params=[
+        # it takes five seconds to import
+        pytest.param(name, marks=pytest.mark.soak) if name == "litellm" else name
+        for name in APIS
+    ]
+)
 def api(request: pytest.FixtureRequest, environment: None) -> Iterator[Api]:
     found = APIS[request.param]
     with warnings.catch_warnings():

@@ -9,21 +9,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from msgspec import to_builtins
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, text_of
 from holdfast.cli.files import (
-    PRIVATE,
     SHOWN_ENTRIES,
     STANDARD,
     check_writable,
     counted,
     format_time,
     label,
-    packed,
+    printable,
     shortened,
-    write_bytes,
+    write_output,
 )
 from holdfast.cli.inputs import PATH, json_option, options, output_option, print_json
 from holdfast.cli.stores import (
@@ -39,6 +37,7 @@ from holdfast.cli.stores import (
     until_of,
 )
 from holdfast.dialects.registry import DIALECTS
+from holdfast.disk import PRIVATE
 from holdfast.sessions.finding import AROUND, SessionReading, ShownMessage
 from holdfast.sessions.finding import read as read_session
 from holdfast.sessions.finding import scroll as scroll_session
@@ -196,8 +195,8 @@ def read(session: str, whole: bool, as_json: bool, **given: Any) -> int:
         found = read_session(store, store.find(session).id, whole=whole)
     if as_json:
         print_json({
-            **session_row(found.session), "first": [_message_row(row) for row in found.first],
-            "left_out": found.left_out, "last": [_message_row(row) for row in found.last],
+            **session_row(found.session), "first": found.first, "left_out": found.left_out,
+            "last": found.last,
         })  # fmt: skip
     else:
         show_reading(found)
@@ -232,8 +231,7 @@ def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any
     with opened(given, "read") as store:
         found = scroll_session(store, store.find(session).id, at, reach=reach)
     if as_json:
-        rows = [_message_row(row) for row in found.rows]
-        print_json({**session_row(found.session), "rows": rows, "earlier": found.earlier,
+        print_json({**session_row(found.session), "rows": found.rows, "earlier": found.earlier,
                     "later": found.later})  # fmt: skip
         return 0
     picture = Picture()
@@ -243,15 +241,6 @@ def scroll(session: str, at: int | None, reach: int, as_json: bool, **given: Any
     ways = [f"{name}: --at m{place}" for name, place in places if place is not None]
     picture.line(("   ".join(ways), "dim"))
     return 0
-
-
-def _message_row(message: ShownMessage) -> dict[str, Any]:
-    """Return a message as it is printed for programs."""
-    return {
-        "position": message.position, "role": message.role, "time": message.time,
-        "text": message.text, "cut": message.cut, "tools": list(message.tools),
-        "generated": message.generated,
-    }  # fmt: skip
 
 
 def _show_messages(
@@ -266,14 +255,11 @@ def _show_messages(
             *((f"  {shortened(fact)}", "dim") for fact in facts if fact),
             ("  written by a compaction" if row.generated else "", "magenta"),
         )
-        picture.line("\n".join(_printable(line) for line in row.text.splitlines()))
+        lines = ("\t".join(map(printable, line.split("\t"))) for line in row.text.splitlines())
+        picture.line("\n".join(lines))
         if row.cut:
             picture.paragraph((f"… {row.cut:,} more characters", "dim"))
         picture.blank()
-
-
-def _printable(line: str) -> str:
-    return "".join(char if char.isprintable() or char == "\t" else "�" for char in line)
 
 
 @click.command()
@@ -312,12 +298,11 @@ def export(
     with opened(given, "read") as store:
         info = store.find(session)
         made = export_session(store, info, to, what=what, generated=not given["without_generated"])
-    write_bytes(output, packed(output, made.data), mode=PRIVATE)
+    write_output(output, made.data, mode=PRIVATE)
     if as_json:
-        losses = [to_builtins(loss) for loss in made.losses]
         print_json({
             "session": info.id, "to": to, "output": output, "messages": made.messages,
-            "losses": losses, "mended": made.mended,
+            "losses": made.losses, "mended": made.mended,
         }, err=output == STANDARD)  # fmt: skip
     else:
         _print_export(info, output, made)

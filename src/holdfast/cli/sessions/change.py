@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from msgspec import to_builtins
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture
@@ -123,8 +122,7 @@ def unpin(session: str, place: int, as_json: bool, **given: Any) -> int:
 def _print_pins(store: Store, info: SessionInfo, *, as_json: bool) -> None:
     pins = store.pins(info.id)
     if as_json:
-        rows = [{"position": one.position, "note": one.note} for one in pins]
-        print_json({"session": info.id, "pins": rows})
+        print_json({"session": info.id, "pins": pins})
         return
     places = ", ".join(f"m{one.position}" for one in pins)
     click.echo(f"{info.id}: pinned {places}" if pins else f"{info.id}: nothing is pinned")
@@ -166,7 +164,7 @@ def delete(
         gone = store.erase([info.id for info in infos])
     if as_json:
         rows = [session_row(info) for info in infos]
-        print_json({"sessions": rows, "erased": to_builtins(gone)})
+        print_json({"sessions": rows, "erased": gone})
     else:
         _print_erased(gone)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,19 +112,12 @@ def show(session: str, most: int, as_json: bool, **given: Any) -> int:
 
 
 def _details(store: Store, info: SessionInfo) -> SessionDetails:
-    roles: dict[str, int] = {}
-    tools: dict[str, int] = {}
-    generated = 0
     rows = store.read(info.id)
-    for row in rows:
-        roles[row.role] = roles.get(row.role, 0) + 1
-        generated += row.generated
-        for tool in row.tools:
-            tools[tool] = tools.get(tool, 0) + 1
+    tools = Counter(tool for row in rows for tool in row.tools)
     requests = _requests(store.usage(info.id) or usage_in(rows))
     return SessionDetails(
-        info=info, roles=roles, tools=dict(sorted(tools.items(), key=lambda one: -one[1])),
-        generated=generated, pins=store.pins(info.id),
+        info=info, roles=dict(Counter(row.role for row in rows)), tools=dict(tools.most_common()),
+        generated=sum(row.generated for row in rows), pins=store.pins(info.id),
         steps=_views(store.views(info.id), info.view), turns=requests, totals=_totals(requests),
     )  # fmt: skip
 

@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from holdfast.facts.dialogue.text import fold, pad, words_of
 from holdfast.facts.languages import VOCABULARIES, Language, Vocabulary
+from holdfast.facts.tables import WORDS
 from holdfast.regex import Regex
+
+
+def encoded_words(name: str) -> frozenset[bytes]:
+    """Return a list of `words.toml` as a folded text has its words."""
+    return frozenset(word.encode() for word in WORDS[name])
+
 
 _READ_CHARS = 4_000
 """Of a text whose language is asked for; chosen, a language shows in less."""
@@ -20,18 +27,8 @@ _STOPS: dict[str, frozenset[bytes]] = {
     for vocabulary in VOCABULARIES
     if vocabulary.stops and vocabulary.language != "ru"
 }
-_NEIGHBOURS = [
-    frozenset(words.encode().split())
-    for words in (
-        "de het een van op bij je ik niet dat voor met aan te zijn en er ook naar moet kun wat",
-        "nie na do się jest że w z i to jak po dla mi proszę czy lub ale przez od",
-        "na se je že v z a to jak po pro mi prosím nebo ale si do",
-        "el la els les de del al dels i en amb per que no un una és sense mai",
-        "de la pe și nu cu să în un o este din pentru că ca mai",
-    )
-]
-"""Small words of Dutch, Polish, Czech, Catalan and Romanian: languages that we do not write, and
-that share some with those that we do."""
+_NEIGHBOURS = [encoded_words(f"small_{code}") for code in ("nl", "pl", "cs", "ca", "ro")]
+"""Languages that we do not write, and that share small words with those that we do."""
 _FOREIGN = frozenset[bytes]().union(
     *(stops for language, stops in _STOPS.items() if language != "en")
 ) - frozenset(b"an as at come de die do in is it me no not of on or so son the to was will".split())
@@ -117,17 +114,7 @@ _WORDLESS = Regex("[\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\
 """Letters of the languages whose cues are pieces of text."""
 _COVERING = ("idle", "mild")
 _NOTHING: frozenset[str] = frozenset()
-_COMMON = frozenset(
-    b"add all any be but by case change do for from go good has have i i'd i'll i'm i've if it "
-    b"it's its let's make me means more my need no not now on one or our right so that's them then "
-    b"there they this time up use used using was we what when which will with would you "
-    b"your".split()
-)
-_MOST_COMMON = frozenset(
-    b"a an and are as at can in is may of please that the to la le el il de que der die das es ist "
-    b"un une o a e du da no na per con por para y".split()
-)
-"""Words that are poor keys, because many lines have one of them."""
+_COMMON, _MOST_COMMON = encoded_words("common"), encoded_words("most_common")
 
 
 class Cue(Struct, frozen=True, gc=False):

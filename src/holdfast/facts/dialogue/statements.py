@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,26 +51,20 @@ class Constraint(Struct, frozen=True, gc=False):
     """Of a line of several sentences the one that states the rule, "" where it is all of it."""
 
 
-def constraints(text: str) -> tuple[str, ...]:
+def constraints(text: str) -> tuple[Constraint, ...]:
     """Return the sentences that state a rule or preference, verbatim, the strongest first.
 
     At most 40, each of at most 300 characters; a short line stands whole. What looks pasted
     comes last, at most 24 of it, and code or a log only where it is strict. Of a huge text only
     the ends are read.
     """
-    return tuple(found.text for found in weighed_constraints(text))
-
-
-def weighed_constraints(text: str) -> tuple[Constraint, ...]:
-    """Return the same as `constraints`, each with its strength."""
     found: dict[str, Constraint] = {}
     for rule in _weighed(both_ends(text)):
         if rule.strength and rule.text not in found:
             found[rule.text] = rule
-    rules = sorted(found.values(), key=_by_strength)
+    rules = sorted(found.values(), key=lambda rule: -rule.strength)
     pasted = [rule for rule in rules if rule.pasted]
-    if pasted:
-        rules = [rule for rule in rules if not rule.pasted] + pasted[:_MOST_PASTED]
+    rules = [rule for rule in rules if not rule.pasted] + pasted[:_MOST_PASTED]
     return tuple(rules[:MOST_CONSTRAINTS])
 
 
@@ -113,10 +106,6 @@ def _core(table: CueTable, line: str, language: Callable[[], str]) -> str:
     return trimmed(pieces[strengths.index(max(strengths))][0])
 
 
-def _by_strength(rule: Constraint) -> int:
-    return -rule.strength
-
-
 def _strength(table: CueTable, piece: str, words: list[bytes], language: Callable[[], str]) -> int:
     names = fields_of(table, piece, words, language)
     if "forbids" in names:
@@ -133,7 +122,6 @@ _ENDS_MARKED = Regex(r"""[?？؟][?!？！؟"')\]*_»”’」』）]{0,8}\s*\Z"
 _ENDS_ASKING = Regex(
     r"(?:ますか|ですか|でしょうか|ませんか|ないか|のか|吗|嗎|呢|까요|나요|가요|니까|을까|할까)[。｡.]?\s*\Z"
 )
-_LAST_LETTERS = Regex("[か吗嗎呢요까]")
 _LETTERS = Regex(r"[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]")
 _NOT_ASKING = (":", ",", ";", "…", "...")
 _MOST_OPENER_CHARS = 200
@@ -220,8 +208,6 @@ def _opens_asking(line: str) -> bool:
     return begins and len(line) <= _MOST_OPENER_CHARS and not line.rstrip().endswith(_NOT_ASKING)
 
 
-DecisionKind: TypeAlias = Literal["decision", "finding"]
-
 MOST_DECISIONS = 24
 """Of one message, the strongest; chosen, a summary has room for fewer."""
 _DECISION_FIELDS = ("idle", "decides", "finds", "reasons")
@@ -233,58 +219,42 @@ _READ_CHARS_DECISIONS = 4_000
 """A longer line is not looked at as a whole before its sentences are."""
 
 
-class StatedDecision(Struct, frozen=True, gc=False):
-    """A sentence that tells a choice or a finding; `reasoned` where it also says why."""
-
-    text: str
-    kind: DecisionKind
-    reasoned: bool
-
-
-def decisions(text: str) -> tuple[StatedDecision, ...]:
+def decisions(text: str) -> tuple[str, ...]:
     """Return the sentences that tell a choice or a finding, verbatim, those with a reason first.
 
     At most 24, each of at most 300 characters. Questions, code and what looks pasted are none.
     Of a huge text only the ends are read.
     """
-    found: dict[str, tuple[int, StatedDecision]] = {}
-    for rank, decision in _ranked(both_ends(text)):
-        if rank and decision.text not in found and not is_question(decision.text):
-            found[decision.text] = rank, decision
-    ranked = sorted(found.values(), key=lambda row: -row[0])
-    return tuple(decision for _, decision in ranked[:MOST_DECISIONS])
+    found: dict[str, int] = {}
+    for rank, sentence in _ranked(both_ends(text)):
+        if sentence not in found and not is_question(sentence):
+            found[sentence] = rank
+    return tuple(sorted(found, key=lambda sentence: -found[sentence])[:MOST_DECISIONS])
 
 
-def _ranked(text: str) -> Iterator[tuple[int, StatedDecision]]:
-    """Yield every sentence that was looked at; one that tells nothing has no rank."""
+def _ranked(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences that tell something, with how much they tell."""
     lines = text.split("\n")
     fenced = fenced_lines(lines) if "```" in text or "~~~" in text else frozenset[int]()
     language = language_once(text)
     for index, words in lines_with_cues(cue_table(*_DECISION_FIELDS), text, lines):
         line = lines[index]
-        if len(line) <= _READ_CHARS_DECISIONS and not _told(line, words, language)[0]:
+        if len(line) <= _READ_CHARS_DECISIONS and not _rank(line, words, language):
             continue
         if index in fenced or line.startswith("|") or looks_pasted(line):
             continue
         for piece, words in sentences_with_words(line):
-            rank, kind, reasoned = _told(piece, words, language)
+            rank = _rank(piece, words, language)
             shown = trimmed(piece) if rank else ""
-            if shown.endswith(":") and len(shown) < _HEADING_CHARS:
-                continue
-            is_whole = len(shown) >= _LEAST_DECISION_CHARS
-            yield (rank if is_whole else 0), StatedDecision(shown, kind, reasoned)
+            is_heading = shown.endswith(":") and len(shown) < _HEADING_CHARS
+            if len(shown) >= _LEAST_DECISION_CHARS and not is_heading:
+                yield rank, shown
 
 
-def _told(
-    piece: str, words: list[bytes], language: Callable[[], str]
-) -> tuple[int, DecisionKind, bool]:
-    """Return how much a sentence tells, from 0 for nothing to 3, with its kind."""
+def _rank(piece: str, words: list[bytes], language: Callable[[], str]) -> int:
+    """Return how much a sentence tells of a choice or a finding, from 0 for nothing to 3."""
     names = fields_of(cue_table(*_DECISION_FIELDS), piece, words, language)
-    reasoned = "reasons" in names
-    if "decides" in names:
-        return 2 + reasoned, "decision", reasoned
-    if "finds" in names:
-        return 2 + reasoned, "finding", reasoned
-    if reasoned and fields_of(cue_table("leans"), piece, words, language):
-        return 1, "finding", True
-    return 0, "finding", False
+    is_reasoned = "reasons" in names
+    if "decides" in names or "finds" in names:
+        return 2 + is_reasoned
+    return int(is_reasoned and bool(fields_of(cue_table("leans"), piece, words, language)))

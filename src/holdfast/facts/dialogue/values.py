@@ -9,7 +9,8 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from holdfast.facts.tables import WORDS
+from holdfast.facts.dialogue.text import looks_pasted
+from holdfast.facts.tables import WORDS, read_table
 from holdfast.lenient_json import loose_leaves
 from holdfast.regex import Regex
 
@@ -60,8 +61,25 @@ class StatedValue(Struct, frozen=True, gc=False):
     name: str
     value: str
     was: str
-    at: int
-    """Where in the line the value stands."""
+
+
+def stated_values(text: str, most: int) -> list[StatedValue]:
+    """Return at most `most` values that a text states for something named, each value once.
+
+    A name with several values in one text is a list and no statement, unless the text says which
+    one took the other's place.
+    """
+    found: dict[str, StatedValue] = {}
+    newest: dict[str, str] = {}
+    for line in text.split("\n"):
+        may_state = _DIGIT.search(line) or "branch" in line or " from " in line
+        if not may_state or SLOT_WORDS.isdisjoint(line.lower().replace(":", " ").split()):
+            continue
+        for slot in [] if looks_pasted(line) else slots_in(line):
+            found[slot.value] = slot
+            is_list = newest.get(slot.name, slot.value) != slot.value and not slot.was
+            newest[slot.name] = "" if is_list else slot.value
+    return [slot for slot in found.values() if newest[slot.name]][:most]
 
 
 def slots_in(line: str) -> list[StatedValue]:
@@ -97,8 +115,7 @@ def _after_verb(match: re.Match[str]) -> StatedValue | None:
     worded = bool(was) and (quoted or words[-1] in _WORDED)
     value, was = (_value(one, words[-1], worded=worded) for one in (value, was))
     name = _name_of(words, value)
-    at = match.string.find(value, match.start("value"))
-    return StatedValue(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was) if name and value else None
 
 
 def _after_noun(
@@ -115,8 +132,7 @@ def _after_noun(
     value = _value(match["value"], noun)
     kept = [one.strip(_PLAIN) for one in before[-1:] if one.isalpha() and one not in _FILLERS]
     name = _name_of([*kept, noun], value)
-    at = line.find(value, match.start("value"))
-    return StatedValue(name, value, was, at) if name and value else None
+    return StatedValue(name, value, was) if name and value else None
 
 
 def _value(shown: str, noun: str, *, worded: bool = False) -> str:
@@ -149,23 +165,10 @@ def _name_of(words: list[str], value: str) -> str:
     return name
 
 
-_GROUPS: tuple[tuple[float, str], ...] = (
-    (5.0, "id ids uuid guid key number code sku ref reference username user_id handle sha commit "
-          "hash order reservation booking ticket invoice account tracking confirmation"),
-    (4.0, "status state error errors message reason result outcome success code exit_code ok "
-          "available cancelled canceled active enabled failed type kind"),
-    (4.0, "name title first_name last_name username city country origin destination model brand "
-          "label product item symbol author owner department company"),
-    (3.5, "price cost amount total balance fee quantity count qty rate tax subtotal currency stock "
-          "budget discount salary value"),
-    (3.0, "date time day month year created updated modified expires expiry due start end deadline "
-          "timestamp departure arrival dob birth scheduled created_at updated_at"),
-    (2.5, "url link href path file email phone address zip host port branch version line"),
-    (0.5, "description text body content html raw markdown summary details comment bio avatar "
-          "image icon thumbnail metadata etag links self"),
-)  # fmt: skip
 _WORTH: dict[str, float] = {
-    word: weight for weight, words in reversed(_GROUPS) for word in words.split()
+    word: weight
+    for weight, words in reversed(read_table("fields", dict[str, list[tuple[float, str]]])["rows"])
+    for word in words.split()
 }
 _USUAL = 2.0
 """What a field is worth whose name is not in `_WORTH`; between its least and its greatest."""
@@ -221,6 +224,11 @@ class DataField(Struct, frozen=True, gc=False):
     worth: float
     """How likely it is needed again, by its name, its length and its depth."""
 
+    @property
+    def name(self) -> str:
+        """The last key of the path."""
+        return self.path.rpartition(".")[2].partition("[")[0]
+
 
 def fields(text: str, most: int) -> tuple[DataField, ...]:
     """Return at most `most` fields of structured data, the worthiest first.
@@ -245,12 +253,8 @@ def fields(text: str, most: int) -> tuple[DataField, ...]:
         elif worth < _ID_WORTH and _ID.match(value):
             worth = _ID_WORTH
         found[path] = DataField(path, value, worth)
-    ranked = sorted(found.values(), key=_by_worth)
+    ranked = sorted(found.values(), key=lambda field: -field.worth)
     return tuple(ranked[:most])
-
-
-def _by_worth(field: DataField) -> float:
-    return -field.worth
 
 
 def _leaves(text: str) -> Iterator[tuple[str, str, str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from holdfast.facts.tables import WORDS
 from holdfast.facts.tools import ARGUMENTS
 from holdfast.regex import Regex
 
@@ -144,16 +145,7 @@ def last_line(text: str, most: int = 100) -> str:
     return ""
 
 
-_FAILED = (
-    "<tool_use_error", "<error>", "[error]", "error:", "error ", "failed ", "failed:", "failure",
-    "tool failed", "request failed", "operation failed", "fatal:", "fatal error", "exception",
-    "traceback (", "apply_patch verification failed", "ran into ", "invalid ", "could not ",
-    "couldn't ", "cannot ", "can't ", "unable to ", "no such ", "permission denied",
-    "access denied", "not found", "timed out", "timeout", "string to replace not found",
-    "no changes", "command not found",
-)  # fmt: skip
-_REJECTED = ("the user doesn't want", "the user doesn’t want", "the user rejected",
-             "the user denied", "the tool use was rejected")  # fmt: skip
+_FAILED, _REJECTED = tuple(WORDS["failed"]), tuple(WORDS["rejected"])
 _RAISED = Regex(r"[\w.]{1,60}(?:Error|Exception): \S")
 _HEAD_CHARS = 80
 """Of a result: a tool says in its first words that it failed; chosen."""

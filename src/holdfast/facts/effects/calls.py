@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
-from msgspec import structs
-
-from holdfast.facts.effects.effect import Action, Effect, effects_of_patch, place
+from holdfast.facts.effects.effect import Action, Effect, effects_of_patch
 from holdfast.facts.effects.run import effects_of_argv, effects_of_command
 from holdfast.facts.effects.scripts import effects_of_script
 from holdfast.facts.tools import ACTIONS, ARGUMENTS, FAMILIES, family_of, own_name
@@ -69,61 +67,6 @@ def list_of(arguments: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]
     return []
 
 
-def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the lines that a call is about: a range, a start and an end, an offset and a limit.
-
-    A last line of 0 is the end of the file. An offset counts from 1; tools that count from 0
-    cannot be told from those, and give lines that are one too low.
-    """
-    for key in ARGUMENTS["ranges"]:
-        value = arguments.get(key)
-        if isinstance(value, list):
-            numbers = [_number(entry) for entry in cast("list[object]", value)]
-            if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
-                return _span(numbers[0], numbers[1])
-    start, end = _first(arguments, ARGUMENTS["starts"]), _first(arguments, ARGUMENTS["ends"])
-    if end is not None:
-        return _span(start or 1, end)
-    if start is not None:
-        return None if "line_number" in arguments else _span(start, 0)
-    offset, limit = _first(arguments, ("offset",)), _first(arguments, ("limit",))
-    if offset is None and limit is None:
-        return None
-    first = max(offset or 1, 1)
-    return (first, first + limit - 1) if limit and limit > 0 else _span(first, 0)
-
-
-def line_count(text: str) -> int:
-    """Return how many lines a text has, at least one."""
-    return text.count("\n") + (not text.endswith("\n")) or 1
-
-
-def _span(first: int, last: int) -> tuple[int, int] | None:
-    first = max(first, 1)
-    if last <= 0:
-        return (first, 0) if first > 1 else None
-    return first, max(first, last)
-
-
-def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
-    for key in keys:
-        if (number := _number(arguments.get(key))) is not None:
-            return number
-    return None
-
-
-def _number(value: object) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value if abs(value) < 10**9 else None
-    if isinstance(value, float):
-        return int(value) if abs(value) < 10**9 else None
-    if isinstance(value, str) and len(value) < 10 and value.isascii() and value.isdigit():
-        return int(value)
-    return None
-
-
 Arguments: TypeAlias = Mapping[str, Any]
 _Reader: TypeAlias = Callable[[Arguments], Iterable[Effect]]
 _MAX_DETAIL_CHARS = 500
@@ -131,33 +74,20 @@ _MAX_DETAIL_CHARS = 500
 _SEPARATORS = str.maketrans("", "", "_- ")
 
 
-def effects_of_call(name: str, arguments: Mapping[str, Any], cwd: str = "") -> tuple[Effect, ...]:
+def effects_of_call(name: str, arguments: Mapping[str, Any]) -> tuple[Effect, ...]:
     """Return what a tool call does to files, from its name and arguments alone.
 
-    Paths stay as they are written, as `effects_of_command` says; where `cwd` is given, relative
-    ones are joined with it, or with the directory that the call itself asks to run in. A tool
-    that is not known has no effects. Never raises, whatever the arguments hold.
+    Paths stay as they are written, as `effects_of_command` says. A tool that is not known has no
+    effects. Never raises, whatever the arguments hold.
     """
     effects = FAMILIES[family_of(name)].effects
     if effects == "none":
         return ()
     key = _listed_as(name)
     if effects == "command":
-        return () if key in ACTIONS["remote_shell"] else _of_shell(arguments, cwd)
+        return () if key in ACTIONS["remote_shell"] else _of_shell(arguments)
     reader = _BY_NAME.get(key) or _BY_FAMILY.get(effects)
-    if reader is None:
-        return ()
-    found = tuple(reader(arguments))
-    if not cwd:
-        return found
-    return tuple(
-        structs.replace(
-            effect,
-            path=place(cwd, effect.path) if effect.path else "",
-            to=place(cwd, effect.to) if effect.to else "",
-        )
-        for effect in found
-    )
+    return tuple(reader(arguments)) if reader is not None else ()
 
 
 @lru_cache(2048)
@@ -166,13 +96,11 @@ def _listed_as(name: str) -> str:
     return own_name(name).translate(_SEPARATORS).lower()
 
 
-def _of_shell(arguments: Arguments, cwd: str) -> tuple[Effect, ...]:
-    if cwd and (asked := text_of(arguments, "workdir", "cwd", "directory", "dir_path")):
-        cwd = place(cwd, asked)
+def _of_shell(arguments: Arguments) -> tuple[Effect, ...]:
     words = _words(arguments)
     if not words:
         return ()
-    found = effects_of_command(words[0], cwd) if len(words) == 1 else effects_of_argv(words, cwd)
+    found = effects_of_command(words[0]) if len(words) == 1 else effects_of_argv(words)
     flags = _BACKGROUND.intersection(arguments)
     if flags and any(arguments[flag] is True for flag in flags):
         detail = " ".join(words).strip()[:_MAX_DETAIL_CHARS]
@@ -192,11 +120,6 @@ def _words(arguments: Arguments) -> list[str]:
     return []
 
 
-def _read(arguments: Arguments) -> Iterator[Effect]:
-    lines = lines_of(arguments)
-    yield from (Effect("read", path, lines=lines) for path in paths_of(arguments))
-
-
 def _whole(action: Action) -> _Reader:
     def read(arguments: Arguments) -> Iterator[Effect]:
         yield from (Effect(action, path) for path in paths_of(arguments))
@@ -212,11 +135,7 @@ def _edit(arguments: Arguments) -> Iterator[Effect]:
         yield from (Effect("change", path) for path in dict.fromkeys(own))
         return
     paths = paths_of(arguments)
-    if not paths:
-        yield from _patch(arguments)
-        return
-    lines = lines_of(arguments)
-    yield from (Effect("change", path, lines=lines) for path in paths)
+    yield from (Effect("change", path) for path in paths) if paths else _patch(arguments)
 
 
 def _any_edit(arguments: Arguments) -> Iterator[Effect]:
@@ -226,7 +145,7 @@ def _any_edit(arguments: Arguments) -> Iterator[Effect]:
     elif patch := effects_of_patch(text_of(arguments, *_PATCHES)):
         yield from patch
     elif "replacement_text" in arguments or ("search" in arguments and "replace" in arguments):
-        yield Effect("change", lines=lines_of(arguments))
+        yield Effect("change")
 
 
 def _patch(arguments: Arguments) -> Iterator[Effect]:
@@ -238,12 +157,7 @@ def _patch(arguments: Arguments) -> Iterator[Effect]:
 
 
 def _insert(arguments: Arguments) -> Iterator[Effect]:
-    at = arguments.get("insert_line", arguments.get("line"))
-    text = text_of(arguments, "new_str", "insert_text", "text", "content")
-    lines = None
-    if isinstance(at, int) and not isinstance(at, bool) and at >= 0:
-        lines = (at + 1, at + line_count(text))
-    yield from (Effect("change", path, lines=lines) for path in paths_of(arguments) or ("",))
+    yield from (Effect("change", path) for path in paths_of(arguments) or ("",))
 
 
 def _editor(arguments: Arguments) -> Iterator[Effect]:
@@ -280,7 +194,7 @@ def _stop(arguments: Arguments) -> Iterator[Effect]:
 
 
 _EDITOR_COMMANDS: Mapping[str, _Reader] = {
-    "view": _read,
+    "view": _whole("read"),
     "create": _whole("create"),
     "write": _whole("write"),
     "str_replace": _edit,
@@ -292,7 +206,7 @@ _EDITOR_COMMANDS: Mapping[str, _Reader] = {
     "rename": _move,
 }
 _BY_ACTION: Mapping[str, _Reader] = {
-    "read": _read,
+    "read": _whole("read"),
     "write": _whole("write"),
     "create": _whole("create"),
     "append": _whole("append"),
@@ -311,7 +225,7 @@ _BY_NAME: Mapping[str, _Reader] = {
     name: reader for action, reader in _BY_ACTION.items() for name in ACTIONS[action]
 }
 _BY_FAMILY: Mapping[str, _Reader] = {
-    "read": _read,
+    "read": _whole("read"),
     "write": _whole("write"),
     "edit": _any_edit,
     "code": _code,

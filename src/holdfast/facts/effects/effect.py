@@ -29,8 +29,6 @@ class Effect(Struct, frozen=True, gc=False):
     edit of the file that SWE-agent holds open."""
     to: str = ""
     """Where a rename leads; empty where that is not known."""
-    lines: tuple[int, int] | None = None
-    """First and last line, from 1; a last line of 0 is the end of the file."""
     detail: str = ""
     """The branch, the commit message, the command or process."""
 
@@ -93,7 +91,6 @@ def inside(directory: str, path: str) -> str:
 
 _HEADER = Regex(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 _MOVE = Regex(r"\*\*\* Move to: (.+)")
-_HUNK = Regex(r"^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.M)
 _FILES = Regex(r"^--- ([^\n]++)\n\+\+\+ ([^\n]++)\n(?=@@|\Z)", re.M)
 _GIT = Regex(r"^diff --git ([^\n]++)$", re.M)
 _ESCAPE = Regex(r"\\([0-7]{3}|.)")
@@ -105,8 +102,7 @@ _ACTIONS: dict[str, Action] = {"Add": "create", "Update": "change", "Delete": "d
 def effects_of_patch(text: str) -> tuple[Effect, ...]:
     """Return what a patch does to each file that it names, in its order.
 
-    It may be an `*** Begin Patch`, a git diff or a unified diff. Lines of a change are those of
-    the new file, from the first hunk to the last, where the hunks are numbered.
+    It may be an `*** Begin Patch`, a git diff or a unified diff.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -132,7 +128,7 @@ def _of_envelope(text: str) -> Iterator[Effect]:
         if move:
             at = move.end()
         if not move or "\n+" in text[at:end] or "\n-" in text[at:end]:
-            yield Effect(_ACTIONS[head[1]], path, lines=_lines(text, at, end))
+            yield Effect(_ACTIONS[head[1]], path)
         if move:
             yield Effect("rename", path, to=move[1].strip())
 
@@ -158,39 +154,29 @@ def _of_git(names: str, section: str) -> Iterator[Effect]:
             new = _name(line[4:], "b/")
     if moved_from and moved_to:
         if "\n@@" in section:
-            yield Effect("change", moved_from, lines=_lines(section, 0, len(section)))
+            yield Effect("change", moved_from)
         yield Effect("rename", moved_from, to=moved_to)
     elif copied_to:
         yield Effect("create", copied_to)
     else:
-        yield from _of_names(old or _half(names), new or _half(names), created, deleted, section)
+        yield from _of_names(old or _half(names), new or _half(names), created, deleted)
 
 
 def _of_unified(text: str) -> Iterator[Effect]:
-    for head, end in _until(list(_FILES.finditer(text)), text):
+    for head in _FILES.finditer(text):
         prefixed = head[1].startswith(_OLD) and head[2].startswith(_NEW)
         old = _name(head[1], "a/" if prefixed else "")
         new = _name(head[2], "b/" if prefixed else "")
-        yield from _of_names(old, new, False, False, text[head.end() : end])
+        yield from _of_names(old, new, False, False)
 
 
-def _of_names(old: str, new: str, created: bool, deleted: bool, hunks: str) -> Iterator[Effect]:
+def _of_names(old: str, new: str, created: bool, deleted: bool) -> Iterator[Effect]:
     if (created or old == "/dev/null") and new:
         yield Effect("create", new)
     elif deleted or new == "/dev/null":
         yield Effect("delete", old)
     elif new:
-        yield Effect("change", new, lines=_lines(hunks, 0, len(hunks)))
-
-
-def _lines(text: str, start: int, end: int) -> tuple[int, int] | None:
-    first = last = 0
-    for hunk in _HUNK.finditer(text, start, end):
-        begin = max(int(hunk[1]), 1)
-        count = int(hunk[2]) if hunk[2] else 1
-        first = first or begin
-        last = max(last, begin + max(count, 1) - 1)
-    return (first, max(last, first)) if first else None
+        yield Effect("change", new)
 
 
 def _name(text: str, prefix: str) -> str:

@@ -120,6 +120,7 @@ class _Programs(Struct, frozen=True):
     formatters: dict[str, Formatter]
     wrappers: dict[str, Wrapper]
     outputs: dict[str, str]
+    long: dict[str, str]
 
 
 _PROGRAMS = read_table("programs", _Programs)
@@ -135,6 +136,8 @@ FORMATTERS = _each(_PROGRAMS.formatters)
 WRAPPERS = _each(_PROGRAMS.wrappers)
 OUTPUTS = _each(_PROGRAMS.outputs)
 """The options that name the file that a program writes."""
+LONG = {name: options.split() for name, options in _PROGRAMS.long.items()}
+"""The long options of a program that take the next word."""
 _XARGS = ("--replace", "--max-args", "--max-procs", "--delimiter", "--arg-file")
 
 

@@ -49,8 +49,6 @@ class Command(Struct, gc=False):
 
     words: list[Word]
     redirects: list[Redirect]
-    piped: bool
-    """Whether it reads what the command before it prints."""
 
 
 class Scope(Struct, frozen=True, gc=False):
@@ -175,13 +173,12 @@ class _Line:
     """The command that is being read, and where its list began."""
 
     __slots__ = (
-        "in_case", "list_at", "list_item", "outer", "piped", "redirects", "testing", "words",
+        "in_case", "list_at", "list_item", "outer", "redirects", "testing", "words",
     )  # fmt: skip
 
     def __init__(self, at: int, item: int) -> None:
         self.words: list[Word] = []
         self.redirects: list[Redirect] = []
-        self.piped = False
         self.testing = False  # inside [[ … ]], where < and > compare
         self.in_case = False  # where the next ) ends a pattern of `case`
         self.list_at = at
@@ -275,7 +272,6 @@ class _Parser:
         at = self.pos
         self._finish(line)
         self.pos += 2 if pair in _PAIRS else 1
-        line.piped = char == "|" and pair != "||"
         if char == ")":
             if not line.outer:
                 return True
@@ -298,7 +294,7 @@ class _Parser:
         if line.words or line.redirects:
             if line.words[:1] == ["edit"]:
                 self._skip_edit()
-            self.items.append(Command(line.words, line.redirects, line.piped))
+            self.items.append(Command(line.words, line.redirects))
             line.words, line.redirects = [], []
 
     def _skip_edit(self) -> None:
@@ -322,7 +318,6 @@ class _Parser:
             line.outer.append((line.list_at, line.list_item))
             self.items.append(_OPEN)
             self.pos += 1
-            line.piped = False
             line.list_at, line.list_item = self.pos, len(self.items)
 
     def _redirect(self, line: _Line) -> None:

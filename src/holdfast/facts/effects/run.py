@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from holdfast.facts.effects.commands import files, programs, text
-from holdfast.facts.effects.commands.text import narrow_lines, shown_lines
 from holdfast.facts.effects.effect import Action, Effect, is_absolute, is_device, normalize, place
 from holdfast.facts.effects.invocation import (
     SHELLS,
@@ -50,22 +49,21 @@ _KNOWN = (
 """Words that a command can begin with that has an effect, unless it has redirections."""
 
 
-def effects_of_command(command: str, cwd: str = "") -> tuple[Effect, ...]:
+def effects_of_command(command: str) -> tuple[Effect, ...]:
     """Return what a shell command does to files, in the order in which it does it.
 
-    Paths stay as they are written. Only where the working directory is known, because `cwd` is
-    given or a `cd` stands before them in the same command, are relative ones joined with it and
-    normalized. A path that depends on a value that the command does not show is left out, and so
-    is a relative one behind a `cd` to such a place. Globs stay as written; `for` loops over
-    literal words are followed. Never raises; linear in the command.
+    Paths stay as they are written. Only behind a `cd` in the same command are relative ones joined
+    with its directory and normalized. A path that depends on a value that the command does not
+    show is left out, and so is a relative one behind a `cd` to such a place. Globs stay as
+    written; `for` loops over literal words are followed. Never raises; linear in the command.
     """
     if len(command) <= _SHORT_CHARS:
-        return _of_short(command, cwd)
-    return _of_any(command, cwd)
+        return _of_short(command)
+    return _of_any(command)
 
 
-def _of_any(command: str, cwd: str) -> tuple[Effect, ...]:
-    run = _Run(cwd)
+def _of_any(command: str) -> tuple[Effect, ...]:
+    run = _Run()
     run.script(command)
     return tuple(run.effects)
 
@@ -74,28 +72,28 @@ _of_short = lru_cache(256)(_of_any)
 """The same for a command that comes again, as tests and builds do."""
 
 
-def effects_of_argv(argv: list[str], cwd: str = "") -> tuple[Effect, ...]:
+def effects_of_argv(argv: list[str]) -> tuple[Effect, ...]:
     """Return the same for a command that comes as a list of words and passes no shell."""
-    run = _Run(cwd)
+    run = _Run()
     run.simple(list(argv), [])
     return tuple(run.effects)
 
 
 class _Run:
     __slots__ = (
-        "base", "behind", "depth", "effects", "left", "loops", "made", "narrowable", "scopes",
-        "variables",
+        "base", "behind", "depth", "effects", "left", "loops", "made", "scopes", "variables",
     )  # fmt: skip
 
-    def __init__(self, cwd: str) -> None:
-        self.base: str | None = cwd
+    def __init__(self) -> None:
+        self.base: str | None = ""
+        """The working directory: "" where nothing is known of it, None where it has changed to an
+        unknown one."""
         self.behind: list[str | None] = []
         self.depth = 0
         self.effects: list[Effect] = []
         self.left = _MAX_COMMANDS
         self.loops: list[tuple[int, str, list[str]]] = []
         self.made: set[str] = set()
-        self.narrowable = False
         self.scopes: list[str | None] = []
         self.variables: dict[str, str] = {}
 
@@ -135,7 +133,6 @@ class _Run:
         if words and not command.redirects:
             word = words[0]
             if isinstance(word, str) and word not in _KNOWN and not ("=" in word or "/" in word):
-                self.narrowable = False
                 return at
         first = words[0] if words else ""
         if not isinstance(first, str) or first not in _HANDLERS:
@@ -152,12 +149,10 @@ class _Run:
                 args.append(word)
             else:
                 args += self._values(word)
-        known = len(self.effects)
         if args:
-            self._piped(args, command)
+            self.simple(args, command.redirects)
         if command.redirects:
             self._redirections(command.redirects, first)
-        self.narrowable = self._is_one_read(known) or (self.narrowable and command.piped)
         return at
 
     def _own_words(self, words: list[Word], at: int) -> list[Word]:
@@ -174,22 +169,6 @@ class _Run:
             for word in words[first:]:
                 self._assign(word)
         return words[start:] if start else words
-
-    def _is_one_read(self, known: int) -> bool:
-        return len(self.effects) == known + 1 and self.effects[-1].action == "read"
-
-    def _piped(self, args: list[str | None], command: Command) -> None:
-        """Run a command; `nl file | sed -n 5,9p` reads only those lines of the file."""
-        if command.piped and self.narrowable:
-            lines = shown_lines(args)
-            self.narrowable = lines is not None
-            if lines is not None:
-                last = self.effects.pop()
-                self.effects.append(
-                    Effect("read", last.path, lines=narrow_lines(last.lines, lines))
-                )
-                return
-        self.simple(args, command.redirects)
 
     def simple(self, args: list[str | None], redirects: list[Redirect]) -> None:
         """Run one program, without its redirections to files."""
@@ -258,7 +237,7 @@ class _Run:
         else:
             path = place(base, path) if path else ""
             to = place(base, to) if to else ""
-        self.effects.append(Effect(effect.action, path, to, effect.lines, effect.detail))
+        self.effects.append(Effect(effect.action, path, to, effect.detail))
 
     def _move(self, name: str, args: list[str | None]) -> None:
         before = self.base

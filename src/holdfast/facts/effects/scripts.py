@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from holdfast.facts.effects.effect import Action, Effect, names_directory
 from holdfast.facts.effects.parser import Command, Item
+from holdfast.facts.tables import read_table
 from holdfast.regex import Regex
 
 _MAX_CHARS = 200_000
@@ -34,20 +35,12 @@ _EVENT = Regex(
 )
 _LITERAL = Regex(_TEXT)
 _KEY = Regex(rf"(?:^|,)\s*({_TEXT})\s*:")
-_METHODS: dict[str, Action] = {
-    "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
-    "unlink": "delete", "touch": "create", "mkdir": "mkdir", "rmdir": "delete",
-}  # fmt: skip
-_SYSTEM: dict[str, Action] = {
-    "remove": "delete", "unlink": "delete", "rmdir": "delete", "rmtree": "delete",
-    "rename": "rename", "replace": "rename", "move": "rename", "mkdir": "mkdir",
-    "makedirs": "mkdir", "copy": "write", "copy2": "write", "copyfile": "write",
-    "copytree": "write",
-}  # fmt: skip
-_NODE: dict[str, Action] = {
-    "writeFile": "write", "appendFile": "append", "unlink": "delete", "rm": "delete",
-    "rename": "rename", "mkdir": "mkdir", "readFile": "read",
-}  # fmt: skip
+_BY_NAME: dict[str, dict[str, Action]] = {
+    kind: {name: action for action, names in table.items() for name in names.split()}
+    for kind, table in read_table("scripts", dict[str, dict[Action, str]]).items()
+}
+_METHODS, _SYSTEM, _NODE = _BY_NAME["methods"], _BY_NAME["system"], _BY_NAME["node"]
+_CMDLETS = _BY_NAME["cmdlets"]
 _HINTS = ("open(", "Path(", "os.", "shutil.", "fs.", "write_text(")
 
 
@@ -72,7 +65,6 @@ def _effects(code: str) -> Iterator[Effect]:
     names: dict[str, list[str]] = {}
     many: dict[str, list[str]] = {}
     for found in _EVENT.finditer(code):
-        kind = found.lastgroup
         if found["name"]:
             names.pop(found["name"], None)
             if found["literal"]:
@@ -92,7 +84,7 @@ def _effects(code: str) -> Iterator[Effect]:
             yield from (Effect(method, path) for path in names.get(found["object"], ()))
         elif found["system"]:
             yield from _system(found, names)
-        elif kind in ("file", "target") and (action := _NODE.get(_plain(found["node"]))):
+        elif found["node"] and (action := _NODE.get(found["node"].removesuffix("Sync"))):
             target = _text(found["target"]) if found["target"] else ""
             if action == "rename":
                 yield Effect(action, _text(found["file"]), to=target)
@@ -140,14 +132,7 @@ def _by_mode(mode: str) -> Action:
     return "change" if "+" in mode else "read"
 
 
-def _plain(name: str) -> str:
-    return name.removesuffix("Sync")
-
-
-CMDLETS = (
-    "set-content", "add-content", "get-content", "clear-content", "out-file", "remove-item",
-    "move-item", "copy-item", "rename-item", "new-item", "set-location", "tee-object",
-)  # fmt: skip
+CMDLETS = frozenset(("move-item", "copy-item", "rename-item", "new-item", *_CMDLETS))
 """The cmdlets that are read, in lower case."""
 _HINT = Regex(r"-(?:[Cc]ontent|[Ii]tem|[Ff]ile|[Ll]ocation|[Oo]bject)\b")
 _TOKEN = Regex(
@@ -159,11 +144,6 @@ _TOKEN = Regex(
     r"|\#[^\n]*+"
     r"|(?P<word>(?:[^\s;|{}()'\"`>]++|`\S)++)"
 )
-_ACTIONS: Mapping[str, Action] = {
-    "set-content": "write", "add-content": "append", "clear-content": "write",
-    "out-file": "write", "tee-object": "write", "remove-item": "delete", "get-content": "read",
-    "set-location": "chdir",
-}  # fmt: skip
 _SWITCHES = frozenset(
     ("-recurse", "-force", "-raw", "-append", "-nonewline", "-confirm", "-whatif", "-verbose",
      "-passthru", "-noclobber", "-wait")
@@ -262,7 +242,7 @@ def _powershell_effects(
         to = given[key] if key in given else operands[0] if operands else None
         yield from _moved(name, path, to or "")
     else:
-        action = _ACTIONS[name]
+        action = _CMDLETS[name]
         if name in ("out-file", "tee-object") and "-append" in given:
             action = "append"
         for part in path.split(","):

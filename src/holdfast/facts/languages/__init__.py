@@ -79,9 +79,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     deleted: str
     renamed_to: str
     read: str
-    failed: str
-    still_failing: str
-    passed: str
     resolved: str
     superseded: str
     """Before the older value."""
@@ -93,8 +90,6 @@ class Phrases(Struct, frozen=True, kw_only=True):
     not_verified: str
     made_without_model: str
     times: Counted
-    lines: Counted
-    more: Counted
 
 
 class _File(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.dialogue.statements import constraints
 from holdfast.facts.ledger.fact import NOT_FOUND, Fact, FactKind
 from holdfast.facts.ledger.lines import terms_of
 from holdfast.facts.summary import NOTES_WITHOUT_MODEL, SECTIONS, WISH, Entry, Section, Summary
@@ -64,7 +64,7 @@ def carried_entries(summary: Summary) -> Iterator[tuple[Section, Entry]]:
 
 
 def _states_rule(text: str) -> bool:
-    return any(rule.strength > 1 for rule in weighed_constraints(text))
+    return any(rule.strength > 1 for rule in constraints(text))
 
 
 def asked_in(summary: Summary) -> str:

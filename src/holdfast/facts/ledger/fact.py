@@ -141,8 +141,6 @@ class FileState(Struct, frozen=True, gc=False):
     created: bool = False
     deleted: bool = False
     renamed_from: str = ""
-    lines: tuple[int, int] | None = None
-    """The lines that were seen or changed last."""
     last: str = ""
     at: int = -1
     written: str = ""

@@ -9,16 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.facts.ledger.lines import MOST_READ_CHARS
+from holdfast.facts.tables import WORDS
 
-_WHOLE = (
-    "<environment_context>", "<user_instructions>", "<system-reminder>", "<local-command-",
-    "<bash-stdout>", "<bash-stderr>", "<task-notification>", "<turn_aborted>",
-    "<subagent_notification>", "<permissions instructions>", "<user-prompt-submit-hook>",
-    "<user_shell_command>", "<INSTRUCTIONS>", "# AGENTS.md instructions for",
-    "Caveat: The messages below", "[Request interrupted by user", "Base directory for this skill:",
-    "This session is being continued from a previous conversation",
-)  # fmt: skip
-"""A text of the user's that begins so was not written by the user."""
+_WHOLE = tuple(WORDS["injected"])
 _BLOCKS = (
     ("<system-reminder>", "</system-reminder>"),
     ("<environment_context>", "</environment_context>"),
@@ -62,7 +55,7 @@ def without_blocks(text: str) -> str:
         return text
     for start, stop in _BLOCKS:
         if start in text:
-            text = _removed(text, start, stop)
+            text = "".join(_kept(text, start, stop))
     return text
 
 
@@ -113,10 +106,6 @@ def _leaves(value: Any) -> Iterator[str]:
 def directory_told(text: str) -> str:
     """Return the working directory that an agent tells its model, "" where it tells none."""
     return _between(text, *_DIRECTORY).strip() if "<environment_context>" in text[:400] else ""
-
-
-def _removed(text: str, start: str, stop: str) -> str:
-    return "".join(_kept(text, start, stop))
 
 
 def _kept(text: str, start: str, stop: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from holdfast.facts.ledger.lines import cut, whole_words
+from holdfast.facts.tables import WORDS
 from holdfast.facts.tools import FAMILIES, Family
 from holdfast.reduction import signals
 from holdfast.reduction.lines import Signs
@@ -90,27 +91,10 @@ _FAILURES = Signs((
     "Traceback", "ERR", "not ok ", "imed out", "borted", "ailure", "FATAL", "\nE  ", "✗", "✖", "✘",
     "✕", "❌", "\n×", "\n ×",
 ))  # fmt: skip
-_REJECTIONS = (
-    "doesn't want to proceed", "tool use was rejected", "rejected by user", "user chose not to",
-    "execution denied", "request interrupted by user", "user rejected", "user declined",
-    "aborted by user",
-)  # fmt: skip
-_UNDONE = (
-    "not been applied",
-    "no replacement was performed",
-    "introduced new syntax error",
-    "string to replace not found",
-)
-"""How editors say that a file is as it was."""
-_REFUSALS = (
-    *_UNDONE, "tool_use_error", "doesn't want to proceed", "verification failed", "was rejected",
-    "permission denied", "operation not permitted",
-)  # fmt: skip
-_COMPLAINTS = (
-    "ran into", "could not", "couldn't", "cannot ", "can't ", "unable to", "failed to", "failed:",
-    "invalid ", "no such ", "file not found", "fatal:", "exception", "traceback (",
-)  # fmt: skip
-"""How tools that do something begin to say that they did not; what a look shows may begin so."""
+_REJECTIONS = WORDS["rejections"]
+_UNDONE = WORDS["undone"]
+_REFUSALS = tuple(_UNDONE | WORDS["refusals"])
+_COMPLAINTS = tuple(WORDS["complaints"])
 _MISSES = ("no such file or directory", "[errno ")
 _MISSING = Regex(
     r"[Nn]o such file|not found|ermission denied|s a directory|[Nn]ot a directory"
@@ -180,7 +164,7 @@ def outcome_of(
     return CallOutcome(
         code,
         failed,
-        first if refused and _is_rejection(start) else "",
+        first if refused and any(words in start for words in _REJECTIONS) else "",
         looked,
         _running_in(output) if may_run else "",
         errors,
@@ -244,10 +228,6 @@ def _first_line(output: str) -> str:
     if head.startswith(_FRAMES):
         head = head.partition(_OUTPUT)[2] or head
     return head.lstrip().partition("\n")[0][:_HEAD_CHARS].rstrip()
-
-
-def _is_rejection(start: str) -> bool:
-    return any(words in start for words in _REJECTIONS)
 
 
 def _is_refusal(start: str) -> bool:

@@ -22,6 +22,7 @@ from holdfast.facts.ledger.injected import without_blocks
 from holdfast.facts.ledger.lines import cut, lines_of, terms_of
 from holdfast.facts.ledger.outcome import outcome_of
 from holdfast.facts.ledger.update import task_told, todo_text
+from holdfast.facts.tables import WORDS
 from holdfast.facts.tools import ARGUMENTS, FAMILIES, Family, arguments_given, family_of
 from holdfast.reduction import signals
 from holdfast.regex import Regex
@@ -45,30 +46,16 @@ _LONG_ARGUMENT_CHARS = 120
 """A shorter argument is told with the call."""
 _COMMAND_KEYS = ARGUMENTS["ran"]
 _PROCESS_KEYS = ARGUMENTS["running"]
-_ACTING_WORDS = frozenset((
-    "create", "update", "delete", "add", "send", "post", "save", "set", "book", "cancel", "move",
-    "merge", "close", "remove", "insert", "submit", "modify", "exchange", "return", "transfer",
-    "assign", "publish", "upload", "place", "order", "schedule", "pay", "refund",
-))  # fmt: skip
 _NAME_PARTS = Regex(r"[^a-z]+")
-_OUTCOMES = frozenset((
-    "status", "state", "result", "error", "success", "ok", "message", "outcome", "balance",
-    "total", "refund", "conclusion",
-))  # fmt: skip
 _PRIVATE = frozenset(("dob", "zip", "zip_code", "phone", "postal_code", "date_of_birth"))
 _OUTCOME = 2.0
-"""A field that tells how it went (`_OUTCOMES`)."""
+"""A field that tells how it went (`outcomes` of `words.toml`)."""
 _DONE = 8.0
-"""A command that did something outside of the files (`_ACTING_COMMANDS`)."""
+"""A command that did something outside of the files (`acting_commands`)."""
 _CHANGED = 4.0
 """A command that changed a file."""
 _MENTIONED = 6.0
 """What a line about a failure is worth where the command did its work all the same."""
-_ACTING_COMMANDS = (
-    "git commit", "git push", "git merge", "git rebase", "git tag ", "git stash", "git reset",
-    "git cherry-pick", "gh pr create", "gh pr merge", "gh issue create", "npm publish",
-    "docker push", "kubectl apply", "terraform apply",
-)  # fmt: skip
 _RAN = 4.0
 """A command of which neither is known."""
 _LOOKED = 0.1
@@ -231,7 +218,9 @@ class _Result:
 
     def _action(self) -> str:
         """Return what a call of an unknown tool did, where its name says that it did something."""
-        if self.family != "other" or _ACTING_WORDS.isdisjoint(_NAME_PARTS.split(self.name.lower())):
+        if self.family != "other" or WORDS["acting_words"].isdisjoint(
+            _NAME_PARTS.split(self.name.lower())
+        ):
             return ""
         return f"{self.name} {cut(self.call.arguments if self.call else '', _COMMAND_CHARS)}"
 
@@ -331,12 +320,12 @@ class _Result:
                                head=f"{head} ({name})")  # fmt: skip
         if _is_json(self.output):
             for field in fields(self.output, _MOST_FIELDS):
-                name = field.path.rpartition(".")[2].partition("[")[0]
-                text = f"{name}: {field.value}" if name else field.value
+                name = field.name
                 if name in _PRIVATE:
                     continue
+                text = f"{name}: {field.value}" if name else field.value
                 terms = terms_of(field.value, 8)
-                worth = _OUTCOME if name in _OUTCOMES else 0.0
+                worth = _OUTCOME if name in WORDS["outcomes"] else 0.0
                 yield Fact("field", text, self.source, self.at, terms=terms, head=head,
                            worth=worth)  # fmt: skip
             return
@@ -387,7 +376,7 @@ def _names_file(effect: Effect) -> bool:
 
 def _weight_of(command: str, effects: tuple[Effect, ...], *, looked: bool) -> float:
     """Return what a command is worth telling: one that changed something more than a look."""
-    for action in _ACTING_COMMANDS:  # a generator costs more
+    for action in WORDS["acting_commands"]:  # a generator costs more
         if action in command:
             return _DONE
     if any(effect.action != "read" for effect in effects):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.facts.dialogue.cues import language_of
-from holdfast.facts.dialogue.statements import weighed_constraints
+from holdfast.facts.dialogue.statements import constraints
 from holdfast.facts.languages import Phrases, counted, phrases_for
 from holdfast.facts.ledger.carried import (
     asked_in,
@@ -230,10 +230,10 @@ def _carry(made: _Made, ledger: Ledger, carried: Summary, around: Around) -> Non
     room = max(around.room_chars * _ASKS_SHARE - sum(len(fact.text) for fact in newer), 0.0)
     asks = [ask for ask in (*asks, *tasks) if _asked(ask) not in told]
     fitting = [ask for ask in asks if len(ask.text) <= room]
-    ranks = [float(bool(weighed_constraints(_asked(ask)))) for ask in fitting]
+    ranks = [float(bool(constraints(_asked(ask)))) for ask in fitting]
     lost = [ask for ask in asks if len(ask.text) > room]
     for ask in (*lost, *made.fill("pending", fitting, room, ranks)):
-        for rule in weighed_constraints(_asked(ask)):
+        for rule in constraints(_asked(ask)):
             words = rule.core or rule.text
             if rule.strength >= _SURE_RULE and words not in told:
                 made.put("constraints", words, ask.source, RULE - 1)

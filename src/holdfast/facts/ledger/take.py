@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from holdfast.facts.dialogue.identifiers import identifiers
-from holdfast.facts.dialogue.statements import Constraint, decisions, questions, weighed_constraints
+from holdfast.facts.dialogue.statements import Constraint, constraints, decisions, questions
+from holdfast.facts.dialogue.values import stated_values
 from holdfast.facts.effects.effect import Effect
 from holdfast.facts.frame import origin_of, split_summary
 from holdfast.facts.ledger.fact import Fact, FactKind, encodable
@@ -143,14 +143,13 @@ def _asked(message: Message, *, lines: bool, rules: bool, asks: bool) -> Iterato
     is_short = len(words) <= _SHORT_ASK_CHARS
     least, less = (1, 0.0) if is_short else (2, _PASTED if is_long else _PASTED / 2)
     # the strongest last: where there is little room the newest facts stay
-    for rule in reversed(weighed_constraints(words) if rules else ()):
+    for rule in reversed(constraints(words) if rules else ()):
         if rule.strength >= least:
             yield _rule(rule, source, at, less)
     if not lines:
         return
-    for mention in identifiers(words, _MOST_SLOTS):
-        if mention.slot:
-            yield Fact("slot", mention.value, source, at, mention.slot, was=mention.was)
+    for slot in stated_values(words, _MOST_SLOTS):
+        yield Fact("slot", slot.value, source, at, slot.name, was=slot.was)
     if is_long:
         for line in lines_of(words[len(shown) :], _MOST_LINES):
             yield Fact("line", line.text, source, at, terms=line.terms, head="user")
@@ -164,7 +163,7 @@ def _told(text: str, source: str, at: int, *, lines: bool, rules: bool) -> Itera
     """Yield what an agent passed on as a message: a report, or instructions that were asked for."""
     if skill := skill_told(text):
         yield Fact("line", skill, source, at, terms=terms_of(skill, 8), head="user", worth=_TOLD)
-        found = weighed_constraints(text) if rules else ()
+        found = constraints(text) if rules else ()
         strict = [rule for rule in found if rule.strength > 1]
         for rule in reversed(strict[:_MOST_SKILL_RULES]):
             yield _rule(rule, source, at, _PASTED)
@@ -205,13 +204,12 @@ def _said(message: Message, *, lines: bool) -> Iterator[Fact]:
     yield Fact(kind, cut(words, _REPLY_CHARS if is_reply else _SAID_CHARS), source, at,
                "asks" if asks_back else "")  # fmt: skip
     for decision in decisions(words):
-        yield Fact("decision", decision.text, source, at, terms=terms_of(decision.text, 8))
+        yield Fact("decision", decision, source, at, terms=terms_of(decision, 8))
     if is_reply:
         for question in questions(words):
             yield Fact("question", question, source, at)
-    for mention in identifiers(words, _MOST_SLOTS):
-        if mention.slot:
-            yield Fact("slot", mention.value, source, at, mention.slot, was=mention.was)
+    for slot in stated_values(words, _MOST_SLOTS):
+        yield Fact("slot", slot.value, source, at, slot.name, was=slot.was)
     for line in lines_of(words, _MOST_SAID_LINES):
         if not line.text.startswith(_FILLERS):
             yield Fact("line", line.text, source, at, terms=line.terms, head="agent")

@@ -342,8 +342,7 @@ class _Book:
 def _after(was: FileState, fact: Fact, effect: Effect) -> FileState | None:
     """Return the state of a file after an effect on it; None if nothing is known of it."""
     seen = FileState(
-        was.read, was.changed, was.created, False, was.renamed_from,
-        effect.lines or was.lines, fact.source, fact.at,
+        was.read, was.changed, was.created, False, was.renamed_from, fact.source, fact.at,
         "" if was.last and not was.written else fact.head,
     )  # fmt: skip
     match effect.action:

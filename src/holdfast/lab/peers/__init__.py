@@ -4,21 +4,3 @@ A peer never becomes a dependency: it is installed on demand, driven by a script
 runs on the peer's Python and imports nothing of Holdfast, and asked over pipes, a JSON line each
 way. Whatever a peer does is a value: `Answer`, or `Failure` with a sentence for the table.
 """
-
-from holdfast.lab.peers.ask import Count, Peers, fit_to_budget
-from holdfast.lab.peers.table import MODES, PEERS, Mode, Peer
-from holdfast.lab.peers.worker import Answer, Failure, Request, Worker
-
-__all__ = [
-    "MODES",
-    "PEERS",
-    "Answer",
-    "Count",
-    "Failure",
-    "Mode",
-    "Peer",
-    "Peers",
-    "Request",
-    "Worker",
-    "fit_to_budget",
-]

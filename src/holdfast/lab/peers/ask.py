@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,11 +29,10 @@ _WORKERS = Path(__file__).parent / "workers"
 
 
 class Fitted(Struct, frozen=True):
-    """The answer that came nearest, its tokens, and how often the peer was asked."""
+    """The answer that came nearest, and its tokens."""
 
     answer: Answer
     tokens: int
-    tries: int
 
 
 def fit_to_budget(
@@ -53,8 +51,7 @@ def fit_to_budget(
     second = _round(ask, replace(request, pressed=True), count, most)
     if isinstance(second, Failure):
         return second
-    best = min(first, second, key=lambda found: found.tokens)
-    return replace(best, tries=first.tries + second.tries)
+    return min(first, second, key=lambda found: found.tokens)
 
 
 def _round(
@@ -62,16 +59,14 @@ def _round(
 ) -> Fitted | Failure:
     budget = request.budget_tokens
     low, high, setting = 0, most + 1, max(budget, 1)
-    best: tuple[Answer, int] | None = None
-    tries = 0
-    while tries < MOST_TRIES and low < setting < high:
+    best: Fitted | None = None
+    for _ in range(MOST_TRIES):
         outcome = ask(replace(request, budget_tokens=setting))
         if isinstance(outcome, Failure):
             return outcome
-        tries += 1
         tokens = count(outcome.messages)
-        if best is None or _nearer(tokens, best[1], budget):
-            best = outcome, tokens
+        if best is None or _nearer(tokens, best.tokens, budget):
+            best = Fitted(outcome, tokens)
         if tokens > budget:
             high = setting
         else:
@@ -80,8 +75,10 @@ def _round(
         if near or not outcome.moves or high - low <= _STEP * high:
             break
         setting = (low + high) // 2 if high <= most else min(2 * setting, most)
+        if not low < setting < high:
+            break
     assert best is not None
-    return Fitted(best[0], best[1], tries)
+    return best
 
 
 def _nearer(tokens: int, known: int, budget: int) -> bool:
@@ -94,26 +91,19 @@ def _nearer(tokens: int, known: int, budget: int) -> bool:
 class Peers:
     """The peers whose venvs are under one folder; one process for each peer, started when asked.
 
-    Not to be shared between threads or processes: each makes its own, after `install`.
+    It ends with this process. Not to be shared between threads or processes: each makes its own,
+    after `install`.
     """
 
-    def __init__(self, folder: Path, *, timeout_seconds: float = 120.0) -> None:
+    def __init__(self, folder: Path) -> None:
         """Take the folder, in which each peer has one of its name."""
         self._folder = folder
-        self._timeout_seconds = timeout_seconds
         self._workers: dict[str, Worker | Failure] = {}
-        self._open = ExitStack()
-
-    def __enter__(self) -> Peers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def install(self, name: str, tell: Callable[[str], None] = lambda _: None) -> Failure | None:
         """Make the venv of a peer if it is missing; return why that was not possible."""
-        peer = PEERS[peer_of(name)]
-        made = interpreter(self._folder / peer.name, peer.requirements, tell)
+        peer = peer_of(name)
+        made = interpreter(self._folder / peer, PEERS[peer].requirements, tell)
         return made if isinstance(made, Failure) else None
 
     def compress(self, name: str, request: Request, count: Count) -> Fitted | Failure:
@@ -127,18 +117,11 @@ class Peers:
             return worker
         return fit_to_budget(worker.ask, replace(request, mode=mode), count)
 
-    def close(self) -> None:
-        """Stop all workers."""
-        self._open.close()
-        self._workers.clear()
-
     def _worker(self, name: str) -> Worker | Failure:
         if name not in self._workers:
             made = interpreter(self._folder / name, PEERS[name].requirements)
             if not isinstance(made, Failure):
-                command = [str(made), str(_WORKERS / f"drive_{name}.py")]
-                worker = Worker(command, timeout_seconds=self._timeout_seconds)
-                made = self._open.enter_context(worker)
+                made = Worker([str(made), str(_WORKERS / f"drive_{name}.py")])
             self._workers[name] = made
         return self._workers[name]
 
@@ -146,5 +129,5 @@ class Peers:
 def peer_of(name: str) -> str:
     """Return the peer of a full name; raises `UnknownName`."""
     if name not in MODES:
-        raise UnknownName("peer", name, MODES)
+        raise UnknownName("peer", name, tuple(MODES))
     return name.partition(":")[0]

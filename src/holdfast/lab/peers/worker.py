@@ -13,14 +13,13 @@ import venv
 from collections.abc import Callable, Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import IO, Literal, TypeAlias
+from typing import IO, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.transcript import Payload
 
-Why: TypeAlias = Literal["not installed", "refused", "hung", "died", "garbled"]
 _KEPT_BYTES = 4_096
 """Of the end of what a worker writes to standard error, for its last line."""
 _SHOWN_CHARS = 300
@@ -36,7 +35,6 @@ class Request(Struct, frozen=True, kw_only=True):
 
     messages: Sequence[Payload]
     system: str | None = None
-    tools: Sequence[Payload] = ()
     budget_tokens: int
     """What the result is to come to; the worker hands it to the peer's nearest setting."""
     context_length: int
@@ -59,9 +57,8 @@ class Answer(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """Why there is no answer, in one sentence; `why` sorts it, "refused" is the worker's own."""
+    """Why there is no answer, in one sentence."""
 
-    why: Why
     error: str
 
 
@@ -79,7 +76,7 @@ class _Line(Struct, frozen=True):
 
 
 class Worker:
-    """One process for many requests; use it in one thread, as a context manager.
+    """One process for many requests; use it in one thread, and close it.
 
     It starts at the first request. What hung, died or wrote something else than an answer is
     stopped, and the next request starts it again. It runs in a scratch folder that goes with it,
@@ -92,30 +89,24 @@ class Worker:
         self._timeout_seconds = timeout_seconds
         self._running: _Running | None = None
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def ask(self, request: Request) -> Reply:
         """Return what the worker answers to a request, or why there is no answer."""
         try:
             running = self._running = self._running or _Running(self._command)
         except OSError as error:
-            return Failure("died", f"the worker could not be started: {error}")
+            return Failure(f"the worker could not be started: {error}")
         line, hung = running.exchange(_encoded(request), self._timeout_seconds)
         if hung:
             self.close()
-            return Failure("hung", f"no answer within {self._timeout_seconds:g} seconds")
+            return Failure(f"no answer within {self._timeout_seconds:g} seconds")
         if not line.endswith(b"\n"):
             self.close()
-            return Failure("died", f"the worker ended: {running.last_words()}")
+            return Failure(f"the worker ended: {running.last_words()}")
         try:
             return _outcome(msgspec.convert(json.loads(line), _Line))
         except (ValueError, RecursionError):
             self.close()
-            return Failure("garbled", "the worker wrote something else than an answer")
+            return Failure("the worker wrote something else than an answer")
 
     def close(self) -> None:
         """End the process and remove its folder; asking again would start another."""
@@ -131,9 +122,9 @@ def _encoded(request: Request) -> bytes:
 
 def _outcome(line: _Line) -> Reply:
     if line.error is not None:
-        return Failure("refused", line.error)
+        return Failure(line.error)
     if line.messages is None:
-        return Failure("garbled", "the worker's answer holds neither messages nor an error")
+        return Failure("the worker's answer holds neither messages nor an error")
     return Answer(line.messages, line.cpu_ms, line.note, line.moves)
 
 
@@ -185,9 +176,7 @@ class _Running:
 
     def last_words(self) -> str:
         """Return the last line that the process, which has ended, wrote to its standard error."""
-        lines = self._errors.decode(errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return said[-1][:_SHOWN_CHARS] if said else "it said nothing"
+        return _last_line(self._errors.decode(errors="replace")) or "it said nothing"
 
     def _close(self) -> None:
         self._kill()
@@ -265,7 +254,7 @@ def interpreter(
             check=False, timeout=_INSTALL_SECONDS,
         )  # fmt: skip
         if done.returncode:
-            return _failed(requirements, _last_line(done.stderr))
+            return _failed(requirements, _last_line(done.stderr) or "pip said nothing")
         stamp.write_text(wanted, encoding="utf-8")
     except (OSError, subprocess.SubprocessError) as error:
         return _failed(requirements, f"{type(error).__name__}: {error}")
@@ -278,9 +267,9 @@ def _holds_something_else(folder: Path) -> bool:
 
 
 def _failed(requirements: tuple[str, ...], reason: str) -> Failure:
-    return Failure("not installed", f"{' '.join(requirements)} could not be installed: {reason}")
+    return Failure(f"{' '.join(requirements)} could not be installed: {reason}")
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "pip said nothing"
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return lines[-1][:_SHOWN_CHARS] if lines else ""

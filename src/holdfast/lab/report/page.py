@@ -13,12 +13,11 @@ from holdfast.errors import MissingExtra
 from holdfast.lab.figures import FAULTS, glossary, title_of
 from holdfast.lab.report.panels import COLORS, MOST_FAMILIES
 from holdfast.lab.report.plots import Plot
-from holdfast.lab.report.tables import command_of, failures, fault_rows, tables
+from holdfast.lab.report.tables import REASON_CHARS, command_of, failures, fault_rows, tables
 from holdfast.lab.report.verdict import (
     LEAST_SESSIONS,
     MAIN_SCORES,
     OFTEN_OVER,
-    ScoreDifference,
     ScoreFinding,
     behind,
     compare_at_budget,
@@ -80,11 +79,9 @@ def _tag(tag: str, name: str) -> str:
     """Return a tag as the page wants it; what stands between tags, as names do, is not touched."""
     bare = _SPACES.sub("", tag).replace("xlink:href", "href")
     bare = _FONT.sub("font-family: inherit", _ID.sub(lambda found: f"{found[1]}{name}-", bare))
-    return _COLOR.sub(_variable, bare)
-
-
-def _variable(color: re.Match[str]) -> str:
-    return f"var(--{COLORS[color[0]]})" if color[0] in COLORS else color[0]
+    return _COLOR.sub(
+        lambda color: f"var(--{COLORS[color[0]]})" if color[0] in COLORS else color[0], bare
+    )
 
 
 def _width(points: str) -> str:
@@ -132,11 +129,14 @@ def page(summary: RunSummary, rows: Sequence[ScoreRow], plots: Sequence[Plot]) -
             }
             for terms in ("over", "adversary")
         },
-        compared=_compared(found, manifest.main), least=LEAST_SESSIONS, often=f"{OFTEN_OVER:.0%}",
+        compared=sum(one.standing != "too few" for one in found
+                     if (one.part, one.budget) == ("cut", manifest.main)),
+        least=LEAST_SESSIONS, often=f"{OFTEN_OVER:.0%}",
         strategies=_strategies(summary), entries=glossary(), faults=FAULTS,
         plots=[(plot, Markup(inline_svg(plot.svg, plot.name, str(escape(plot.caption)))))
                for plot in plots],
         most_families=MOST_FAMILIES, tables=tables(summary, found),
+        reason_chars=REASON_CHARS,
         fault_rows=list(fault_rows(cuts)),
         failures=failures(summary.lines), skipped=summary.skipped[:_MOST_SKIPPED],
         more_skipped=max(len(summary.skipped) - _MOST_SKIPPED, 0), command=command_of(manifest),
@@ -159,11 +159,6 @@ def _cards(found: Sequence[ScoreFinding]) -> dict[str, list[ScoreFinding]]:
     for one in found:
         cards.setdefault(one.family, []).append(one)
     return cards
-
-
-def _compared(found: Sequence[ScoreDifference], budget: float) -> int:
-    return sum(one.part == "cut" and one.budget == budget and one.standing != "too few"
-               for one in found)  # fmt: skip
 
 
 def _strategies(summary: RunSummary) -> list[tuple[str, str]]:

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
 from msgspec import Struct
 
 from holdfast.lab.figures import COST, SPEED, USED, title_of
@@ -50,21 +52,53 @@ _DPI = 110
 """Of the PNG files; the SVG files are what the page shows."""
 
 
-def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
+def budget_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
     """Return bound recall and copy4 against the share of the tokens that was really taken."""
-    del rows
     lines = [line for line in summary.lines if line.part == "cut" and line.figures]
+    return _curves(
+        "Score against tokens taken", lines, counts(lines, MAIN_SCORES), partial(_points, lines),
+        _token_axis,
+    )  # fmt: skip
+
+
+def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
+    """Return bound recall and copy4 after 1, 2, 4 and 8 compactions."""
+    lines = [line for line in summary.lines if line.part == "drift" and line.figures]
+    by_score = {score: drifts(rows, score) for score in MAIN_SCORES}
+    sessions = {
+        (score, family): at.sessions
+        for score, by in by_score.items()
+        for (family, _), points in by.items()
+        for at in points.values()
+    }
+    if not sessions:
+        return None
+    return _curves(
+        "Score after compactions in a row", lines, sessions,
+        lambda family, name, score: list(by_score[score].get((family, name), {}).items()),
+        _step_axis,
+    )  # fmt: skip
+
+
+_Points = Sequence[tuple[float, MeanInterval]]
+"""Places on the horizontal axis, and the figure at each."""
+
+
+def _curves(
+    title: str, lines: Sequence[ScoreLine], sessions: Mapping[tuple[str, str], int],
+    points: Callable[[str, str, str], _Points], set_axis: Callable[[Axes], None],
+) -> Figure | None:  # fmt: skip
+    """Return a panel for each main score and family, with a curve for each strategy."""
     names = strategies(lines)
     if not names:
         return None
     styles = assign_looks(names)
-    found = grid("Score against tokens taken", families(lines), MAIN_SCORES, Layout(),
-                 counts(lines, MAIN_SCORES), styles)  # fmt: skip
+    found = grid(title, families(lines), MAIN_SCORES, Layout(), sessions, styles)
     for (score, family), axes in found.panels.items():
         _score_axis(axes, score, labeled=(score, family) in found.first)
-        _token_axis(axes)
+        set_axis(axes)
         drawn = [
-            _line(axes, _points(lines, family, name, score), styles[name], shaded=is_ours(name))
+            _line(axes, points(family, name, score), styles[name], shaded=is_ours(name))
             for name in names
         ]
         if not any(drawn):
@@ -72,42 +106,8 @@ def budget_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     return found.figure
 
 
-def drift_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
-    """Return bound recall and copy4 after 1, 2, 4 and 8 compactions."""
-    lines = [line for line in summary.lines if line.part == "drift" and line.figures]
-    names = strategies(lines)
-    by_score = {score: drifts(rows, score) for score in MAIN_SCORES}
-    if not names or not any(by_score.values()):
-        return None
-    styles = assign_looks(names)
-    sessions = {
-        (score, family): at.sessions
-        for score, by in by_score.items()
-        for (family, _), points in by.items()
-        for at in points.values()
-    }
-    found = grid("Score after compactions in a row", families(lines), MAIN_SCORES, Layout(),
-                 sessions, styles)  # fmt: skip
-    for (score, family), axes in found.panels.items():
-        _score_axis(axes, score, labeled=(score, family) in found.first)
-        steps = [1, 2, 4, 8]
-        axes.set_xscale("log", base=2)
-        axes.set_xlim(0.85, 9.4)
-        axes.set_xticks(steps, [str(step) for step in steps])
-        axes.minorticks_off()
-        axes.set_xlabel("compactions")
-        drawn = False
-        for name in names:
-            points = by_score[score].get((family, name), {})
-            drawn |= _line(axes, list(points.items()), styles[name], shaded=is_ours(name))
-        if not drawn:
-            mark_empty(axes)
-    return found.figure
-
-
-def cost_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
+def cost_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
     """Return net cost against bound recall, a mark for each strategy."""
-    del rows
     lines = {
         place: line
         for place, line in main_lines(summary).items()
@@ -132,9 +132,7 @@ def cost_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     return found.figure
 
 
-def _points(
-    lines: Sequence[ScoreLine], family: str, name: str, score: str
-) -> list[tuple[float, MeanInterval]]:
+def _points(lines: Sequence[ScoreLine], family: str, name: str, score: str) -> _Points:
     points = [
         (line.figures[USED].mean * line.budget, line.figures[score])
         for line in lines
@@ -143,9 +141,7 @@ def _points(
     return sorted(points, key=lambda point: point[0])
 
 
-def _line(
-    axes: Axes, points: Sequence[tuple[float, MeanInterval]], look: Look, *, shaded: bool
-) -> bool:
+def _line(axes: Axes, points: _Points, look: Look, *, shaded: bool) -> bool:
     """Draw points and their intervals; return whether there were any."""
     if not points:
         return False
@@ -186,24 +182,16 @@ def _token_axis(axes: Axes) -> None:
     axes.set_xlabel("tokens taken")
 
 
-def scores_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
-    """Return bound recall and copy4 of all strategies, as dots with intervals."""
-    del rows
-    share = f"{summary.manifest.main:.0%}".replace("%", " %")
-    return _dots(summary, MAIN_SCORES, f"What is kept at {share} of the tokens")
+def _step_axis(axes: Axes) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(0.85, 9.4)
+    axes.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+    axes.minorticks_off()
+    axes.set_xlabel("compactions")
 
 
-def signals_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
-    """Return far recall, files, error lines and constraints, as dots with intervals."""
-    del rows
-    share = f"{summary.manifest.main:.0%}".replace("%", " %")
-    scores = ("far", "files R", "errors", "constraints")
-    return _dots(summary, scores, f"Far facts, files, errors and demands at {share} of the tokens")
-
-
-def reach_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
+def reach_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
     """Return what of the needed facts is kept, found again and lost, as stacked bars."""
-    del rows
     made = _panels(
         summary, ("recall",), "Needed facts: kept, found again by search, lost", legend_rows=1
     )
@@ -231,9 +219,8 @@ def reach_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     return found.figure
 
 
-def speed_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
+def speed_plot(summary: RunSummary, _rows: Sequence[ScoreRow]) -> Figure | None:
     """Return the CPU time of each strategy as bars on a logarithmic scale."""
-    del rows
     made = _panels(summary, (SPEED,), "CPU milliseconds per 100,000 tokens (a time)")
     if made is None:
         return None
@@ -246,7 +233,7 @@ def speed_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
         axes.set_xlim(begin, max(end, begin * 10))
         axes.minorticks_off()
         axes.grid(visible=False, axis="y")
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.xaxis.set_major_formatter("{x:,g}")
         for at, name in enumerate(names):
             line = lines.get((family, name))
             figure = None if line is None else line.figures.get(SPEED)
@@ -259,8 +246,12 @@ def speed_plot(summary: RunSummary, rows: Sequence[ScoreRow]) -> Figure | None:
     return found.figure
 
 
-def _dots(summary: RunSummary, scores: Sequence[str], title: str) -> Figure | None:
+def dots_plot(
+    scores: Sequence[str], what: str, summary: RunSummary, _rows: Sequence[ScoreRow]
+) -> Figure | None:
+    """Return scores of all strategies at the main budget, as dots with intervals."""
     lines = main_lines(summary)
+    title = f"{what} at {summary.manifest.main * 100:.0f} % of the tokens"
     there = [score for score in scores if any(score in line.figures for line in lines.values())]
     made = _panels(summary, there, title) if there else None
     if made is None:
@@ -327,12 +318,6 @@ def _shares(axes: Axes) -> None:
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
 
 
-def _plain(value: float, at: int | None) -> str:
-    """Return a tick without powers of ten; `at`, its place, is what matplotlib hands over."""
-    del at
-    return f"{value:,g}"
-
-
 class Plot(Struct, frozen=True, kw_only=True):
     """A drawn plot."""
 
@@ -344,51 +329,31 @@ class Plot(Struct, frozen=True, kw_only=True):
 
 _Draw = Callable[[RunSummary, Sequence[ScoreRow]], Figure | None]
 
-PLOTS: Mapping[str, tuple[_Draw, str]] = {
-    "scores": (scores_plot, (
-        "All strategies at the main budget, with 95 % intervals. Hollow marks: took more tokens "
-        "than allowed in more than one of ten cuts, so they are no equals. Where Holdfast itself "
-        "goes over, all others may take as much as it took."
-    )),
-    "budget": (budget_plot, (
-        "Score against the tokens that were really taken, as a share of what was said before the "
-        "cut (mean; shaded: 95 % interval of the score). Each mark on a line is one budget; a "
-        "strategy that takes no budget is a single mark."
-    )),
-    "signals": (signals_plot, (
-        "Far facts, files, open error lines and the user's demands at the main budget, with 95 % "
-        "intervals."
-    )),
-    "reach": (reach_plot, (
-        "Needed facts at the main budget: kept in view, found again by a search (only Holdfast "
-        "keeps originals to search in), lost."
-    )),
-    "drift": (drift_plot, (
-        "The same history brought to the same size in 1, 2, 4 and 8 compactions: what is lost on "
-        "the way. Only sessions that are long enough for the most compactions of their family."
-    )),
-    "cost": (cost_plot, (
-        "Price of the rest of the session, cache counted, over that of going on with everything "
-        "(left is cheaper), against bound recall (up is better). Hollow: more tokens than allowed."
-    )),
-    "speed": (speed_plot, (
-        "CPU milliseconds per 100,000 tokens of history, on a logarithmic scale. Times: they "
-        "differ from run to run and from machine to machine."
-    )),
+PLOTS: Mapping[str, _Draw] = {
+    "scores": partial(dots_plot, MAIN_SCORES, "What is kept"),
+    "budget": budget_plot,
+    "signals": partial(
+        dots_plot, ("far", "files R", "errors", "constraints"),
+        "Far facts, files, errors and demands",
+    ),
+    "reach": reach_plot,
+    "drift": drift_plot,
+    "cost": cost_plot,
+    "speed": speed_plot,
 }  # fmt: skip
-"""In the order of the page."""
+"""In the order of the page; `captions.toml` says what each shows."""
 
 
 def draw(summary: RunSummary, rows: Sequence[ScoreRow]) -> list[Plot]:
     """Return the plots for which the run has figures."""
+    captions = tomllib.loads(Path(__file__).with_name("captions.toml").read_text(encoding="utf-8"))
     found: list[Plot] = []
     with matplotlib.rc_context(SETTINGS):
-        for name, (make, caption) in PLOTS.items():
+        for name, make in PLOTS.items():
             figure = make(summary, rows)
             if figure is not None:
-                found.append(
-                    Plot(name=name, caption=caption, svg=svg_text(figure, name), png=_png(figure))
-                )
+                svg, png = svg_text(figure, name), _png(figure)
+                found.append(Plot(name=name, caption=captions[name], svg=svg, png=png))
     return found
 
 

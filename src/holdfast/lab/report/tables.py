@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from msgspec import Struct
 
 from holdfast.lab.figures import COST, FAULTS, OVER, SPEED, USED
-from holdfast.lab.peers import MODES
-from holdfast.lab.report.verdict import ScoreDifference, Standing, format_number, join_names
-from holdfast.lab.results import OURS, MeanInterval, RunManifest, RunSummary, ScoreLine, ScoreRow
+from holdfast.lab.peers.table import MODES
+from holdfast.lab.report.verdict import (
+    ScoreDifference,
+    Standing,
+    join_names,
+    with_interval,
+)
+from holdfast.lab.results import (
+    OURS,
+    MeanInterval,
+    RunManifest,
+    RunSummary,
+    ScoreLine,
+    ScoreRow,
+    broken_rules,
+)
 
 COLUMNS = ("recall", "far", "bound", "copy4", "files P", "files R", "errors", "commands",
            "constraints", "reach", "stale", USED, COST)  # fmt: skip
@@ -28,7 +40,7 @@ LEGEND = (
 _TITLES = {"cut": "at {budget:.0%}", "drift": "after {steps} compactions, {budget:.0%}",
            "own": "in as many tokens as the agent's own summary"}  # fmt: skip
 _SHOWN = (*COLUMNS, OVER, SPEED)
-_REASON_CHARS = 300
+REASON_CHARS = 300
 """Of a failure; a traceback of a peer may be longer than the table."""
 _MARKS: dict[Standing, str] = {"ahead": "▼", "behind": "▲", "even": "", "too few": ""}
 """Beside another's figure: Holdfast is ahead, so it is lower."""
@@ -74,12 +86,8 @@ def _row(line: ScoreLine) -> str:
 
 
 def format_cell(found: MeanInterval | None) -> str:
-    """Return a mean with its interval; one session has none."""
-    if found is None:
-        return "–"
-    if found.sessions == 1:
-        return format_short(found.mean)
-    return f"{format_short(found.mean)} ({format_short(found.low)}–{format_short(found.high)})"
+    """Return a mean with its interval."""
+    return "–" if found is None else with_interval(found, format_short, "–")
 
 
 def format_short(value: float) -> str:
@@ -101,25 +109,6 @@ def faults(line: ScoreLine) -> str:
     return "; ".join(said) or "none"
 
 
-class TableCell(Struct, frozen=True):
-    """One figure of a table: what is shown, what is sorted by, and how it stands to Holdfast's."""
-
-    figure: str
-    value: float | None
-    shown: str
-    interval: str = ""
-    mark: str = ""
-
-
-class TableRow(Struct, frozen=True):
-    """A strategy in a table."""
-
-    strategy: str
-    is_ours: bool
-    cells: list[TableCell]
-    failed: str = ""
-
-
 class Table(Struct, frozen=True, kw_only=True):
     """All strategies in one family under the same conditions."""
 
@@ -127,7 +116,9 @@ class Table(Struct, frozen=True, kw_only=True):
     sessions: int
     is_main: bool
     figures: list[str]
-    rows: list[TableRow]
+    lines: list[ScoreLine]
+    marks: dict[tuple[str, str], str]
+    """By strategy and figure, how it stands to Holdfast's."""
 
 
 class FaultRow(Struct, frozen=True):
@@ -142,29 +133,22 @@ class FaultRow(Struct, frozen=True):
 
 def tables(summary: RunSummary, found: Sequence[ScoreDifference]) -> list[Table]:
     """Return the tables of the main budget first, then those of other budgets, drift, own."""
-    standings: dict[tuple[str, str, float, int, str, str], Standing] = {
-        (one.part, one.family, one.budget, one.steps, one.other, one.figure): one.standing
-        for one in found
-    }
-    made: list[tuple[tuple[bool, str, bool], Table]] = []
     main = summary.manifest.main
-    for (part, family, budget, steps), lines in groups(summary.lines).items():
-        figures = [name for name in _SHOWN if any(name in line.figures for line in lines)]
-        is_main = part == "cut" and budget == main
-        rows: list[TableRow] = []
-        for line in lines:
-            marks = {
-                name: _MARKS[standings.get((part, family, budget, steps, line.strategy, name),
-                                           "even")]
-                for name in figures
-            }  # fmt: skip
-            rows.append(_table_row(line, figures, marks))
-        table = Table(
-            title=_title(lines[0]), sessions=max(line.sessions for line in lines),
-            is_main=is_main, figures=figures, rows=rows,
-        )  # fmt: skip
-        made.append(((part != "cut", part, budget != main), table))
-    return [table for _, table in sorted(made, key=lambda item: item[0])]
+    made = groups(summary.lines)
+    order = sorted(made, key=lambda key: (key[0] != "cut", key[0], key[2] != main))
+    return [
+        Table(
+            title=_title(made[key][0]), sessions=max(line.sessions for line in made[key]),
+            is_main=key[0] == "cut" and key[2] == main, lines=made[key],
+            figures=[name for name in _SHOWN if any(name in line.figures for line in made[key])],
+            marks={
+                (one.other, one.figure): _MARKS[one.standing]
+                for one in found
+                if (one.part, one.family, one.budget, one.steps) == key
+            },
+        )
+        for key in order
+    ]  # fmt: skip
 
 
 def _title(line: ScoreLine) -> str:
@@ -177,41 +161,22 @@ def _title(line: ScoreLine) -> str:
     return f"{line.family}, {what[line.part]}"
 
 
-def _table_row(line: ScoreLine, figures: Sequence[str], marks: dict[str, str]) -> TableRow:
-    cells: list[TableCell] = []
-    for name in figures:
-        found = line.figures.get(name)
-        if found is None:
-            cells.append(TableCell(name, None, "–"))
-        else:
-            spread = f"{format_number(found.low)}–{format_number(found.high)}"
-            interval = spread if found.sessions > 1 else "1 session"
-            cells.append(
-                TableCell(name, found.mean, format_number(found.mean), interval, marks[name])
-            )
-    return TableRow(
-        line.strategy, line.strategy.startswith(OURS), cells, line.failed[:_REASON_CHARS]
-    )
-
-
 def fault_rows(rows: Sequence[ScoreRow]) -> Iterator[FaultRow]:
     """Yield what each strategy did wrong in these rows."""
     by: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if not row.failed:
             by.setdefault(row.strategy, []).append(row)
-    for name, mine in by.items():
-        broken: Counter[str] = Counter()
-        checked = [row.violations for row in mine if row.violations is not None]
-        for one in checked:
-            broken.update(one)
-        wrong = [f"{count:,} for {provider}" for provider, count in broken.items() if count]
+    for strategy, mine in by.items():
+        broken = broken_rules(mine)
+        checked = sum(row.violations is not None for row in mine)
+        wrong = [f"{count:,} for {name}" for name, count in (broken or {}).items() if count]
         over = sum(row.is_over for row in mine)
         yield FaultRow(
-            name, name.startswith(OURS),
+            strategy, strategy.startswith(OURS),
             [sum(row.counts.get(fault, 0) for row in mine) for fault in FAULTS],
             "no messages to check" if not checked
-            else f"{join_names(wrong) or '0'} ({len(checked):,} views)",
+            else f"{join_names(wrong) or '0'} ({checked:,} views)",
             f"{over:,} of {len(mine):,} views",
         )  # fmt: skip
 
@@ -221,7 +186,7 @@ def failures(lines: Sequence[ScoreLine]) -> list[tuple[str, str, str]]:
     where: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         if line.failed:
-            where.setdefault((line.strategy, line.failed[:_REASON_CHARS]), []).append(_title(line))
+            where.setdefault((line.strategy, line.failed[:REASON_CHARS]), []).append(_title(line))
     return [(name, reason, "; ".join(places)) for (name, reason), places in where.items()]
 
 

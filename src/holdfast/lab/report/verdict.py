@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from holdfast.lab.results import (
     RunSummary,
     ScoreLine,
     ScoreRow,
+    by_table,
     mean,
     mean_interval,
     values_of,
@@ -81,13 +82,9 @@ class ScoreFinding(Struct, frozen=True, kw_only=True):
 
 def compare_strategies(rows: Sequence[ScoreRow], mine: str = OURS) -> list[ScoreDifference]:
     """Return a strategy minus each other one, wherever both have a figure of the same cut."""
-    tables: dict[tuple[Part, str, float, int], dict[str, list[ScoreRow]]] = {}
-    for row in rows:
-        if not row.failed:
-            key = (row.part, row.family, 0.0 if row.part == "own" else row.budget, row.steps)
-            tables.setdefault(key, {}).setdefault(row.strategy, []).append(row)
     found: list[ScoreDifference] = []
-    for (part, family, budget, steps), table in sorted(tables.items(), key=lambda item: item[0]):
+    tables = by_table(row for row in rows if not row.failed)
+    for (part, family, budget, steps), table in tables:
         ours = _by_cut(table.get(mine, ()))
         for other, theirs in table.items():
             if other == mine:
@@ -258,7 +255,7 @@ def describe_over_budget(found: Sequence[ScoreFinding], figure: str) -> str:
 
 def _otherwise(one: ScoreFinding) -> str:
     said = [
-        f"{word} {join_names(_named(rows))}"
+        f"{word} {join_names(row.other for row in rows)}"
         for word, rows in (
             ("behind", one.of("behind")), ("not apart from", one.of("even")),
             ("not comparable with", one.of("too few")),
@@ -272,7 +269,7 @@ def own(found: Sequence[ScoreDifference]) -> list[str]:
     """Return how Holdfast stands to summaries that agents wrote themselves, in as many tokens."""
     return [
         f"{one.family}, {title_of(one.figure)}: {_STANDINGS[one.standing]}, "
-        f"{format_difference(one.by)}, {_sessions(one.by.sessions)}."
+        f"{format_difference(one.by)}, {one.by.sessions} session{'s' * (one.by.sessions != 1)}."
         for one in found
         if one.part == "own" and one.other == OWN and one.figure in MAIN_SCORES
     ]
@@ -297,10 +294,6 @@ def drifting(rows: Sequence[ScoreRow], scores: Sequence[str]) -> list[tuple[str,
     return said
 
 
-def _sessions(count: int) -> str:
-    return f"{count} session{'s' * (count != 1)}"
-
-
 def describe_loss(one: ScoreDifference) -> str:
     """Return in words by how much another strategy is ahead of Holdfast."""
     by = one.by
@@ -310,19 +303,20 @@ def describe_loss(one: ScoreDifference) -> str:
 
 
 def format_difference(by: MeanInterval) -> str:
-    """Return a difference with its interval; one session has none."""
-    if by.sessions == 1:
-        return format_sign(by.mean)
-    return f"{format_sign(by.mean)} ({format_sign(by.low)} to {format_sign(by.high)})"
+    """Return a difference with its interval."""
+    return with_interval(by, format_sign)
 
 
 def format_interval(found: MeanInterval) -> str:
-    """Return a mean with its interval; one session has none."""
+    """Return a mean with its interval."""
+    return with_interval(found, format_number)
+
+
+def with_interval(found: MeanInterval, form: Callable[[float], str], between: str = " to ") -> str:
+    """Return a mean with its interval in brackets; one session has none."""
     if found.sessions == 1:
-        return format_number(found.mean)
-    return (
-        f"{format_number(found.mean)} ({format_number(found.low)} to {format_number(found.high)})"
-    )
+        return form(found.mean)
+    return f"{form(found.mean)} ({form(found.low)}{between}{form(found.high)})"
 
 
 def format_sign(value: float) -> str:
@@ -340,10 +334,6 @@ def join_names(names: Iterable[str]) -> str:
     """Return names in a row, the last two with an `and`."""
     rows = list(names)
     return " and ".join([", ".join(rows[:-1]), rows[-1]] if len(rows) > 1 else rows)
-
-
-def _named(rows: Sequence[ScoreDifference]) -> list[str]:
-    return [one.other for one in rows]
 
 
 def list_losses(summary: RunSummary, found: Sequence[ScoreDifference]) -> dict[str, list[str]]:

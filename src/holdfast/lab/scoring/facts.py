@@ -8,19 +8,16 @@ often it occurs.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import Path
 
 _RUN = re.compile(r"[A-Za-z0-9_./@+~:$%#-]{3,}")
 _URL = re.compile(r"https?://[^\s<>\"'`)\]}|\\]{3,400}")
 _EXTENSION = re.compile(r"[^./]\.[A-Za-z][A-Za-z0-9]{0,7}$")
-_FILE_ENDINGS = frozenset((
-    "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "json", "jsonl", "yaml", "yml",
-    "toml", "md", "txt", "sh", "bash", "zsh", "rs", "c", "h", "cc", "cpp", "hpp", "java", "kt",
-    "rb", "php", "cs", "swift", "sql", "html", "css", "scss", "xml", "csv", "log", "lock", "mod",
-    "sum", "ini", "cfg", "conf", "env", "png", "jpg", "jpeg", "gif", "svg", "pdf", "docx", "zip",
-    "gz", "tar", "traj", "ipynb", "pl", "pm", "lua", "zig", "proto", "tf", "vue", "svelte",
-))  # fmt: skip
+_LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FILE_ENDINGS = frozenset(_LISTS["file_endings"].split())
 _NUMBER = re.compile(r"\$?\d+(?:\.\d+)*%?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d)?")
 _VERSION = re.compile(r"v\d+(?:\.\d+)+[\w.-]*")
@@ -44,27 +41,8 @@ _EDGES = "_./-@$"
 _LEAST_CHARS = 3
 _FEW = 4
 """A mention with fewer context words is bound by one of them, others need two."""
-_SAID_OFTEN = frozenset((
-    "the", "and", "for", "with", "that", "this", "from", "you", "are", "was", "not", "have",
-    "has", "but", "can", "will", "all", "any", "its", "into", "when", "then", "than", "them",
-    "they", "our", "out", "use", "used", "using", "file", "path", "string", "true", "false",
-    "null", "none", "call", "result", "user", "assistant", "tool", "content", "name", "type",
-    "value", "data", "return", "let", "const", "func", "def", "new",
-))  # fmt: skip
-_SAME = {
-    word: group
-    for group, words in {
-        "change": "edit edited update updated change changed modify modified write wrote written"
-        " create created add added patch",
-        "read": "read view viewed open opened",
-        "delete": "delete deleted remove removed",
-        "rename": "rename renamed move moved",
-        "run": "run ran command cmd bash shell exec execute executed",
-        "search": "grep search searched glob find found",
-    }.items()
-    for word in words.split()
-}
-"""What a call does, whichever word says it: a ledger writes "changed" where a call says Edit."""
+_SAID_OFTEN = frozenset(_LISTS["said_often"].split())
+_SAME = {word: group for group, words in _LISTS["same"].items() for word in words.split()}
 
 
 def facts_in(text: str) -> set[str]:

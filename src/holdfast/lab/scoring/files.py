@@ -126,15 +126,14 @@ def _call(name: str, values: dict[str, Any], open_file: str, folder: str) -> tup
 def _shell(line: str, folder: str, open_file: str) -> Touched:
     """Return what a command line touches; SWE-agent's editor commands come the same way."""
     first = line.split(maxsplit=2)
+    found = Touched()
     if first[:1] == ["create"] and len(first) == 2:
-        found = Touched()
         found.add(posixpath.join(folder, first[1]))
-        return found
-    if first[:1] == ["edit"] and "end_of_edit" in line:
-        found = Touched()
+    elif first[:1] == ["edit"] and "end_of_edit" in line:
         found.add(open_file)
-        return found
-    return touched_by(line, folder)
+    else:
+        return touched_by(line, folder)
+    return found
 
 
 def _as_reported(here: Touched, result: str) -> Touched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from zlib import crc32
@@ -117,13 +117,7 @@ def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> l
     Not those of the system prompt, nor those of other projects. At most 200, picked by a hash.
     """
     known = set[str]().union(*prepared.facts[:cut]) - elsewhere.facts
-    first_by_agent: dict[str, int] = {}
-    seen: set[str] = set()
-    for index in range(cut, len(prepared.messages)):
-        fresh = (prepared.facts[index] & known) - seen
-        seen |= fresh
-        if agent_text(prepared.messages[index]):
-            first_by_agent.update(dict.fromkeys(fresh, index))
+    first_by_agent = _first_by_agent(prepared, cut, lambda index: prepared.facts[index] & known)
     told = facts_in(prepared.system_text) | prepared.schema
     wanted = [(fact, kind_of(fact)) for fact in first_by_agent.keys() - told]
     wanted += [(line, "command") for line in _commands(prepared, cut) - elsewhere.facts]
@@ -139,11 +133,26 @@ def needed_facts(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> l
             for near in (prepared.texts[0], last)
         )
         if whole_lines:
-            cue = " ".join(text.split()[:_LINE_CUE_WORDS])
+            cue, beside = " ".join(text.split()[:_LINE_CUE_WORDS]), ()
         else:
+            beside = tuple(set(contexts(before, text, _MOST_MENTIONS)))
             cue = _cue(prepared.texts[first_by_agent[text]], text)
-        rows.append(NeededFact(text, kind, not near, _contexts(before, text, kind), cue))
+        rows.append(NeededFact(text, kind, not near, beside, cue))
     return rows
+
+
+def _first_by_agent(
+    prepared: PreparedSession, cut: int, said_in: Callable[[int], set[str]]
+) -> dict[str, int]:
+    """Return what the agent is the first to say after the cut, and in which message."""
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for index in range(cut, len(prepared.messages)):
+        fresh = said_in(index) - seen
+        seen |= fresh
+        if agent_text(prepared.messages[index]):
+            found.update(dict.fromkeys(fresh, index))
+    return found
 
 
 def _cue(used: str, fact: str) -> str:
@@ -168,12 +177,6 @@ def future_facts(prepared: PreparedSession, cut: int) -> frozenset[str]:
     known = "\n".join([prepared.system_text, *prepared.texts[:cut]])
     picked = sorted(fresh, key=lambda fact: (crc32(fact.encode(errors="replace")), fact))
     return frozenset([fact for fact in picked if fact not in known][:_MOST_FUTURE])
-
-
-def _contexts(before: str, text: str, kind: str) -> tuple[frozenset[str], ...]:
-    if kind in ("command", "error line"):
-        return ()
-    return tuple(set(contexts(before, text, _MOST_MENTIONS)))
 
 
 def _commands(prepared: PreparedSession, cut: int) -> set[str]:
@@ -202,17 +205,13 @@ def _quoted_errors(prepared: PreparedSession, cut: int) -> set[str]:
         if message["role"] == "tool"
         for line in error_lines(text)
     }
-    open_lines = {line for line in lines if len(line) >= _LEAST_LINE_CHARS}
-    found: set[str] = set()
-    for message, text in zip(prepared.messages[cut:], prepared.texts[cut:], strict=True):
-        if not open_lines:
-            break
-        flat = one_line(text)
-        said = {line for line in open_lines if line in flat}
-        open_lines -= said
-        if agent_text(message):
-            found |= said
-    return found
+    long_lines = {line for line in lines if len(line) >= _LEAST_LINE_CHARS}
+
+    def said_in(index: int) -> set[str]:
+        flat = one_line(prepared.texts[index])
+        return {line for line in long_lines if line in flat}
+
+    return set(_first_by_agent(prepared, cut, said_in)) if long_lines else set()
 
 
 def copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> list[str]:
@@ -221,15 +220,11 @@ def copied_grams(prepared: PreparedSession, cut: int, elsewhere: Elsewhere) -> l
     One of the four is a word that no other project has; at most 400, picked by a hash.
     """
     common = elsewhere.words | {word for name in prepared.schema for word in words_in(name)}
-    first_by_agent: set[str] = set()
-    seen: set[str] = set()
-    for index in range(cut, len(prepared.messages)):
-        fresh = grams_of(prepared.texts[index], common) - seen
-        seen |= fresh
-        if agent_text(prepared.messages[index]):
-            first_by_agent |= fresh
+    first_by_agent = _first_by_agent(
+        prepared, cut, lambda index: grams_of(prepared.texts[index], common)
+    )
     told = grams_of(prepared.system_text, frozenset())
-    open_grams, found = first_by_agent - told, set[str]()
+    open_grams, found = first_by_agent.keys() - told, set[str]()
     for text in prepared.texts[:cut]:
         found |= grams_of(text, common) & open_grams
     return sorted(found, key=lambda gram: crc32(gram.encode()))[:_MOST_GRAMS]

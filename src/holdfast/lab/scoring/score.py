@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from holdfast.lab.scoring.facts import is_bound, is_present
@@ -78,14 +78,13 @@ class CutCase:
     future: frozenset[str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Score:
     """How one view does in one case; None if there was nothing to keep."""
 
-    used: float
     rates: dict[str, float | None]
     counts: dict[str, int]
-    missed: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    missed: dict[str, list[str]]
 
 
 def cases_of(
@@ -128,7 +127,7 @@ def _with_system(prepared: PreparedSession, seen: Sequence[Message]) -> list[Mes
     return found
 
 
-def score(case: CutCase, shown: JudgedView, budget_tokens: int, find: Find | None = None) -> Score:
+def score(case: CutCase, shown: JudgedView, find: Find | None = None) -> Score:
     """Return how much of the truth a view holds; `find` searches what was before the cut."""
     view, flat = shown.text, one_line(shown.text)
     forms = [surviving_form(flat, view, fact) for fact in case.facts]
@@ -155,7 +154,7 @@ def score(case: CutCase, shown: JudgedView, budget_tokens: int, find: Find | Non
     }
     leaked = _leaked(case.future, view)
     missed = {
-        "far": _lost(case.facts, forms, far=True),
+        "far": [f"{fact.kind}: {fact.text}" for fact, form in pairs if fact.is_far and not form],
         "bound": unbound,
         "files P": wrong,
         "files R": lost,
@@ -166,7 +165,7 @@ def score(case: CutCase, shown: JudgedView, budget_tokens: int, find: Find | Non
         "leaked": leaked,
     }
     counts = {"invented": len(invented), "bad refs": len(unresolved), "leaked": len(leaked)}
-    return Score(shown.tokens / max(budget_tokens, 1), rates, counts, missed)
+    return Score(rates, counts, missed)
 
 
 def _share(rows: Sequence[bool]) -> float | None:
@@ -190,20 +189,12 @@ def _reach(pairs: Sequence[tuple[NeededFact, str]], find: Find | None) -> float 
     if find is None or not lost:
         return 1 - len(lost) / len(pairs)
     tried = lost[:_SEARCHED]
-    found = sum(any(_holds(text, fact) for text in find(fact.cue)) for fact in tried if fact.cue)
+    found = sum(
+        any(surviving_form(one_line(text), text, fact) for text in find(fact.cue))
+        for fact in tried
+        if fact.cue
+    )
     return 1 - len(lost) / len(pairs) * (1 - found / len(tried))
-
-
-def _holds(text: str, fact: NeededFact) -> bool:
-    return bool(surviving_form(one_line(text), text, fact))
-
-
-def _lost(facts: Sequence[NeededFact], forms: Sequence[str], *, far: bool) -> list[str]:
-    return [
-        f"{fact.kind}: {fact.text}"
-        for fact, form in zip(facts, forms, strict=True)
-        if not form and fact.is_far >= far
-    ]
 
 
 def _bound(case: CutCase, forms: Sequence[str], view: str) -> tuple[float | None, list[str]]:

@@ -1,36 +1,26 @@
-"""Frozen lists: which lines of a tool result report an error, which user sentences constrain.
+"""Which lines of a tool result report an error, which sentences of a user constrain.
 
-Changed for noise after the first tuning figures were seen, before any test figure was read; fixed
-since. Change them only with a reason that has nothing to do with a score.
+The lists in `signals.toml` are frozen: they change only with a reason that has nothing to do with
+a score.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.lab.scoring.session import Message, content_text, decode_arguments
 
-_ERROR_SHAPES = re.compile(
-    r"""^\s{0,8}(?:
-      (?:error|fatal|panic|failed|failure|exception|aborted|npm\ ERR!)[:!\[\s]   # Error: …
-    | ERR_[A-Z] | --- \ FAIL: | FAIL\s+\S | FAILED\s+\S | not\ ok\ \d | E\ {3,}\S | [✗✖×]\s
-    | (?:[A-Za-z_][\w.]{0,60})?(?:Error|Exception)(?:\ \[[^\]]{1,40}\])?:\s     # ValueError: …
-    | [\w./@-]{1,200}\.\w{1,6}(?::\d{1,6}){2}:?\s\S                             # file:12:3: …
-    | [\w./@-]{1,200}\.\w{1,6}\(\d{1,6},\d{1,6}\):\s                            # file(12,3): …
-    | \{"error":
-    | <tool_use_error>
-    )
-    | command\ not\ found | No\ such\ file\ or\ directory | Permission\ denied
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+_LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_ERROR_SHAPES = re.compile(_LISTS["error_shapes"], re.IGNORECASE | re.VERBOSE)
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LONGEST_LINE = 2_000
 _LINES_A_RESULT = 5
@@ -53,47 +43,11 @@ _SHOWS = re.compile(
     r"|ls)\b"
 )
 """Commands whose output is other text: an error word in it is not an error of theirs."""
-_SHOWING_TOOLS = frozenset((
-    "read", "view", "open", "cat", "grep", "glob", "search", "find", "find_file", "search_dir",
-    "search_file", "read_file", "list", "ls", "websearch", "webfetch", "webfetch", "task",
-    "agent",
-))  # fmt: skip
+_SHOWING_TOOLS = frozenset(_LISTS["showing_tools"].split())
 _TRAILER = re.compile(r"\s*(?:2>&1|\|\s*(?:head|tail|grep|tee)\b[^|&;]*|>\s*/dev/null)\s*\Z")
 _LEADER = re.compile(r"\A\s*cd\s+\S+\s*(?:&&|;)\s*")
 
-_CUES = re.compile(
-    r"""^[-*#>\d.)\s"'“]*(?:(?:please|also|and|but|so|just|ok,?|then)\s+)*
-      (?:never(?!\ mind)|always|don['’]?t(?!\ (?:we|you|they|I)\b)|do\ not|only|avoid|make\ sure)\b
-    | \bplease\ (?:never|always|don['’]?t|do\ not|only|avoid|make\ sure)\b
-    | [,;:–—-]\s+(?:but\ |and\ |so\ |please\ )?(?:never|always|don['’]?t|do\ not|only)\b
-    | (?<!\bthere\ )\bmust(?:n['’]t)?\b
-    | \b(?:should|can|may|to)\ (?:not|only|never|always)\b
-    | \bshouldn['’]t\b(?!\ (?:it|we|this|that|there)\b)
-    | \b(?:only|not?|n['’]t|never)\ want\b | \bonly[.!]?$
-    | \bonly\ (?:use|change|touch|edit|report|fix|run|return|do|include|add|keep)\b
-    | \b(?:at\ most|at\ least|no\ more\ than)\ (?:\$?\d|one\b|two\b|three\b) | \bup\ to\ \$\d
-    | \buse\b[^.\n]{1,60}\b(?:not|instead)\b
-    | (?<!\w)(?:
-      niemals | nie | immer | nur | höchstens | mindestens | darf\ nicht | auf\ keinen\ Fall | statt
-    | nunca | siempre | sólo | solamente | como\ máximo | al\ menos | debe | en\ lugar\ de
-    | no\ (?:uses|hagas|toques|cambies)
-    | jamais | toujours | seulement | uniquement | au\ plus | au\ moins | doit | au\ lieu\ de
-    | sempre | somente | apenas | no\ máximo | pelo\ menos | deve | em\ vez\ de
-    | não\ (?:use|faça|mude|toque)
-    | soltanto | al\ massimo | almeno | invece\ di | non\ (?:usare|fare|toccare|modificare)
-    | nooit | altijd | alleen | hoogstens | minstens
-    | nigdy | zawsze | tylko | co\ najwyżej | co\ najmniej
-    | никогда | всегда | только | не\ более | не\ менее | вместо
-    | не\ (?:используй|трогай|меняй|делай)\w{0,3} | долж(?:ен|на|но|ны)
-    | asla | her\ zaman | sadece | yalnızca | en\ fazla | en\ az
-    )(?!\w)
-    | 不要 | 别 | 必须 | 只能 | 只用 | 总是 | 始终 | 永远 | 最多 | 至少 | 禁止 | 不得 | 避免 | 务必
-    | しないで | ないでください | 必ず | のみ | 常に | 絶対 | 以内 | 少なくとも
-    | 하지\ ?마 | 반드시 | 항상 | 절대 | 오직 | 최대 | 최소 | 금지
-    | دائما | أبدا | فقط | يجب | हमेशा | केवल | कभी\ नहीं
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+_CUES = re.compile(_LISTS["cues"], re.IGNORECASE | re.VERBOSE)
 _WRAPPED = re.compile(
     r"<(system-reminder|environment_context|subagent_notification|turn_aborted|user_instructions"
     r"|INSTRUCTIONS|local-command-[a-z]{3,12}|command-[a-z]{3,12})>.*?</\1>",

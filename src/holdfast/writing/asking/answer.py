@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -45,8 +45,6 @@ ANSWER_SCHEMA: dict[str, Any] = {
 
 EMPTY_ANSWER = json.dumps({name: [{"text": "", "source": "m1234"}] for name in SECTIONS})
 """What an answer of one entry a section costs before it says a word."""
-
-Form: TypeAlias = Literal["json", "markdown", "words"]
 
 _READ_CHARS = 200_000
 """No note is longer; the rest of a longer answer is not read."""
@@ -86,15 +84,11 @@ _DEEPEST = 4
 
 
 class Read(Struct, frozen=True):
-    """What was found in an answer; `words` is a text without any section."""
+    """What was found in an answer."""
 
     summary: Summary
-    form: Form
-
-    @property
-    def entries(self) -> int:
-        """How many entries there are."""
-        return sum(map(len, self.summary.sections.values()))
+    has_sections: bool
+    """Whether it is a note, and not a text without any section."""
 
 
 def read_answer(text: str, language: Language, *, is_cut: bool = False) -> Read:
@@ -105,17 +99,15 @@ def read_answer(text: str, language: Language, *, is_cut: bool = False) -> Read:
     """
     body = text[:_READ_CHARS]
     found = _Found()
-    form: Form = "json"
     value = read_json(body)
-    if value is None or not _take(found, value, 0):
-        form = "markdown" if _markdown(found, body) else "words"
+    has_sections = (value is not None and _take(found, value, 0)) or _markdown(found, body)
     if is_cut or len(text) > _READ_CHARS:
         found.drop_last()
     sections: dict[Section, tuple[Entry, ...]] = {
         name: tuple(rows) for name in SECTIONS if (rows := found.sections.get(name))
     }
     numbered = len(sections.get("completed", ()))
-    return Read(Summary(sections, "model", numbered, language), form)
+    return Read(Summary(sections, "model", numbered, language), has_sections)
 
 
 class _Found:
@@ -368,7 +360,7 @@ def merge_prose(previous: Summary | None, new: Summary) -> Summary:
         name: tuple(rows) for name, rows in kept.items() if rows
     }
     done = sum(section == "completed" for section, _ in rows)
-    numbered = max(previous.numbered, _count(previous)) + done - repeated
+    numbered = max(previous.numbered, len(previous.sections.get("completed", ()))) + done - repeated
     return _bounded(replace(new, sections=sections, numbered=numbered))
 
 
@@ -404,10 +396,6 @@ def _fuller(older: Entry, newer: Entry) -> Entry:
 
 def _named(entry: Entry) -> frozenset[str]:
     return frozenset(name.text for name in names_in(entry.text))
-
-
-def _count(summary: Summary) -> int:
-    return len(summary.sections.get("completed", ()))
 
 
 def _bounded(summary: Summary) -> Summary:

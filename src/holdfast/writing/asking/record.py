@@ -85,19 +85,7 @@ def cut(text: str, most: int, head: int, tail: int) -> str:
 
 def _ends(message: Message) -> Message:
     """Return a message whose very long texts have only their ends: the rest is never shown."""
-    if all(_is_short(part) for part in message.parts):
-        return message
     return message.with_parts(tuple(_short(part) for part in message.parts))
-
-
-def _is_short(part: Part) -> bool:
-    match part:
-        case Text(text=text) | ToolCall(arguments=text):
-            return len(text) <= 2 * _READ_CHARS
-        case ToolResult(parts=inner):
-            return all(map(_is_short, inner))
-        case _:
-            return True
 
 
 def _short(part: Part) -> Part:

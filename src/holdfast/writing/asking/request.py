@@ -208,8 +208,9 @@ def take(asking: Asking, answer: SummaryAnswer) -> Asking:
     # before it is read: entries are cut, and a piece of a secret is none that is known
     text = asking.redact(answer.text)
     read = read_answer(text, asking.terms.language, is_cut=is_cut)
-    has_sections = read.form != "words"
-    judge_note(answer, request, read.summary, has_sections=has_sections, languages=asking.languages)
+    judge_note(
+        answer, request, read.summary, has_sections=read.has_sections, languages=asking.languages
+    )
     note = _redact_note(read.summary, asking.redact)
     return replace(asking, at=asking.at + 1, found=merge_prose(asking.found, note))
 

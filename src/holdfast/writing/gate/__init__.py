@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.writing.gate.check import Checked, check
-from holdfast.writing.gate.evidence import Evidence, evidence_of
-from holdfast.writing.gate.judge import judge_note, judge_text
+from holdfast.writing.gate.evidence import evidence_of
 
-__all__ = ["Checked", "Evidence", "check", "evidence_of", "judge_note", "judge_text"]
+__all__ = ["Checked", "check", "evidence_of"]

@@ -32,6 +32,7 @@ from holdfast.facts.dialogue.text import sentences
 from holdfast.facts.languages import Phrases, phrases_for
 from holdfast.facts.names import Name, NameKind, names_in, words_in
 from holdfast.facts.summary import SECTIONS, Entry, Section, Summary
+from holdfast.facts.tables import read_words
 from holdfast.writing.gate.evidence import (
     MARKS,
     Evidence,
@@ -58,51 +59,8 @@ _EARLIER = "earlier "
 _ENTRY_CHARS = 2_400
 """The rest of a longer entry is left out."""
 
-_ORDERS = (
-    "you must", "you should", "you need to", "you have to", "you are required", "you will now",
-    "you are now", "your task is", "your job is", "your next step", "your instructions",
-    "make sure you", "be sure to", "please run", "please execute", "please delete",
-    "immediately run", "immediately execute", "now run", "now execute",
-    "do not tell the user", "disregard ",
-    "ignore all", "ignore the", "ignore any", "ignore previous", "new instructions",
-    "system prompt:", "assistant must", "agent must now", "the agent should now",
-    "as the assistant",
-    "du musst", "du sollst", "sie müssen", "deine aufgabe", "ihre aufgabe ist", "führe jetzt",
-    "debes ", "tienes que", "tu tarea es", "ejecuta ahora", "ignora las", "tu dois", "vous devez",
-    "ta tâche est", "votre tâche est", "exécute maintenant", "exécutez maintenant", "você deve",
-    "sua tarefa é", "execute agora", "ты должен", "вы должны", "твоя задача", "ваша задача",
-    "немедленно выполни", "你必须", "你应该", "您必须", "你的任务是", "请立即", "请执行",
-    "あなたは必ず", "しなければなりません", "直ちに実行", "あなたの任務",
-    "당신은 반드시", "해야 합니다", "즉시 실행",
-)  # fmt: skip
-"""How a sentence speaks to whoever reads the note. A note reports; an order in it is kept only
-where the user wrote it."""
-_CLAIMS = (
-    "user ask", "user also ask", "user want", "user request", "user need", "user said",
-    "user wrote", "user told", "user instruct", "user order", "user demand", "user insist",
-    "user prefer", "user requires", "user stated", "user states", "user mention", "user specif",
-    "user report", "user chose", "user chooses", "user expect", "user clarif", "user explain",
-    "user suggest", "user propos", "user declin", "user reject", "user allow", "user permit",
-    "user authori", "user emphasi", "user remind", "user answer",
-    "user would like", "user wishes", "user agreed",
-    "user confirmed", "user approved", "user decided", "requested by the user",
-    "asked by the user", "at the user's request", "as the user",
-    "benutzer bat", "benutzer will", "benutzer möchte", "benutzer verlangt", "nutzer bat",
-    "nutzer will", "nutzer möchte", "nutzer verlangt", "vom benutzer gewünscht",
-    "usuario pidió", "usuario quiere", "usuario solicitó", "usuario pide",
-    "utilisateur a demandé", "utilisateur veut", "utilisateur demande", "utilisateur souhaite",
-    "usuário pediu", "usuário quer", "usuário solicitou",
-    "пользователь попросил", "пользователь хочет", "пользователь просит", "пользователь требует",
-    "用户要求", "用户希望", "用户想", "用户让", "ユーザーは", "ユーザーが", "ユーザーから",
-    "사용자가", "사용자는",
-)  # fmt: skip
-"""How a sentence says what the user wanted: kept only where the user's own words bear it out."""
-_NOTHING = (
-    "no ", "none", "nothing", "there are no", "there is no", "there were no", "there was no",
-    "keine ", "es gibt keine", "ninguna ", "ningún ", "no hay", "aucun", "il n'y a", "nenhum",
-    "não há", "нет ", "没有", "無し", "なし", "ありません", "없음",
-)  # fmt: skip
-"""How an entry begins that only says that its section is empty."""
+_PHRASES = read_words("phrases", "holdfast.writing.gate")
+_NOTHING = tuple(_PHRASES["nothing"])
 
 Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
 
@@ -110,14 +68,12 @@ Verdict: TypeAlias = Literal["verified", "unverified", "unchecked", "dropped"]
 class Checked(Struct, frozen=True):
     """A note that says nothing that was not there, and what became of its sentences.
 
-    An entry that quotes the user counts as one sentence. `patched` is counted where the ledger's
-    entries are joined (`patched_by`).
+    An entry that quotes the user counts as one sentence.
     """
 
     summary: Summary
     verified: int = 0
     """All that they name was there."""
-    patched: int = 0
     dropped: int = 0
     unverified: int = 0
     """They have a mark behind them."""
@@ -145,7 +101,7 @@ def check(prose: Summary, evidence: Evidence) -> Checked:
         raise SummarizerFailed("bad answer", evidence.name, "nothing in it could be verified")
     counts = gate.counts
     return Checked(
-        replace(prose, sections=sections, language=evidence.language), counts["verified"], 0,
+        replace(prose, sections=sections, language=evidence.language), counts["verified"],
         counts["dropped"], counts["unverified"], counts["unchecked"],
     )  # fmt: skip
 
@@ -258,15 +214,15 @@ def _tells_nothing(section: Section, text: str) -> bool:
 
 def is_order(text: str) -> bool:
     """Return whether a sentence speaks to whoever reads it."""
-    return _says(text, _ORDERS)
+    return _says(text, _PHRASES["orders"])
 
 
 def is_claim(text: str) -> bool:
     """Return whether a sentence says what the user wanted."""
-    return _says(text, _CLAIMS)
+    return _says(text, _PHRASES["claims"])
 
 
-def _says(text: str, phrases: tuple[str, ...]) -> bool:
+def _says(text: str, phrases: frozenset[str]) -> bool:
     small = " ".join(text.casefold().split())
     return any(words in small for words in phrases)
 

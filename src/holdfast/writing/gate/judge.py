@@ -10,19 +10,11 @@ from holdfast.facts.dialogue.text import words_of
 from holdfast.facts.languages import VOCABULARIES, Language
 from holdfast.facts.names import without_names
 from holdfast.facts.summary import Section, Summary
+from holdfast.facts.tables import read_words
 from holdfast.ports import SummaryAnswer, SummaryRequest, TokenCounter
 from holdfast.regex import Regex
 
-_REFUSALS = (
-    "i can't", "i cannot", "i can not", "i'm unable", "i am unable", "i'm not able", "i won't",
-    "i will not be able", "i'm sorry", "i am sorry", "as an ai", "as a language model",
-    "unable to assist", "unable to comply", "can't help with", "cannot help with",
-    "es tut mir leid", "ich kann nicht", "ich kann dabei nicht", "lo siento", "no puedo ayudar",
-    "je suis désolé", "je ne peux pas", "desculpe", "não posso ajudar", "к сожалению, я не могу",
-    "я не могу", "извините", "申し訳ありません", "お手伝いできません", "抱歉", "对不起", "我无法",
-    "죄송합니다", "도와드릴 수 없",
-)  # fmt: skip
-"""How a model says that it will not; only at the start of an answer without any section."""
+_REFUSALS = read_words("phrases", "holdfast.writing.gate")["refusals"]
 _TOO_LONG = 2.0
 """A model that was told where to stop and wrote twice as much."""
 _REFUSAL_CHARS = 300

@@ -16,97 +16,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from msgspec import Struct
+
 from holdfast.errors import FailureKind, SummarizerFailed
+from holdfast.facts.tables import read_table
 
-# What providers and SDKs call their failures, and what Holdfast calls them
+
+class _Tables(Struct, frozen=True):
+    """The rows of `failures.toml`, where they are explained."""
+
+    codes: list[tuple[FailureKind, str]]
+    statuses: list[tuple[FailureKind, str]]
+    sure_types: list[tuple[FailureKind, str]]
+    types: list[tuple[FailureKind, str]]
+    phrases: list[tuple[FailureKind, str]]
+    connection_words: list[tuple[str, str]]
 
 
-def _rows(*groups: tuple[FailureKind, str]) -> tuple[tuple[str, FailureKind], ...]:
-    """Return each name with its kind, in order; the names of a group have blanks between them."""
+def _rows(groups: list[tuple[FailureKind, str]]) -> tuple[tuple[str, FailureKind], ...]:
+    """Return each name with its kind, in order."""
     return tuple((name, kind) for kind, names in groups for name in names.split())
 
 
-CODES: Mapping[str, FailureKind] = dict(
-    _rows(
-        ("refused", "insufficient_quota billing_hard_limit_reached billing_not_active"),
-        ("refused", "billing_error invalid_api_key authentication_error permission_error"),
-        ("not found", "model_not_found not_found_error"),
-        ("rate limited", "rate_limit_exceeded rate_limit_error"),
-        ("overloaded", "overloaded_error api_error server_error timeout_error"),
-        ("too long", "context_length_exceeded exceed_context_size_error request_too_large"),
-        ("too long", "string_above_max_length"),
-        ("bad answer", "content_filter content_policy_violation invalid_prompt"),
-    )
-)
-"""`error.code`, `error.type` and `error.details.error_code` of the providers' bodies."""
-
+_TABLES = read_table("failures", _Tables, "holdfast.writing.models")
+CODES: Mapping[str, FailureKind] = dict(_rows(_TABLES.codes))
 STATUSES: Mapping[int, FailureKind] = {
-    int(status): kind
-    for status, kind in _rows(
-        ("refused", "401 402 403 407 451"),
-        ("not found", "404 405 410"),
-        ("timed out", "408"),
-        ("overloaded", "409 425"),
-        ("too long", "413"),
-        ("rate limited", "429"),
-    )
+    int(status): kind for status, kind in _rows(_TABLES.statuses)
 }
-"""Every other 4xx is a request that the server does not take: a broken answer. Every 5xx is
-overloaded, 500 too: it is the server's fault and passes."""
-
 SURE_STATUSES = frozenset({401, 402, 403, 404, 413})
 """Statuses whose meaning no code in the body changes."""
-
-PHRASES: Sequence[tuple[str, FailureKind]] = (
-    ("prompt is too long", "too long"),  # Anthropic
-    ("exceed context limit", "too long"),  # Anthropic, with max_tokens
-    ("maximum context length", "too long"),  # OpenAI, vLLM, DeepSeek, Mistral
-    ("maximum prompt length", "too long"),  # xAI
-    ("exceeds the maximum number of tokens", "too long"),  # Gemini
-    ("input is too long", "too long"),  # Bedrock
-    ("exceeds the available context size", "too long"),  # llama.cpp
-    ("context window", "too long"),  # Responses
-    ("credit balance is too low", "refused"),  # Anthropic
-)
-"""Looked for in the body of a 400 or 422 alone, where the provider has no code for it."""
-
-SURE_TYPES = _rows(
-    ("broken answer", "builtins.ImportError"),
-    ("unreachable", "ssl.SSLError httpx.ConnectTimeout httpx2.ConnectTimeout"),
-    ("too long", "litellm.exceptions.ContextWindowExceededError"),
-    ("bad answer", "litellm.exceptions.ContentPolicyViolationError"),
-    ("refused", "litellm.exceptions.PaymentRequiredError litellm.exceptions.BudgetExceededError"),
-    ("not found", "litellm.exceptions.LiteLLMUnknownProvider"),
-    ("refused", "anthropic.CredentialsError"),
-)
-"""Types that say more than the status beside them, the first that fits."""
-
-TYPES = _rows(
-    ("timed out", "openai.APITimeoutError anthropic.APITimeoutError"),
-    ("timed out", "httpx.TimeoutException httpx2.TimeoutException"),
-    ("broken answer", "openai.APIResponseValidationError anthropic.APIResponseValidationError"),
-    ("broken answer", "httpx.DecodingError httpx2.DecodingError"),
-    ("unreachable", "httpx.InvalidURL httpx2.InvalidURL"),
-    ("unreachable", "openai.APIConnectionError anthropic.APIConnectionError"),
-    ("unreachable", "httpx.TransportError httpx2.TransportError"),
-    ("unreachable", "aiohttp.client_exceptions.ClientError"),
-    ("timed out", "builtins.TimeoutError"),
-    ("unreachable", "builtins.OSError"),
-)
-"""Types of failures that have no status, the first that fits; whatever else is a broken answer."""
-
-CONNECTION_WORDS: Sequence[tuple[str, str]] = (
-    ("ssl.SSLCertVerificationError", "the certificate of the server is not trusted"),
-    ("ssl.SSLError", "no TLS connection"),
-    ("socket.gaierror", "no such host"),
-    ("builtins.ConnectionRefusedError", "connection refused"),
-    ("httpx.ConnectTimeout", "no connection in time"),
-    ("httpx2.ConnectTimeout", "no connection in time"),
-    ("httpx.ConnectError", "no connection"),
-    ("httpx2.ConnectError", "no connection"),
-)
-"""What to say of a connection that did not come about; else it was closed without an answer."""
-
+PHRASES: Sequence[tuple[str, FailureKind]] = [(words, kind) for kind, words in _TABLES.phrases]
+SURE_TYPES, TYPES = _rows(_TABLES.sure_types), _rows(_TABLES.types)
+CONNECTION_WORDS: Sequence[tuple[str, str]] = [
+    (name, words) for words, name in _TABLES.connection_words
+]
 TRANSPORT = frozenset(
     {"httpx.TransportError", "httpx2.TransportError", "aiohttp.client_exceptions.ClientError"}
 )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from holdfast.facts.languages import Language
-from holdfast.writing.prompts import v1
+from holdfast.facts.tables import read_table
 
 VERSION = 1
 """Which file of words is used; an answer depends on it."""
+_TABLE = read_table(f"v{VERSION}", dict[str, Any], "holdfast.writing.prompts")
+_WORDS: dict[str, str] = _TABLE
+_LANGUAGES: dict[str, str] = _TABLE["languages"]
 
 
 class PromptTerms(Struct, frozen=True, kw_only=True):
@@ -27,37 +32,41 @@ class PromptTerms(Struct, frozen=True, kw_only=True):
 
 def instructions(terms: PromptTerms, *, next_number: int | None) -> str:
     """Return what to do; `next_number` counts on if there is a note already."""
-    opening = v1.FIRST if next_number is None else v1.UPDATE.format(next_number=next_number)
-    return "\n\n".join((opening, *_rules(terms), v1.FORMAT))
+    opening = (
+        _WORDS["first"] if next_number is None else _WORDS["update"].format(next_number=next_number)
+    )
+    return "\n\n".join((opening, *_rules(terms), _WORDS["format"]))
 
 
 def prefix_instructions(terms: PromptTerms, until: str) -> str:
     """Return what to do for the model that has the conversation before it."""
-    words = v1.PREFIX_UNTIL.format(words=until) if until else ""
-    return "\n\n".join((v1.PREFIX.format(until=words), *_rules(terms), v1.PREFIX_FORMAT))
+    words = _WORDS["prefix_until"].format(words=until) if until else ""
+    return "\n\n".join(
+        (_WORDS["prefix"].format(until=words), *_rules(terms), _WORDS["prefix_format"])
+    )
 
 
 def prompt(record: str, note: str, *, number: int, total: int) -> str:
     """Return the material and the question; either of the two may be empty."""
-    parts = [v1.NOTE.format(note=note)] if note else []
+    parts = [_WORDS["note"].format(note=note)] if note else []
     if record:
-        parts.append(v1.RECORD.format(record=record))
+        parts.append(_WORDS["record"].format(record=record))
     if total > 1:
-        parts.append(v1.PART.format(number=number, total=total))
-    parts.append(v1.QUESTION_UPDATE if note else v1.QUESTION_FIRST)
+        parts.append(_WORDS["part"].format(number=number, total=total))
+    parts.append(_WORDS["question_update"] if note else _WORDS["question_first"])
     return "\n\n".join(parts)
 
 
 def _rules(terms: PromptTerms) -> list[str]:
-    date = v1.DATE.format(date=terms.date) if terms.date else ""
-    language = v1.LANGUAGES[terms.language]
-    rules = v1.RULES.format(date=date, language=language, budget=terms.budget_tokens)
-    found = [v1.SECTIONS, rules]
+    date = _WORDS["date"].format(date=terms.date) if terms.date else ""
+    language = _LANGUAGES[terms.language]
+    rules = _WORDS["rules"].format(date=date, language=language, budget=terms.budget_tokens)
+    found = [_WORDS["sections"], rules]
     if terms.focus:
-        found.append(v1.FOCUS.format(topic=terms.focus))
+        found.append(_WORDS["focus"].format(topic=terms.focus))
     elif terms.latest:
         words = "\n".join(f"- {words}" for words in terms.latest)
-        found.append(v1.AUTO_FOCUS.format(words=words))
+        found.append(_WORDS["auto_focus"].format(words=words))
     if terms.remembered:
-        found.append(v1.REMEMBERED.format(words=terms.remembered))
+        found.append(_WORDS["remembered"].format(words=terms.remembered))
     return found

@@ -14,6 +14,7 @@ from holdfast.facts.effects.effect import (
     place,
 )
 from holdfast.facts.effects.invocation import (
+    LONG,
     Args,
     CommandOptions,
     Handler,
@@ -129,10 +130,6 @@ def _pairs(call: Invocation, options: CommandOptions) -> Iterator[tuple[str, str
 
 _GLOBAL_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path")
 _FILE_NAME = Regex(r"(?:^|/)\.?[\w@+-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,4}$")
-_COMMIT_LONG = (
-    "--message", "--file", "--author", "--date", "--template", "--reuse-message", "--fixup",
-    "--squash", "--cleanup", "--trailer", "--pathspec-from-file",
-)  # fmt: skip
 
 
 def git(call: Invocation) -> Iterator[Effect]:
@@ -157,13 +154,13 @@ def git(call: Invocation) -> Iterator[Effect]:
         if directory and effect.path:
             to = place(directory, effect.to) if effect.to else ""
             path = place(directory, effect.path)
-            yield Effect(effect.action, path, to, effect.lines, effect.detail)
+            yield Effect(effect.action, path, to, effect.detail)
         else:
             yield effect
 
 
 def _commit(call: Invocation) -> Iterator[Effect]:
-    options = split_options(call.args, "mFCcSt", _COMMIT_LONG)
+    options = split_options(call.args, "mFCcSt", LONG["git-commit"])
     if options.has("--dry-run"):
         return
     messages = [*options.given.get("-m", ()), *options.given.get("--message", ())]
@@ -239,11 +236,7 @@ def _apply(call: Invocation) -> Iterator[Effect]:
 
 
 def _clone(call: Invocation) -> Iterator[Effect]:
-    options = split_options(
-        call.args, "bocju",
-        ("--branch", "--depth", "--origin", "--config", "--reference", "--filter", "--template",
-         "--jobs", "--separate-git-dir", "--shallow-since", "--server-option"),
-    )  # fmt: skip
+    options = split_options(call.args, "bocju", LONG["git-clone"])
     operands = options.operands
     if len(operands) > 1:
         if operands[1]:

@@ -11,7 +11,7 @@ from holdfast.facts.effects.effect import (
     names_directory,
     place,
 )
-from holdfast.facts.effects.invocation import OUTPUTS, Handler, Invocation, split_options
+from holdfast.facts.effects.invocation import LONG, OUTPUTS, Handler, Invocation, split_options
 from holdfast.regex import Regex
 
 _TAR_LONG = ("--file", "--directory", "--exclude", "--transform", "--files-from")
@@ -109,7 +109,7 @@ def swe_agent_edit(call: Invocation) -> Iterator[Effect]:
     elif len(call.args) == 1 and call.args[0]:
         first, colon, last = call.args[0].partition(":")
         if colon and _is_number(first) and _is_number(last):
-            yield Effect("change", lines=(int(first), int(last)))
+            yield Effect("change")
 
 
 def _output(call: Invocation) -> Iterator[Effect]:
@@ -128,22 +128,11 @@ def _is_number(text: str) -> bool:
 
 _REMOTE = Regex(r"[^/]+:")
 _CURL_VALUED = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
-_CURL_LONG = (
-    "--output", "--header", "--data", "--data-raw", "--data-binary", "--request", "--user",
-    "--url", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "--write-out",
-    "--output-dir", "--form", "--cookie", "--cookie-jar", "--dump-header", "--user-agent",
-    "--proxy", "--cacert", "--cert", "--key", "--referer", "--resolve", "--upload-file",
-    "--data-urlencode", "--json", "--range", "--unix-socket",
-)  # fmt: skip
-_WGET_LONG = ("--output-document", "--directory-prefix", "--header", "--post-data", "--timeout",
-              "--tries", "--user-agent", "--output-file", "--user", "--password")  # fmt: skip
-_RSYNC_LONG = ("--exclude", "--include", "--rsh", "--filter", "--exclude-from", "--include-from",
-               "--files-from", "--log-file", "--bwlimit", "--chmod", "--rsync-path")  # fmt: skip
 
 
 def curl(call: Invocation) -> Iterator[Effect]:
     """`curl -o file`, `-O`, and the files for headers and cookies."""
-    options = split_options(call.args, _CURL_VALUED, _CURL_LONG)
+    options = split_options(call.args, _CURL_VALUED, LONG["curl"])
     directory = options.value("--output-dir") or ""
     for name in ("-o", "--output"):
         for path in options.given.get(name, ()):
@@ -161,7 +150,7 @@ def curl(call: Invocation) -> Iterator[Effect]:
 
 def wget(call: Invocation) -> Iterator[Effect]:
     """`wget -O file`, or the name that the address ends with."""
-    options = split_options(call.args, "OPoaeiUTtwQBADRXI", _WGET_LONG)
+    options = split_options(call.args, "OPoaeiUTtwQBADRXI", LONG["wget"])
     if options.has("--spider", "--version", "--help", "-r", "--recursive", "-m", "-i"):
         return
     if options.has("-O", "--output-document"):
@@ -178,7 +167,7 @@ def wget(call: Invocation) -> Iterator[Effect]:
 def remote_copy(call: Invocation) -> Iterator[Effect]:
     """`rsync` and `scp` whose target is local."""
     valued = "ef" if call.name == "rsync" else "iPoFcSlJD"
-    options = split_options(call.args, valued, _RSYNC_LONG)
+    options = split_options(call.args, valued, LONG["rsync"])
     operands = options.operands
     if len(operands) < 2 or (call.name == "rsync" and options.has("-n", "--dry-run")):
         return

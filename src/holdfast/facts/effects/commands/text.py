@@ -4,48 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
-
 from holdfast.facts.effects.effect import Effect, effects_of_patch, is_device, place
-from holdfast.facts.effects.invocation import FORMATTERS, Args, Handler, Invocation, split_options
+from holdfast.facts.effects.invocation import (
+    FORMATTERS,
+    LONG,
+    Args,
+    Handler,
+    Invocation,
+    split_options,
+)
 from holdfast.facts.effects.scripts import effects_of_script
 from holdfast.regex import Regex
 
-_SED_LONG = {"--quiet": "n", "--silent": "n", "--in-place": "i", "--expression": "e", "--file": "f"}
+_SED_LONG = {"--in-place": "i", "--expression": "e", "--file": "f"}
 _BSD_SUFFIX = Regex(r"\.[\w~-]{1,12}")
 
 
-class SedParts(Struct, frozen=True):
-    """The arguments of sed: script, files, and what `-i` says."""
+def _sed_files(args: Args) -> tuple[list[str], bool]:
+    """Return the files of GNU or BSD sed, and whether they are edited in place.
 
-    script: str
-    files: list[str]
-    quiet: bool
-    in_place: bool
-
-
-def sed_parts(args: Args) -> SedParts:
-    """Read the arguments of GNU and BSD sed; `-i ''` and `-i .bak` are BSD's."""
-    scripts: list[str] = []
+    `-i ''` and `-i .bak` are BSD's.
+    """
     operands: list[str | None] = []
-    quiet = in_place = scripted = False
+    in_place = scripted = False
     for letter, value in _sed_options(args):
-        match letter:
-            case "":
-                operands.append(value)
-            case "n":
-                quiet = True
-            case "i":
-                in_place = True
-            case "e" | "f" | "l":
-                scripts.append((value or "") if letter == "e" else "")
-                scripted = scripted or letter != "l"
-            case _:
-                pass
-    if not scripted and operands:
-        scripts.append(operands.pop(0) or "")
-    files = [path for path in operands if path]
-    return SedParts(";".join(scripts), files, quiet, in_place)
+        if not letter:
+            operands.append(value)
+        in_place = in_place or letter == "i"
+        scripted = scripted or letter in ("e", "f")
+    return [path for path in operands[0 if scripted else 1 :] if path], in_place
 
 
 def _sed_options(args: Args) -> Iterator[tuple[str, str | None]]:
@@ -111,7 +98,7 @@ def patch(call: Invocation) -> Iterator[Effect]:
     elif call.body:
         for effect in effects_of_patch(call.body):
             to = place(directory, effect.to) if effect.to else ""
-            yield Effect(effect.action, place(directory, effect.path), to, effect.lines)
+            yield Effect(effect.action, place(directory, effect.path), to)
 
 
 def apply_patch(call: Invocation) -> Iterator[Effect]:
@@ -148,13 +135,6 @@ def _is_bsd_suffix(args: Args, at: int) -> bool:
     return word == "" or (word is not None and _BSD_SUFFIX.fullmatch(word) is not None)
 
 
-_VALUED_LONG = (
-    "--line-length", "--config", "--exclude", "--include", "--target-version", "--profile",
-    "--select", "--ignore", "--extend-select", "--rule", "--parser", "--style", "--edition",
-    "--config-path", "--ignore-path", "--extension", "--ext", "--plugin", "--skip", "--local",
-)  # fmt: skip
-
-
 def formatter(call: Invocation) -> Iterator[Effect]:
     """A formatter of the table; the whole tree (`.`) is no named path."""
     kind = FORMATTERS[call.name]
@@ -163,7 +143,7 @@ def formatter(call: Invocation) -> Iterator[Effect]:
         if not args or args[0] not in words:
             return
         args = args[1:]
-    options = split_options(args, kind.valued, _VALUED_LONG)
+    options = split_options(args, kind.valued, LONG["formatters"])
     writes = kind.any_of.split()
     if options.has(*kind.none_of.split()) or (writes and not options.has(*writes)):
         return
@@ -174,7 +154,7 @@ def formatter(call: Invocation) -> Iterator[Effect]:
 
 def ruff(call: Invocation) -> Iterator[Effect]:
     """`ruff check --fix path`, `ruff format path`."""
-    options = split_options(call.args, "", _VALUED_LONG)
+    options = split_options(call.args, "", LONG["formatters"])
     operands = options.known
     if options.has("--diff", "--check"):
         return
@@ -202,17 +182,12 @@ def python(call: Invocation) -> Iterator[Effect]:
 _MODULES: Mapping[str, Handler] = {**dict.fromkeys(FORMATTERS, formatter), "ruff": ruff}
 
 
-_RANGE = Regex(r"(\d{1,9})(?:,(?:(\d{1,9})|(\$)|\+(\d{1,9})))?p")
-_QUIT = Regex(r"(?:\d{1,9}|\$)?q")
-_AWK_RANGE = Regex(r"NR ?(>=?) ?(\d{1,9}) ?&& ?NR ?(<=?) ?(\d{1,9})")
-_AWK_FROM_TO = Regex(r"NR ?== ?(\d{1,9}) ?, ?NR ?== ?(\d{1,9})")
 _VALUED = {
     "head": "nc", "tail": "ncs", "nl": "bdfhilnsvw", "less": "jptTx", "bat": "lHpr",
     "od": "AjNtw", "xxd": "lscg", "hexdump": "ens", "strings": "net",
 }  # fmt: skip
 _LONG = ("--lines", "--bytes", "--language", "--line-range", "--style", "--theme")
 _WITH_PLUS = frozenset(("tail", "less", "more"))  # where `+5` is a place and no file
-_COUNT = Regex(r"-(\d{1,9})")
 _AWK_VARIABLE = Regex(r"[A-Za-z_]\w*=")
 
 
@@ -221,59 +196,32 @@ def read(call: Invocation) -> Iterator[Effect]:
     paths = _operands(call.name, call.args) if call.args else []
     if call.source:
         paths.append(call.source)
-    lines = _shown(call.name, call.args) if paths else None
     for path in paths:
         if path and path != "-" and not is_device(path):
-            yield Effect("read", path, lines=lines)
+            yield Effect("read", path)
 
 
 def sed(call: Invocation) -> Iterator[Effect]:
     """`sed` that prints, or that changes its files in place."""
-    parts = sed_parts(call.args)
-    if parts.in_place:
-        for path in parts.files:
-            yield Effect("change", path)
+    files, in_place = _sed_files(call.args)
+    if in_place:
+        yield from (Effect("change", path) for path in files)
         return
-    ranges = _sed_ranges(parts.script) if parts.quiet else []
-    for path in (*parts.files, call.source):
+    for path in (*files, call.source):
         if path and path != "-":
-            for lines in ranges or (None,):
-                yield Effect("read", path, lines=lines)
+            yield Effect("read", path)
 
 
 def awk(call: Invocation) -> Iterator[Effect]:
     """`awk` over files, in place with `-i inplace`."""
     options = split_options(call.args, "FvfiEe", ("--file", "--assign", "--include", "--source"))
     operands = options.operands
-    script = None
     if not options.has("-f", "--file", "-e", "--source"):
-        script, operands = (operands[0] if operands else None), operands[1:]
+        operands = operands[1:]
     in_place = "inplace" in (options.value("-i", "--include") or "")
     for path in (*operands, call.source):
         if path and path != "-" and not _AWK_VARIABLE.match(path) and not is_device(path):
-            lines = None if in_place else _awk_lines(script or "")
-            yield Effect("change" if in_place else "read", path, lines=lines)
-
-
-def shown_lines(args: Args) -> tuple[int, int] | None:
-    """Return which lines of its input a filter lets through, where that is a range of lines."""
-    name = args[0]
-    if name == "sed":
-        parts = sed_parts(args[1:])
-        ranges = _sed_ranges(parts.script) if parts.quiet and not parts.files else []
-        return ranges[0] if len(ranges) == 1 else None
-    if name in ("head", "tail") and not _operands(name, args[1:]):
-        return _shown(name, args[1:])
-    return None
-
-
-def narrow_lines(lines: tuple[int, int] | None, shown: tuple[int, int]) -> tuple[int, int]:
-    """Return the lines of the file that are left, when a filter shows these of what it got."""
-    if lines is None:
-        return shown
-    first = lines[0] + shown[0] - 1
-    last = lines[0] + shown[1] - 1 if shown[1] else lines[1]
-    return first, min(last, lines[1]) if lines[1] else last
+            yield Effect("change" if in_place else "read", path)
 
 
 def _operands(name: str, args: Args) -> list[str]:
@@ -281,78 +229,10 @@ def _operands(name: str, args: Args) -> list[str]:
     return [path for path in found if not (path.startswith("+") and name in _WITH_PLUS)]
 
 
-def _shown(name: str, args: Args) -> tuple[int, int] | None:
-    if name not in ("head", "tail"):
-        return None
-    count: str | None = "10"
-    for at, arg in enumerate(args):
-        if arg is None or arg in ("-c", "--bytes"):
-            count = None if arg else count
-        elif arg in ("-n", "--lines"):
-            count = args[at + 1] if at + 1 < len(args) else None
-        elif arg.startswith(("-n", "--lines=")):
-            count = arg[2:] if arg[1] == "n" else arg[8:]
-        elif arg.startswith(("-c", "--bytes")):
-            count = None
-        elif found := _COUNT.fullmatch(arg):
-            count = found[1]
-    if not count:
-        return None
-    if name == "tail":
-        number = count[1:]
-        whole = count[0] == "+" and number.isascii() and number.isdigit() and len(number) < 10
-        return (max(int(number), 1), 0) if whole else None
-    whole = count.isascii() and count.isdigit() and len(count) < 10 and int(count) > 0
-    return (1, int(count)) if whole else None
-
-
-def _sed_ranges(script: str) -> list[tuple[int, int]]:
-    """Return the ranges that a script of `sed -n` prints; empty where it does anything else."""
-    ranges: list[tuple[int, int]] = []
-    for part in script.replace("\n", ";").split(";", 64):
-        part = part.strip()
-        if not part or _QUIT.fullmatch(part):
-            continue
-        found = _RANGE.fullmatch(part)
-        if found is None or int(found[1]) == 0:
-            return []
-        first = int(found[1])
-        last = int(found[2]) if found[2] else first + int(found[4]) if found[4] else first
-        ranges.append((first, 0 if found[3] else max(last, first)))
-    return ranges
-
-
-def _awk_lines(script: str) -> tuple[int, int] | None:
-    if "NR" not in script:
-        return None
-    if found := _AWK_RANGE.search(script):
-        first, last = int(found[2]), int(found[4])
-        return (first + (found[1] == ">"), max(last - (found[3] == "<"), first))
-    if found := _AWK_FROM_TO.search(script):
-        return int(found[1]), int(found[2])
-    return None
-
-
+_READERS = ("cat", "tac", "head", "tail", "nl", "less", "more", "wc", "bat", "batcat", "od", "xxd",
+            "hexdump", "strings")  # fmt: skip
 HANDLERS: Mapping[str, Handler] = {
-    **dict.fromkeys(
-        (
-            "cat",
-            "tac",
-            "head",
-            "tail",
-            "nl",
-            "less",
-            "more",
-            "wc",
-            "bat",
-            "batcat",
-            "od",
-            "xxd",
-            "hexdump",
-            "strings",
-        ),
-        read,
-    ),
+    **dict.fromkeys(_READERS, read),
     "sed": sed,
     "gsed": sed,
     **dict.fromkeys(("awk", "gawk", "mawk"), awk),

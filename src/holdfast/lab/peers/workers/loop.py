@@ -57,7 +57,7 @@ def _warm() -> dict[str, Any]:
             {"role": "assistant", "content": f"Part {number} is there."},
         ]
     return {
-        "messages": messages, "system": None, "tools": [], "budget_tokens": 500,
+        "messages": messages, "system": None, "budget_tokens": 500,
         "context_length": 200_000, "mode": "", "pressed": False,
     }  # fmt: skip
 
