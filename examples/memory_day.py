@@ -34,9 +34,7 @@ def work(home: Path, title: str, *texts: str) -> None:
     print(title)
     with open_store(home / "sessions.db") as store:
         memory = open_memory(store, environment={"HOLDFAST_HOME": str(home)})
-        with Chat(
-            store, memory, system="You are a careful agent.", context_length=8_000
-        ) as chat:
+        with Chat(store, memory, system="You are a careful agent.", context_length=8_000) as chat:
             answers = [turn(chat, text) for text in texts]
             print("  answer:", answers[-1])
             if title == "morning":
