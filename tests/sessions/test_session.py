@@ -15,7 +15,7 @@ from holdfast.sessions.current import SessionField, current_session
 from holdfast.sessions.hooks import Compacted, Hooks, Switched
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
-from holdfast.stores.values import Lease, NewSession, SessionInfo
+from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
@@ -316,3 +316,55 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     last = ByCharacters()
     Session(store, session.id, model=Model(counter=last))
     assert last.asked > 0
+
+
+class TooLong(Exception):
+    """What OpenAI's client raises, without the number."""
+
+    status_code = 400
+    code = "context_length_exceeded"
+
+
+def test_a_window_that_nobody_names_is_found_in_a_few_steps(store: Store) -> None:
+    """Each time half of what was refused is sent, until it fits or nothing can be folded."""
+    session = Session(store, context_length=100_000, policy=SMALL)
+    session.append({"role": "system", "content": "You help."}, *talk(0, 60))
+    sizes: list[int] = []
+
+    def model(messages: list[Any], window: int = 1_200) -> str:
+        sizes.append(len(json.dumps(messages)) // 4)
+        if sizes[-1] > window:
+            raise TooLong("too long")
+        return "fine"
+
+    assert session.send(model) == "fine"
+    assert len(sizes) > 2
+    with pytest.raises(TooLong):
+        session.send(lambda messages: model(messages, 10))
+    assert len(sizes) < 20
+
+
+def test_after_a_reset_both_talks_are_listed_and_the_goal_is_not_carried_over(store: Store) -> None:
+    """A new talk is not the next part of the old one."""
+    session = begun(store, new={"goal": "ship"})
+    fresh = session.reset()
+    fresh.append(*talk(50, 1))
+    listed = store.sessions(SessionFilter(only_leaves=True)).sessions
+    assert {one.id for one in listed} == {session.id, fresh.id}
+    assert fresh.info.goal == ""
+    assert fresh.info.parent_id == session.id
+
+
+def test_a_branch_in_the_background_leaves_the_current_session(store: Store) -> None:
+    """Its messages go elsewhere, and the log field still names the one that goes on."""
+    session = begun(store)
+    session.branch(3, switches=False)
+    assert current_session() == session.id
+
+
+def test_a_broken_lock_of_any_kind_does_not_stop_a_compaction(store: Store) -> None:
+    """As a store of another version has it: its method takes other arguments."""
+    failing: Any = Failing(store)
+    session = begun(failing)
+    failing.method, failing.error = "acquire", TypeError("takes 3 arguments")
+    assert session.compact(force=True).status == "compacted"

@@ -143,11 +143,14 @@ class Session(FollowingConversation):
 
     # Lineage
 
-    def branch(self, at: int, *, title: str = "") -> Session:
-        """Return a session that shares the first `at` messages and goes its own way from there."""
+    def branch(self, at: int, *, title: str = "", switches: bool = True) -> Session:
+        """Return a session that shares the first `at` messages and goes its own way from there.
+
+        Without `switches` this one stays the current session, as for a review in the background.
+        """
         new = replace(self._like(), title=title)
         made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
-        return self._child(made, "branch")
+        return self._child(made, "branch", switches=switches)
 
     def delegate(self, *, title: str = "", goal: str = "", model: str = "") -> Session:
         """Return a session of its own for a subagent."""
@@ -159,7 +162,8 @@ class Session(FollowingConversation):
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost."""
-        made = self._store.create(self._like(), parent_id=self.id, descent="reset")
+        new = replace(self._like(), goal="")
+        made = self._store.create(new, parent_id=self.id, descent="reset")
         self.close("reset")
         return self._child(made, "reset")
 
