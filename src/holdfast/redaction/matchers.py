@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from holdfast.redaction.gates import GATES, unnamed
 from holdfast.redaction.keys import KeySearch
 from holdfast.redaction.matching import Pattern, Range
-from holdfast.redaction.policy import STRUCTURE_RANK, SecretRule
+from holdfast.redaction.policy import SecretRule
 from holdfast.redaction.structures import (
     cells_below,
     cookie_values,
@@ -55,7 +55,7 @@ class RuleMatcher:
         self.rule = rule
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
-        self._gate = GATES[rule.gate]
+        self._gate = GATES[rule.gate].accepts
         self.starts_word = not rule.inside_word and not rule.before
         self._is_breakable = rule.family == "vendor" and rule.before == 0
 
@@ -201,19 +201,19 @@ def match_cookies(data: bytes, start: int, end: int, covered: int) -> MatchResul
     if has_hidden_cookie(data, start):
         return None
     found, read = cookie_values(data, start)
-    return MatchResult([Span(a, b, "cookie", STRUCTURE_RANK) for a, b in found], read)
+    return MatchResult([Span(a, b, "cookie") for a, b in found], read)
 
 
 def match_table(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
     """Match the secret cells below a heading; other columns may have others."""
     found, read = cells_below(data, start)
-    return MatchResult([Span(*cell, STRUCTURE_RANK) for cell in found], read, covers=False)
+    return MatchResult(found, read, covers=False)
 
 
 def match_manifest(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
     """Match the values of a Kubernetes Secret at its kind; they may be before it."""
     found, read = manifest_values(data, start)
-    return MatchResult([Span(a, b, "secret", STRUCTURE_RANK) for a, b in found], read, covers=False)
+    return MatchResult([Span(a, b, "secret") for a, b in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holdfast.redaction.gates import mixed, password, unnamed
 from holdfast.redaction.matching import Pattern, Range
 from holdfast.redaction.names import kind_of, strength_of
-from holdfast.redaction.text import Secret
+from holdfast.redaction.text import Span
 from holdfast.redaction.values import looks_random, real
 from holdfast.regex import Regex
 
@@ -80,7 +80,7 @@ SHORTEST_CELL = 6
 """Shortest secret of a table."""
 
 
-def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
+def cells_below(data: bytes, at: int) -> tuple[list[Span], int]:
     """Return the secrets below the heading that has a name at `at`, and how many bytes were read.
 
     Rows have as many cells as the heading. A row in which something is hidden ends the table: so
@@ -102,7 +102,7 @@ def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
     if not columns or columns[0] != data.count(sign, start, at + 1):
         return [], end - start
     kinds = [kind_of(names[column].decode("latin-1")) for column in columns]
-    found: list[Secret] = []
+    found: list[Span] = []
     last = end
     for first, last in _lines(data, end + 1, end + MAX_ROWS):
         row = data[first:last]
@@ -117,7 +117,7 @@ def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
             value = cells[column].strip(_AROUND)
             if _is_secret_cell(value):
                 begin = first + sum(map(len, cells[:column])) + column + cells[column].index(value)
-                found.append(Secret(begin, begin + len(value), kind))
+                found.append(Span(begin, begin + len(value), kind))
     return found, last - start
 
 
