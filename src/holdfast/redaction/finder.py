@@ -28,20 +28,20 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.matchers import (
-    Matcher,
-    RuleMatcher,
-    match_cookies,
-    match_key,
-    match_manifest,
-    match_table,
-)
+from holdfast.redaction.matchers import Matcher, RuleMatcher, match_key
 from holdfast.redaction.matching import Automaton, Hit, Range
 from holdfast.redaction.near import find_paired_ids, find_repeats
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy, SecretRule
 from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
 from holdfast.redaction.shapes import Shapes, ShapeSearch
-from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
+from holdfast.redaction.structures import (
+    COOKIES,
+    HEADINGS,
+    MANIFESTS,
+    match_cookies,
+    match_manifest,
+    match_table,
+)
 from holdfast.redaction.text import (
     LINE,
     PRIVATE_KEY,

@@ -35,6 +35,15 @@ class Span(NamedTuple):
     rank: int = STRUCTURE_RANK
 
 
+class MatchResult(NamedTuple):
+    """What a matcher found: the secrets, none if it failed, and how many bytes it read."""
+
+    spans: Sequence[Span]
+    read: int
+    covers: bool = True
+    """Whether there is nothing else to look for up to the end of the last of them."""
+
+
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Join spans that overlap; the largest gives its kind, of equal ones the lower rank."""
     merged: list[Span] = []
