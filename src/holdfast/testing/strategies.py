@@ -164,7 +164,6 @@ _MARKERS = ((_SHORT, _SHORT), (_LONG, _SHORT), (_LONG, _LONG))
 
 
 def _chat_body(draw: st.DrawFn, items: list[Any]) -> Body:
-    """Return a chat completion request."""
     tools = [
         {"type": "function", "function": {"name": name, "description": "d", "parameters": _SCHEMA}}
         for name in words.NAMES
@@ -174,7 +173,6 @@ def _chat_body(draw: st.DrawFn, items: list[Any]) -> Body:
 
 
 def _responses_body(draw: st.DrawFn, items: list[Any]) -> Body:
-    """Return a Responses request."""
     tools: list[Any] = [
         {"type": "function", "name": name, "parameters": _SCHEMA} for name in words.NAMES
     ]

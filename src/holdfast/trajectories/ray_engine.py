@@ -130,7 +130,6 @@ def _connect_ray(address: str, workers: int | None) -> Generator[None]:
 
 @contextmanager
 def _no_warnings() -> Generator[None]:
-    """Hide the warnings of Ray."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
