@@ -266,7 +266,7 @@ def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
     )
     request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
     try:
-        return client.answer(ModelQuestion(request)), slept
+        return client.ask(ModelQuestion(request)).result(), slept
     except BatchStopped as error:
         return error.why, slept
     finally:

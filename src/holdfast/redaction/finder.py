@@ -28,31 +28,29 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.matchers import (
-    Matcher,
-    RuleMatcher,
-    is_within_word,
+from holdfast.redaction.matchers import Matcher, RuleMatcher, match_key
+from holdfast.redaction.matching import Automaton, Hit, Range
+from holdfast.redaction.near import find_paired_ids, find_repeats
+from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy, SecretRule
+from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
+from holdfast.redaction.shapes import Shapes, ShapeSearch
+from holdfast.redaction.structures import (
+    COOKIES,
+    HEADINGS,
+    MANIFESTS,
     match_cookies,
-    match_key,
     match_manifest,
     match_table,
 )
-from holdfast.redaction.matching import Automaton, Hit, Range
-from holdfast.redaction.near import find_paired_ids, find_repeats
-from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURE_RANK, RedactionPolicy, SecretRule
-from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
-from holdfast.redaction.shapes import Shapes, ShapeSearch
-from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
 from holdfast.redaction.text import (
     LINE,
     PRIVATE_KEY,
     SIGNS,
-    ReaderText,
+    STRUCTURE_RANK,
     Span,
     cut_at_strings,
     is_full_of_codes,
     merge_spans,
-    move_hits,
 )
 from holdfast.regex import Regex
 
@@ -89,37 +87,24 @@ class Finder:
         for rank, rule in enumerate(used):
             for anchor in rule.anchors:
                 self._anchored[anchor.encode().lower()].append(RuleMatcher(rule, anchor, rank))
-        for anchors, block in (
-            (BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body), (OBJECTS, key_object),
-        ):  # fmt: skip
+        for anchors, matcher in _STRUCTURES:
             for anchor in anchors:
-                self._anchored[anchor.encode()].append(partial(match_key, block))
-        for anchor in COOKIES:
-            self._anchored[anchor.encode()].append(match_cookies)
-        for anchor in HEADINGS:
-            self._anchored[anchor.encode()].append(match_table)
-        for anchor in MANIFESTS:
-            self._anchored[anchor.encode()].append(match_manifest)
+                self._anchored[anchor.encode()].append(matcher)
         self._shapes = Shapes(
             [RuleMatcher(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
 
-    def hits(self, data: bytes) -> tuple[list[Hit] | None, Sequence[int]]:
-        """Return where literals stand, and where signs that a reader may see something else.
+    def hits(self, data: bytes) -> tuple[list[Hit], Sequence[int]]:
+        """Return where literals are, and where signs that a reader may see something else.
 
-        Where such signs are too many to move the literals, these are not looked for.
+        If there are too many codes of a terminal, any place may be such a sign, and literals are
+        not looked for: those of what a reader sees are others.
         """
         if is_full_of_codes(data):
-            return None, range(len(data))
+            return [], range(len(data))
         hits = self._automaton.hits(data)
         first = len(self._anchored)
         return hits, sorted([start for number, start, _ in hits if number >= first])
-
-    def hits_in(self, view: ReaderText, hits: Sequence[Hit] | None) -> list[Hit]:
-        """Return where literals stand in a view of the text that `hits` are of."""
-        if hits is None:
-            return self._automaton.hits(view.data)
-        return move_hits(hits, view, self._automaton.hits, self._longest)
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
         """Return the secrets of `data`; `hits` are its literals."""
@@ -160,18 +145,6 @@ class Finder:
         return [*self._anchored.values(), *([] for _ in SIGNS)]
 
     @cached_property
-    def _words(self) -> list[bool]:
-        """For each literal, whether all of its tries want it at the start of a word."""
-        return [
-            all(isinstance(one, RuleMatcher) and one.starts_word for one in tries)
-            for tries in self._tries
-        ]
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, (*self._anchored, *SIGNS)))
-
-    @cached_property
     def _automaton(self) -> Automaton:
         return Automaton([*self._anchored, *SIGNS])
 
@@ -180,11 +153,10 @@ class Finder:
         budget = SearchBudget(data, ANCHORED)
         covered = 0
         blanked = b"\x00" in data
-        tries, words = self._tries, self._words
         for number, start, end in hits:
-            if start < covered or (words[number] and is_within_word(data, start)):
+            if start < covered:
                 continue
-            for one in tries[number]:
+            for one in self._tries[number]:
                 tried = one(data, start, end, covered)
                 if tried is None:
                     continue
@@ -254,7 +226,7 @@ class Finder:
                 values, read, resume = secrets_at(data, candidate, code=self._code)
                 at = min(at, resume)
                 if values:
-                    found += [Span(v.start, v.end, v.kind, STRUCTURE_RANK) for v in values]
+                    found += values
                     covered = values[-1].end
                     over = budget.is_full(start, len(values), read)
                 elif blanked and _is_beside_hidden(data, start):
@@ -276,6 +248,16 @@ BESIDE = 512
 """So far from its literal a value stands at most, but for a few."""
 _AFTER_BARE = Regex(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
+_STRUCTURES: tuple[tuple[Sequence[str], Matcher], ...] = (
+    (BEGINS, partial(match_key, key_block)),
+    (ENDS, partial(match_key, key_tail)),
+    (BODIES, partial(match_key, key_body)),
+    (OBJECTS, partial(match_key, key_object)),
+    (COOKIES, match_cookies),
+    (HEADINGS, match_table),
+    (MANIFESTS, match_manifest),
+)
+"""What is tried at the literals of structures."""
 _NONE = Span(-1, -1, "", 0)
 _STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}
 _PERSONAL = ("personal", "mention")

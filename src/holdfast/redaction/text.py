@@ -8,13 +8,12 @@ All ways to end a line become one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.redaction.matching import Hit, Pattern, Range
+from holdfast.redaction.matching import Pattern, Range
 from holdfast.regex import Regex
 
 PRIVATE_KEY = "private-key"
@@ -22,12 +21,9 @@ LINE = "line"
 """These two kinds have a placeholder without a tag."""
 
 
-class Secret(NamedTuple):
-    """A secret in a text."""
-
-    start: int
-    end: int
-    kind: str
+STRUCTURE_RANK = 1 << 19
+"""The rank of what is found by its structure and not by a rule: after every rule there can be, and
+before what is found next to a secret."""
 
 
 class Span(NamedTuple):
@@ -36,7 +32,16 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
-    rank: int
+    rank: int = STRUCTURE_RANK
+
+
+class MatchResult(NamedTuple):
+    """What a matcher found: the secrets, none if it failed, and how many bytes it read."""
+
+    spans: Sequence[Span]
+    read: int
+    covers: bool = True
+    """Whether there is nothing else to look for up to the end of the last of them."""
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -98,8 +103,6 @@ class ReaderText(Struct, frozen=True):
     """Offsets in `data` before which something was left out, ascending."""
     shifts: tuple[int, ...]
     """For each of them, how many bytes were left out up to there."""
-    is_blanked: bool
-    """Whether there is a placeholder."""
 
     def original(self, start: int, end: int) -> Range:
         """Return the span of the original that shows as this span of `data`."""
@@ -148,7 +151,7 @@ def to_reader_text(data: bytes, signs: Sequence[int]) -> ReaderText:
         shifts.append(end - kept)
     shown = data if not starts else b"".join((*pieces, text[last:]))
     seen = _blank_placeholders(shown) if _may_be_placeholder(data, signs, shown, starts) else shown
-    return ReaderText(seen, tuple(starts), tuple(shifts), seen is not shown)
+    return ReaderText(seen, tuple(starts), tuple(shifts))
 
 
 def _with_line_breaks(data: bytes, signs: Sequence[int]) -> bytes:
@@ -213,44 +216,6 @@ def _blank_placeholders(data: bytes) -> bytes:
         pieces += (data[last:start], bytes(end - start))
         last = end
     return b"".join((*pieces, data[last:]))
-
-
-FEW = 64
-"""Average distance of literals, in bytes, below which moving them costs as much as a new search."""
-
-
-def move_hits(
-    hits: Sequence[Hit], text: ReaderText, find: Callable[[bytes], list[Hit]], longest: int
-) -> list[Hit]:
-    """Return what `find` finds in a reader's text, in its order; `hits` are of the original.
-
-    If little is left out, most literals only move: searching all of it again would take as long as
-    the first search. No literal is longer than `longest`.
-    """
-    size = len(text.data)
-    if text.is_blanked or len(text.starts) * APART > size or len(hits) * FEW > size:
-        return find(text.data)
-    moved: list[Hit] = []
-    first = begin = shift = 0
-    for gap, left_out in zip((*text.starts, size), (*text.shifts, 0), strict=True):
-        # hits are ordered by their ends: those between two gaps are adjacent
-        last = bisect_right(hits, gap + shift, first, key=_END)
-        moved += [
-            (number, start - shift, end - shift)
-            for number, start, end in hits[first:last]
-            if start >= begin
-        ]
-        first, begin, shift = last, gap + left_out, left_out
-    across: set[Hit] = set()
-    for gap in text.starts:
-        near = max(0, gap - longest)
-        for number, start, end in find(text.data[near : gap + longest]):
-            if near + start < gap < near + end:
-                across.add((number, near + start, near + end))
-    return sorted([*moved, *across], key=itemgetter(2, 1)) if across else moved
-
-
-_END = itemgetter(2)
 
 
 # A value that is cut off in one string of JSON has no closing quote there, and the quote that a

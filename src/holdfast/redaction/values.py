@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
+from operator import ne
 
 from holdfast.redaction.matching import Pattern
 from holdfast.redaction.names import (
@@ -17,6 +18,7 @@ from holdfast.redaction.names import (
     LABEL_WORDS,
     MESSAGE_WORDS,
     SECRET_LABELS,
+    WORDS,
 )
 from holdfast.regex import Regex
 
@@ -127,11 +129,8 @@ _MUTE = Regex(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
 
 
 def _is_as_varied(value: bytes) -> bool:
-    """Whether a value has the entropy of a random one; the count of characters mostly decides."""
-    size = len(value)
-    bits = min(3.0, 0.75 * log2(size))
-    most = size - len(set(value)) + 1
-    return log2(size) - _N_LOG_N[most] / size >= bits or entropy(value) >= bits
+    """Whether a value has the entropy of a random one."""
+    return entropy(value) >= min(3.0, 0.75 * log2(len(value)))
 
 
 def entropy(value: bytes) -> float:
@@ -150,10 +149,8 @@ _KINDS = bytes(
 
 
 def _switches(kinds: bytes) -> int:
-    """Return how often a byte differs from the one before it: all pairs at once, as two numbers."""
-    pairs = max(0, len(kinds) - 1)
-    differing = int.from_bytes(kinds[1:], "big") ^ int.from_bytes(kinds[:-1], "big")
-    return pairs - differing.to_bytes(pairs, "big").count(0)
+    """Return how often a byte differs from the one before it."""
+    return sum(map(ne, kinds, kinds[1:]))
 
 
 def is_numbered_name(value: bytes) -> bool:
@@ -175,47 +172,17 @@ _ODD = Regex(rb"[#!^*&%]")
 _VERSION = Regex(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")
 
 
-_RARE_PAIRS = {
-    "a": "joqz",
-    "b": "ghknqvwxz",
-    "c": "bgjnqvwxz",
-    "d": "hjkmnqwxz",
-    "e": "j",
-    "f": "ghjkmpqvwxz",
-    "g": "bcdfjkqvwxyz",
-    "h": "bcdfghjklmpqsvwxyz",
-    "i": "hijquwy",
-    "j": "bcdfghijklmnpqrstvwxyz",
-    "k": "bcdfghjkmpqrvwxyz",
-    "l": "ghjqrwxz",
-    "m": "cfghjknqrvwxz",
-    "n": "jqwxz",
-    "o": "hjqyz",
-    "p": "bgjmnqvwxz",
-    "q": "abcdefghijklmnopqrstvwxyz",
-    "r": "hjqxz",
-    "s": "jqvxz",
-    "t": "gjqxz",
-    "u": "hjkquvwxyz",
-    "v": "bcdfghjklmnpqrtuvwxyz",
-    "w": "bcdfgjkmpqtuvwxyz",
-    "x": "bdghjklmnoqrsuvwyz",
-    "y": "bdfghjkoqruvwxyz",
-    "z": "bcdfghjklmnpqrstuvwxyz",
-}
-"""For each letter, those that rarely follow it in words: each pair is less than 0.03 % of the pairs
-in 20,646 distinct words of source code, logs and dialogue. They are 45 % of the pairs of random
-letters and 4 % of the pairs in words."""
-
-
 def rare_share(letters: bytes) -> float:
     """Return the share of pairs in these lower-case letters that are rare in words."""
     return sum([pair in _PAIRS for pair in pairwise(letters)]) / max(1, len(letters) - 1)
 
 
 _PAIRS = frozenset(
-    (ord(first), ord(second)) for first, after in _RARE_PAIRS.items() for second in after
+    (ord(first), ord(second)) for first, *after in WORDS["rare_pairs"] for second in after
 )
+"""Pairs of letters that are rare in words, listed as a letter and those after it: each is less
+than 0.03 % of the pairs in 20,646 distinct words of source code, logs and dialogue. They are 45 %
+of the pairs of random letters and 4 % of the pairs in words."""
 
 
 # What stands in place of a secret
@@ -284,11 +251,7 @@ _STAND_IN = Regex(
     )
     """
 )
-_LITERALS = frozenset(
-    b"true false null none nil undefined yes no on off string str int integer bool boolean bytes"
-    b" number object any void unknown empty default optional required required, hidden password"
-    b" passwd secret token key text char auto self this disabled enabled".split()
-)
+_LITERALS = frozenset(word.encode() for word in WORDS["literal"])
 
 
 def is_reference(value: bytes) -> bool:
