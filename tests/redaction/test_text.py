@@ -39,6 +39,14 @@ TEXTS = st.lists(st.sampled_from((*CODES, *WORDS, *SIGNS, PADDING)), max_size=40
 
 
 @given(TEXTS)
+def test_literals_of_a_view_are_those_of_a_search_of_it(data: bytes) -> None:
+    """Moving the literals of the original finds what a second search would, in its order."""
+    hits, signs = FINDER.hits(data)
+    view = to_reader_text(data, signs)
+    assert FINDER.hits_in(view, hits) == FINDER.hits_in(view, None)
+
+
+@given(TEXTS)
 def test_what_a_reader_does_not_see_is_left_out_wherever_it_stands(data: bytes) -> None:
     """Looking at the signs alone leaves out what looking everywhere would."""
     everywhere = to_reader_text(data, range(len(data)))  # so many that all of it is searched
@@ -50,6 +58,7 @@ def test_a_placeholder_over_a_seam_is_one() -> None:
     for code in (b"[redac\x1b[0mted:key:0123]", b"[redacted:key:0123]\x1b[0m"):
         data = PADDING * 4 + code + PADDING * 4
         view = to_reader_text(data, FINDER.hits(data)[1])
+        assert view.is_blanked
         assert view.data == PADDING * 4 + bytes(len("[redacted:key:0123]")) + PADDING * 4
 
 
@@ -63,8 +72,11 @@ def test_codes_are_too_many_by_their_share(size: int, count: int) -> None:
 def test_a_literal_over_a_seam_is_found() -> None:
     """A colour code in the middle of a literal hides it from nobody."""
     data = PADDING + b"gh\x1b[0mp_" + PADDING + b"ghp_"
-    view = to_reader_text(data, FINDER.hits(data)[1])
-    assert len(PADDING) in {start for _, start, _ in FINDER.hits(view.data)[0]}
+    hits, signs = FINDER.hits(data)
+    view = to_reader_text(data, signs)
+    moved = FINDER.hits_in(view, hits)
+    assert len(PADDING) in {start for _, start, _ in moved}
+    assert moved == FINDER.hits_in(view, None)
 
 
 @pytest.mark.parametrize("size", [50_000, pytest.param(200_000, marks=pytest.mark.soak)])

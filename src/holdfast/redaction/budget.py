@@ -12,7 +12,8 @@ BASE = 2_200_000
 cost a third of a second, and twice that where no name and no value comes again; ordinary text costs
 less than a tenth of it."""
 FREE = 32
-"""Failed tries that any line may have."""
+"""Failed tries that any line may have: where the last so many go back to a line before, none has
+too many."""
 BLOCK = 4096
 """Lines of a text that has cost too much are hidden in blocks of so many bytes."""
 A_BYTE, LONG, JUDGED = 3, 64, 512
@@ -52,6 +53,8 @@ class SearchBudget:
         self._account: _Account | None = None
         self._start = self._end = -1
         self._left = self._earned = 0
+        self._failed: Log = []
+        self._oldest = self._recent = 0
         self._is_empty = False
         self.log: Log = []
         self.slack = ANY
@@ -61,11 +64,11 @@ class SearchBudget:
         """Count one failed try at `at` that read so many bytes; whether it was one too many."""
         cost = 1 + read // 64
         empty = self._is_paid_in_vain(at, cost * self._price.failed)
-        self._go_to(at)
-        self._left -= cost
-        if self._left < self._earned:
-            self.slack = min(self.slack, self._left * self._price.line)
-        return self._left < 0 or empty
+        if at <= self._end:
+            return self._is_too_much(cost) or empty
+        self._failed.append((at, cost))
+        self._recent += cost
+        return (self._recent > FREE and self._is_line_full(at)) or empty
 
     def is_full(self, at: int, count: int, read: int) -> bool:
         """Count secrets that were found at `at`, in so many bytes; whether they are too many."""
@@ -102,6 +105,29 @@ class SearchBudget:
             self._is_empty = True
             self.log.append((at, ANY))
         return self._is_empty
+
+    def _is_line_full(self, at: int) -> bool:
+        """Whether the tries of the line at `at` are too many; it is looked at only if it can be.
+
+        It cannot be if the last few tries, which any line may have, go back to a line before.
+        """
+        failed = self._failed
+        while self._recent - failed[self._oldest][1] > FREE:
+            self._recent -= failed[self._oldest][1]
+            self._oldest += 1
+        if self._data.find(b"\n", failed[self._oldest][0], at) >= 0:
+            return False
+        self._go_to(at)
+        last = len(failed)
+        while last and failed[last - 1][0] >= self._start:
+            last -= 1
+        return self._is_too_much(sum([cost for _, cost in failed[last:]]))
+
+    def _is_too_much(self, cost: int) -> bool:
+        self._left -= cost
+        if self._left < self._earned:
+            self.slack = min(self.slack, self._left * self._price.line)
+        return self._left < 0
 
     def _go_to(self, at: int) -> None:
         if at > self._end:

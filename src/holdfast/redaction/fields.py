@@ -189,6 +189,9 @@ def value_at(data: bytes, at: int, *, lines: bool, query: bool) -> FieldValue | 
 
     With `lines` it may be on the next line; with `query` it ends like a parameter of a URL.
     """
+    first = at + 1 if data.startswith(b" ", at) else at
+    if data[first : first + 1] in _STARTS:
+        return first, _end_of_bare(data, first, query=query), False
     opened = (_OPENED_ON_LINES if lines else _OPENED).match(data, at)
     if opened is None:
         return None
@@ -220,6 +223,8 @@ _OPENED_ON_LINES = Regex(
     rb"""(?:\s|\\{1,3}\r?\n|\\{1,4}[nrt]){0,64}+"""
     rb"""(?:[brfu]{0,2}(\\{0,6}(?:\"\"\"|'''|["'`]))|([^\s\x00]))"""
 )
+_STARTS = frozenset(bytes((c,)) for c in range(256) if c not in b"\x00\t\n\v\f\r \"'`\\brfu@$!&|>")
+"""Bytes that can only start a value without quotes."""
 # Possessive, and no two alternatives start alike: these read each byte once, and no further than
 # the value goes.
 _BREAK = r"""\\(?:[nrtfv0"'`\\u\s\x00]|x(?:0[0aAbBcC]|1[c-fC-F]))"""

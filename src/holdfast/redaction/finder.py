@@ -28,7 +28,7 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.matchers import Matcher, RuleMatcher, match_key
+from holdfast.redaction.matchers import Matcher, RuleMatcher, is_within_word, match_key
 from holdfast.redaction.matching import Automaton, Hit, Range
 from holdfast.redaction.near import find_paired_ids, find_repeats
 from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy, SecretRule
@@ -47,10 +47,12 @@ from holdfast.redaction.text import (
     PRIVATE_KEY,
     SIGNS,
     STRUCTURE_RANK,
+    ReaderText,
     Span,
     cut_at_strings,
     is_full_of_codes,
     merge_spans,
+    move_hits,
 )
 from holdfast.regex import Regex
 
@@ -94,17 +96,22 @@ class Finder:
             [RuleMatcher(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
 
-    def hits(self, data: bytes) -> tuple[list[Hit], Sequence[int]]:
-        """Return where literals are, and where signs that a reader may see something else.
+    def hits(self, data: bytes) -> tuple[list[Hit] | None, Sequence[int]]:
+        """Return where literals stand, and where signs that a reader may see something else.
 
-        If there are too many codes of a terminal, any place may be such a sign, and literals are
-        not looked for: those of what a reader sees are others.
+        Where such signs are too many to move the literals, these are not looked for.
         """
         if is_full_of_codes(data):
-            return [], range(len(data))
+            return None, range(len(data))
         hits = self._automaton.hits(data)
         first = len(self._anchored)
         return hits, sorted([start for number, start, _ in hits if number >= first])
+
+    def hits_in(self, view: ReaderText, hits: Sequence[Hit] | None) -> list[Hit]:
+        """Return where literals stand in a view of the text that `hits` are of."""
+        if hits is None:
+            return self._automaton.hits(view.data)
+        return move_hits(hits, view, self._automaton.hits, self._longest)
 
     def search(self, data: bytes, hits: Sequence[Hit] | None = None) -> Search:
         """Return the secrets of `data`; `hits` are its literals."""
@@ -145,6 +152,18 @@ class Finder:
         return [*self._anchored.values(), *([] for _ in SIGNS)]
 
     @cached_property
+    def _words(self) -> list[bool]:
+        """For each literal, whether all of its tries want it at the start of a word."""
+        return [
+            all(isinstance(one, RuleMatcher) and one.starts_word for one in tries)
+            for tries in self._tries
+        ]
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, (*self._anchored, *SIGNS)))
+
+    @cached_property
     def _automaton(self) -> Automaton:
         return Automaton([*self._anchored, *SIGNS])
 
@@ -153,10 +172,11 @@ class Finder:
         budget = SearchBudget(data, ANCHORED)
         covered = 0
         blanked = b"\x00" in data
+        tries, words = self._tries, self._words
         for number, start, end in hits:
-            if start < covered:
+            if start < covered or (words[number] and is_within_word(data, start)):
                 continue
-            for one in self._tries[number]:
+            for one in tries[number]:
                 tried = one(data, start, end, covered)
                 if tried is None:
                     continue

@@ -38,7 +38,7 @@ class RuleMatcher:
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
         self._gate = GATES[rule.gate].accepts
-        self._starts_word = not rule.inside_word and not rule.before
+        self.starts_word = not rule.inside_word and not rule.before
         self._is_breakable = rule.family == "vendor" and rule.before == 0
 
     @cached_property
@@ -57,7 +57,7 @@ class RuleMatcher:
             return None
         if self.rule.before:
             return MatchResult(self._match_around(data, start, end, covered), 2 * self.rule.before)
-        if self._starts_word and start and not starts_word(data, start):
+        if self.starts_word and start and not starts_word(data, start):
             return None
         found = self.pattern.at(data, start, start + REACH)
         if found is None and not self._is_breakable:
@@ -196,6 +196,18 @@ def starts_word(data: bytes, at: int) -> bool:
     if at >= 4 and data[at - 4] == 92:
         return data[at - 3] == 120 or data[at - 3 : at] == b"000"
     return (at >= 3 and data[at - 3] == 37) or (at >= 6 and data[at - 6 : at - 4] == b"\\u")
+
+
+def is_within_word(data: bytes, at: int) -> bool:
+    """Whether a word goes on at `at`, by a quick look: most literals are within one."""
+    return (
+        at > 5
+        and _IN_WORD[data[at - 1]] == 1
+        and data[at - 2] != 92
+        and data[at - 3] != 37
+        and data[at - 4] != 92
+        and data[at - 6] != 92
+    )
 
 
 _IN_WORD = bytes(c < 128 and (c == 95 or chr(c).isalnum()) for c in range(256))

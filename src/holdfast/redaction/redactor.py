@@ -86,7 +86,10 @@ class Redactor:
         text = unify_line_breaks(data)
         hits, signs = self._finder.hits(text)
         view = to_reader_text(text, signs) if signs else None
-        spans = self._settled(text, hits) if view is None else self._settled(view.data)
+        if view is None:
+            spans = self._settled(text, hits)
+        else:
+            spans = self._settled(view.data, self._finder.hits_in(view, hits))
         if view is None and data.isascii() and b"\\" not in data:
             return spans
         found: list[Span] = []

@@ -25,6 +25,7 @@ class Shapes:
     def __init__(self, rules: Sequence[RuleMatcher]) -> None:
         self._rules = rules
         self._needs = sorted({one.rule.needs.encode() for one in rules if one.rule.needs})
+        self._ways = [_way_of(one.rule) for one in rules]
         self._finds: dict[tuple[bytes, ...], list[Find]] = {}
 
     def places(self, data: bytes) -> ShapeSearch | None:
@@ -42,7 +43,12 @@ class Shapes:
         number = (self._on_line if is_line else self._in_line).first(text)
         if number is None:
             return None
-        one = self._rules[number]
+        one, way = self._rules[number], self._ways[number]
+        if way and (not is_line or _BEFORE[text[0]] == 0):
+            whole = (start if is_line else start + 1, end)
+            if way == _WHOLE:
+                return one, whole, whole
+            return one, whole, (start + len(text.rstrip(b"0123456789")), end)
         # what stands before it is part of the place, except at the start of a line
         for first in (start, start + 1) if is_line or one.rule.inside_word else (start + 1,):
             found = one.pattern.at(data, first, end)
@@ -182,5 +188,29 @@ def _write(rule: SecretRule, pattern: str, start: str = "^|") -> str:
     return f"{before}(?:(?{case}:{pattern}))".replace("?P<value>", "?:")
 
 
+_BEFORE = bytes(re.match(rb"[^A-Za-z0-9_/.-]", bytes((c,))) is not None for c in range(256))
+"""For each character, whether it may be before a shape as part of its place."""
+
+
 def _join(parts: Sequence[str]) -> str:
     return "(?m)(?:" + "|".join(parts) + ")"
+
+
+_WHOLE, _DIGITS = 1, 2
+
+
+def _way_of(rule: SecretRule) -> int:
+    """Return how to get the value of a place without another match, 0 if that is impossible.
+
+    A pattern that does not look at its surroundings matches its place as it did in the text. Then
+    the value is all of it, or the digits at its end after another character.
+    """
+    if rule.inside_word or _ASSERTS.search(rule.pattern.replace("[^", "[")):
+        return 0
+    if "?P<value>" not in rule.pattern:
+        return _WHOLE
+    return _DIGITS if _ENDS_IN_DIGITS.search(rule.pattern) else 0
+
+
+_ASSERTS = Regex(r"[\^$]|\\[AzbB]")
+_ENDS_IN_DIGITS = Regex(r"\[\^0-9[^\]]*\]\(\?P<value>\\d\{[0-9,]+\}\)$")

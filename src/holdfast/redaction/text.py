@@ -8,12 +8,13 @@ All ways to end a line become one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.redaction.matching import Pattern, Range
+from holdfast.redaction.matching import Hit, Pattern, Range
 from holdfast.regex import Regex
 
 PRIVATE_KEY = "private-key"
@@ -103,6 +104,8 @@ class ReaderText(Struct, frozen=True):
     """Offsets in `data` before which something was left out, ascending."""
     shifts: tuple[int, ...]
     """For each of them, how many bytes were left out up to there."""
+    is_blanked: bool
+    """Whether there is a placeholder."""
 
     def original(self, start: int, end: int) -> Range:
         """Return the span of the original that shows as this span of `data`."""
@@ -151,7 +154,7 @@ def to_reader_text(data: bytes, signs: Sequence[int]) -> ReaderText:
         shifts.append(end - kept)
     shown = data if not starts else b"".join((*pieces, text[last:]))
     seen = _blank_placeholders(shown) if _may_be_placeholder(data, signs, shown, starts) else shown
-    return ReaderText(seen, tuple(starts), tuple(shifts))
+    return ReaderText(seen, tuple(starts), tuple(shifts), seen is not shown)
 
 
 def _with_line_breaks(data: bytes, signs: Sequence[int]) -> bytes:
@@ -216,6 +219,44 @@ def _blank_placeholders(data: bytes) -> bytes:
         pieces += (data[last:start], bytes(end - start))
         last = end
     return b"".join((*pieces, data[last:]))
+
+
+FEW = 64
+"""Average distance of literals, in bytes, below which moving them costs as much as a new search."""
+
+
+def move_hits(
+    hits: Sequence[Hit], text: ReaderText, find: Callable[[bytes], list[Hit]], longest: int
+) -> list[Hit]:
+    """Return what `find` finds in a reader's text, in its order; `hits` are of the original.
+
+    If little is left out, most literals only move: searching all of it again would take as long as
+    the first search. No literal is longer than `longest`.
+    """
+    size = len(text.data)
+    if text.is_blanked or len(text.starts) * APART > size or len(hits) * FEW > size:
+        return find(text.data)
+    moved: list[Hit] = []
+    first = begin = shift = 0
+    for gap, left_out in zip((*text.starts, size), (*text.shifts, 0), strict=True):
+        # hits are ordered by their ends: those between two gaps are adjacent
+        last = bisect_right(hits, gap + shift, first, key=_END)
+        moved += [
+            (number, start - shift, end - shift)
+            for number, start, end in hits[first:last]
+            if start >= begin
+        ]
+        first, begin, shift = last, gap + left_out, left_out
+    across: set[Hit] = set()
+    for gap in text.starts:
+        near = max(0, gap - longest)
+        for number, start, end in find(text.data[near : gap + longest]):
+            if near + start < gap < near + end:
+                across.add((number, near + start, near + end))
+    return sorted([*moved, *across], key=itemgetter(2, 1)) if across else moved
+
+
+_END = itemgetter(2)
 
 
 # A value that is cut off in one string of JSON has no closing quote there, and the quote that a

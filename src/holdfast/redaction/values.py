@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
-from operator import ne
 
 from holdfast.redaction.matching import Pattern
 from holdfast.redaction.names import (
@@ -129,8 +128,11 @@ _MUTE = Regex(rb"[b-df-hj-np-tv-xz]{4}|^[b-df-hj-np-tv-xz]{3}|[aeiou]{3}")
 
 
 def _is_as_varied(value: bytes) -> bool:
-    """Whether a value has the entropy of a random one."""
-    return entropy(value) >= min(3.0, 0.75 * log2(len(value)))
+    """Whether a value has the entropy of a random one; the count of characters mostly decides."""
+    size = len(value)
+    bits = min(3.0, 0.75 * log2(size))
+    most = size - len(set(value)) + 1
+    return log2(size) - _N_LOG_N[most] / size >= bits or entropy(value) >= bits
 
 
 def entropy(value: bytes) -> float:
@@ -149,8 +151,10 @@ _KINDS = bytes(
 
 
 def _switches(kinds: bytes) -> int:
-    """Return how often a byte differs from the one before it."""
-    return sum(map(ne, kinds, kinds[1:]))
+    """Return how often a byte differs from the one before it: all pairs at once, as two numbers."""
+    pairs = max(0, len(kinds) - 1)
+    differing = int.from_bytes(kinds[1:], "big") ^ int.from_bytes(kinds[:-1], "big")
+    return pairs - differing.to_bytes(pairs, "big").count(0)
 
 
 def is_numbered_name(value: bytes) -> bool:
