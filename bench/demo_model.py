@@ -39,8 +39,10 @@ from holdfast.ports import Summarizer, SummaryAnswer, SummaryRequest
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.tokens import Estimator
 from holdfast.transcript import whole
-from holdfast.writing.asking import read_answer
-from holdfast.writing.gate import Checked, Evidence, check, evidence_of
+from holdfast.writing.asking.answer import read_answer
+from holdfast.writing.gate import check, evidence_of
+from holdfast.writing.gate.check import Checked
+from holdfast.writing.gate.evidence import Evidence
 from holdfast.writing.material import material_of
 from holdfast.writing.models import summarizer_named
 from holdfast.writing.writers import Writers

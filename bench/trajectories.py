@@ -114,8 +114,8 @@ def counter(name: str, tokenizer: Path | None = None, call: str = "plain") -> Co
         return importlib.import_module("holdfast.tokens.estimate").estimate_text
     if name == "tokenizers":
         if call == "words":
-            counters: Any = importlib.import_module("holdfast.trajectories.counters")
-            return counters.counter_for(str(tokenizer)).count
+            counting: Any = importlib.import_module("holdfast.trajectories.counting")
+            return counting.counter_for(str(tokenizer)).count
         loaded = importlib.import_module("tokenizers").Tokenizer.from_file(str(tokenizer))
         many: Any = loaded.encode_batch_fast
         return lambda text: len(many([text], add_special_tokens=False)[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -185,3 +187,22 @@ def own_files() -> list[Path]:
 
 def project() -> dict[str, dict[str, object]]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_scripts_import_what_is_there() -> None:
+    """What benchmarks and the scripts of the documents import from the package exists."""
+    missing: list[str] = []
+    for path in sorted([*(ROOT / "bench").rglob("*.py"), *(ROOT / "docs").glob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
+                "holdfast"
+            ):
+                continue
+            module = importlib.import_module(node.module or "")
+            for name in node.names:
+                inner = importlib.util.find_spec(f"{node.module}.{name.name}") if hasattr(
+                    module, "__path__"
+                ) else None  # fmt: skip
+                if inner is None and not hasattr(module, name.name):
+                    missing.append(f"{path.name}: {node.module}.{name.name}")
+    assert missing == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -143,6 +143,7 @@ def test_decoding_never_raises_on_any_json(wires: list[Any]) -> None:
 
 
 @given(json_values)
+@example({"type": "function_call"})
 def test_a_mendable_element_can_be_written_anew_and_is_then_without_flaw(wire: Any) -> None:
     """Encoding anew is the repair: what is read again has none of the shape flaws left."""
     message = one(wire)

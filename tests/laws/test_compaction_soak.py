@@ -30,7 +30,7 @@ POLICIES = st.builds(
 
 
 @EVERY_PROVIDER
-@settings(max_examples=settings().max_examples // 5)
+@settings(max_examples=max(settings().max_examples // 5, 1))
 @given(data=st.data())
 def test_every_law_of_a_compaction(provider: str, data: st.DataObject) -> None:
     """Through 1 to 8 compactions with new turns between, at any window, policy and target."""
@@ -59,7 +59,7 @@ def test_every_law_of_a_compaction(provider: str, data: st.DataObject) -> None:
 
 
 @EVERY_PROVIDER
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=max(settings().max_examples // 10, 1))
 @given(data=st.data())
 def test_every_law_of_the_long_lived_form(provider: str, data: st.DataObject) -> None:
     """Valid and smaller after each compaction, every reference ever given out resolves to the very

@@ -266,7 +266,7 @@ def _asked(job: BatchSettings) -> tuple[ModelAnswer | str, list[float]]:
     )
     request = SummaryRequest(instructions="do", prompt="turns", max_tokens=100)
     try:
-        return client.answer(ModelQuestion(request)), slept
+        return client.ask(ModelQuestion(request)).result(), slept
     except BatchStopped as error:
         return error.why, slept
     finally:
@@ -357,7 +357,7 @@ def test_a_server_that_only_fails_leaves_the_ledgers_summaries(
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-@pytest.mark.parametrize("at", [{1}, {2, 4}])
+@pytest.mark.parametrize("at", [{1}, pytest.param({2, 4}, marks=pytest.mark.soak)])
 def test_a_worker_killed_while_it_asks_costs_no_answer(
     records: Path, tmp_path: Path, server: ModelServer, at: set[int]
 ):

@@ -193,7 +193,7 @@ def test_a_disk_that_refuses_an_answer_stops_everything(tmp_path: Path):
 def test_words_that_no_file_can_hold_are_the_same_before_and_after(tmp_path: Path):
     """A lone surrogate in an answer is replaced on arrival, not only on the disk."""
     with _client(ScriptedSummarizer(["a\ud800b"]), answers=tmp_path) as (client, _):
-        assert client.answer(_question()) == client.answer(_question())
+        assert client.ask(_question()).result() == client.ask(_question()).result()
 
 
 def test_the_pace_of_a_run_is_kept():

@@ -21,7 +21,7 @@ from holdfast.config import redaction_policy
 from holdfast.disk import replacing
 from holdfast.errors import NotReadable, NotWritable
 from holdfast.redaction import Finding, RedactionPolicy, Redactor
-from holdfast.redaction.gates import GATE_MEANINGS
+from holdfast.redaction.gates import GATES
 from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURES
 from holdfast.redaction.redactor import Stream
 
@@ -140,7 +140,7 @@ class Explanation:
             if rule is None:
                 click.echo(f"  {name}: {STRUCTURES[name]}", err=self._err)
                 continue
-            meaning = f"  {name}: gate {rule.gate} is {GATE_MEANINGS[rule.gate]}"
+            meaning = f"  {name}: gate {rule.gate} is {GATES[rule.gate].meaning}"
             examples = load_examples().get(name)
             such = f"; finds {''.join(examples.true[0])!r}" if examples else ""
             click.echo(meaning + such, err=self._err)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from holdfast.dialects.dialect import LOOKED_AT, Dialect, Places, merge_fields
 from holdfast.dialects.responses_hosted import (
     HOSTED_CALLS,
@@ -74,7 +76,7 @@ def _item(wire: Any, position: int) -> Message:
             role, parts = "assistant", (Opaque(kind, "", wire),)
         else:
             role, part = read(wire, flaws, position)
-            parts = (part,)
+            parts = (replace(part, intact=False) if flaws.found else part,)
     return Message(
         role, parts, position, own_id if type(own_id) is str else "", "real", wire, True,
         flaws.found,

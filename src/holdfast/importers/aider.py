@@ -42,8 +42,7 @@ def read(lines: Iterable[bytes], path: str) -> Iterator[ImportedSession]:
             if words.strip():
                 item = {"role": _SPEAKERS[speaker], "content": words}
                 draft.add(item, "", when, f"line {said[0].number}")
-        if draft.rows:
-            yield draft.finish("aider", "openai-chat", path)
+        yield from draft.finish("aider", "openai-chat", path)
 
 
 def _whole(lines: Iterable[bytes]) -> Iterator[str]:

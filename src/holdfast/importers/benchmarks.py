@@ -37,8 +37,7 @@ def read_trajectory(run: Payload, path: str) -> Iterator[ImportedSession]:
     if not draft.rows:
         for index, step in enumerate(elements(run.get("trajectory"))):
             _take(draft, fields(step), f"trajectory[{index}]")
-    if draft.rows:
-        yield draft.finish("swe-agent", "openai-chat", path)
+    yield from draft.finish("swe-agent", "openai-chat", path)
 
 
 def _item(message: Payload) -> Payload:
@@ -79,8 +78,7 @@ def read_runs(runs: Sequence[Any], path: str) -> Iterator[ImportedSession]:
         draft = SessionDraft(f"{file_stem(path)}/task-{task}-trial-{trial}")
         for index, item in enumerate(elements(run.get("traj"))):
             draft.add(item, "", None, f"message {index}")
-        if draft.rows:
-            yield draft.finish("tau-bench", "openai-chat", path)
+        yield from draft.finish("tau-bench", "openai-chat", path)
 
 
 def read_simulations(results: Payload, path: str) -> Iterator[ImportedSession]:
@@ -91,8 +89,7 @@ def read_simulations(results: Payload, path: str) -> Iterator[ImportedSession]:
         draft.model = text(agent.get("llm"))
         for index, message in enumerate(elements(run.get("messages"))):
             _take_simulated(draft, fields(message), f"message {index}")
-        if draft.rows:
-            yield draft.finish("tau2-bench", "openai-chat", path)
+        yield from draft.finish("tau2-bench", "openai-chat", path)
 
 
 def _take_simulated(draft: SessionDraft, message: Payload, place: str) -> None:

@@ -43,8 +43,7 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
     for entry in lines:
         tree.take(entry)
     for draft in tree.finished():
-        if draft.rows:
-            yield draft.finish("claude-code", "anthropic", path)
+        yield from draft.finish("claude-code", "anthropic", path)
 
 
 class _Tree:

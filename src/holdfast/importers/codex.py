@@ -47,9 +47,8 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             _add(draft, entry, payload)
         elif kind != "event_msg" and type(kind) is str and not payload:
             _add(draft, entry, value)
-    if draft.rows:
-        system = {"instructions": instructions} if instructions else None
-        yield draft.finish("codex", "openai-responses", path, system=system)
+    system = {"instructions": instructions} if instructions else None
+    yield from draft.finish("codex", "openai-responses", path, system=system)
 
 
 def _begin(draft: SessionDraft, meta: Payload) -> str:

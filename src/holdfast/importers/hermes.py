@@ -78,7 +78,7 @@ def _read(
     for row, summary in without_copies(live, draft.notes):
         _take(draft, row, summary=summary)
     if len(draft.rows) > before:
-        yield draft.finish("hermes", "openai-chat", path)
+        yield from draft.finish("hermes", "openai-chat", path)
 
 
 def _take(draft: SessionDraft, row: Payload, *, summary: bool) -> None:

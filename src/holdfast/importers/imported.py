@@ -161,8 +161,13 @@ class SessionDraft:
 
     def finish(
         self, agent: Agent, dialect: str, path: str, *, system: Payload | None = None
-    ) -> ImportedSession:
-        """Return the session; `system` is a field of the request that holds its system prompt."""
+    ) -> Iterator[ImportedSession]:
+        """Yield the session if it has messages.
+
+        `system` is a field of the request that holds its system prompt.
+        """
+        if not self.rows:
+            return
         items = [row.item for row in self.rows]
         spoken = dialect_named(dialect)
         frame = Frame(spoken.list_key, {**system, spoken.list_key: items}) if system else Frame()
@@ -170,7 +175,7 @@ class SessionDraft:
         transcript = Transcript(dialect, spoken.decode(items), frame, prompt)
         times = tuple(row.time for row in self.rows)
         known = [time for time in times if time is not None]
-        return ImportedSession(
+        yield ImportedSession(
             source_id=self.source_id or file_stem(path),
             agent=agent,
             path=path,

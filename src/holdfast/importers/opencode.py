@@ -68,8 +68,7 @@ def read(export: Payload, path: str) -> Iterator[ImportedSession]:
             _prompt(draft, about, parts, place)
         if len(draft.rows) == before:
             draft.note("left out", place, "a message without words, calls or results")
-    if draft.rows:
-        yield draft.finish("opencode", "anthropic", path)
+    yield from draft.finish("opencode", "anthropic", path)
 
 
 def _prompt(draft: SessionDraft, about: Payload, parts: list[Any], place: str) -> None:

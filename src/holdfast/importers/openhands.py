@@ -64,8 +64,7 @@ def read_log(log: Payload, path: str) -> Iterator[ImportedSession]:
         draft.add(item, "", when, f"message {index}")
     draft.model = text(response.get("model"))
     tools = log.get("tools")
-    if draft.rows:
-        yield draft.finish("openhands", "openai-chat", path, system={"tools": tools or []})
+    yield from draft.finish("openhands", "openai-chat", path, system={"tools": tools or []})
 
 
 class _Step(Struct, frozen=True):
@@ -91,9 +90,8 @@ def read_events(
             when = seconds(event.get("timestamp"))
             item = blocks.message(step.role, step.content)
             draft.add(item, identifier(event.get("id")), when, place, summary=step.summary)
-    if draft.rows:
-        system = {"system": prompt} if prompt else None
-        yield draft.finish("openhands", "anthropic", path, system=system)
+    system = {"system": prompt} if prompt else None
+    yield from draft.finish("openhands", "anthropic", path, system=system)
 
 
 def _system(event: Payload) -> str:

@@ -63,8 +63,7 @@ def read(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSession]:
             homes[own] = draft
         draft.model = _take(draft, entry, own) or model or draft.model
     for draft in drafts:
-        if draft.rows:
-            yield draft.finish("pi", "anthropic", path)
+        yield from draft.finish("pi", "anthropic", path)
 
 
 def _begin(draft: SessionDraft, value: Payload) -> str:

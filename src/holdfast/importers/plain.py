@@ -97,7 +97,7 @@ def read_lines(lines: Iterable[FileEntry], path: str) -> Iterator[ImportedSessio
         items = [row.item for row in draft.rows]
         dialect = load_parsed(items).dialect
         agent = _agent([fields(item) for item in items], {}) or cast("Agent", dialect)
-        yield draft.finish(agent, dialect, path)
+        yield from draft.finish(agent, dialect, path)
 
 
 def record_id(body: Payload) -> str:
@@ -151,8 +151,7 @@ def read_valued(record: Payload, path: str, source_id: str) -> Iterator[Imported
         if reasoning:
             item["reasoning_content"] = reasoning
         draft.add(item, "", None, place)
-    if draft.rows:
-        yield draft.finish("sharegpt", "openai-chat", path)
+    yield from draft.finish("sharegpt", "openai-chat", path)
 
 
 def _joined(blocks: list[Payload], kind: str) -> str:

@@ -8,7 +8,6 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, cast
 
 from msgspec import Struct
@@ -108,12 +107,7 @@ class MemoryManager:
     def __enter__(self) -> MemoryManager:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def hide_with(self, redact: Redact) -> None:

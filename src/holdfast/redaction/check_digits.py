@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 
+from holdfast.redaction.names import WORDS
 from holdfast.regex import Regex
 
 
@@ -120,12 +121,7 @@ def _is_card_range(digits: bytes) -> bool:
 
 
 _INNER = (b"token", b"secret", b"passw", b"key", b"credential", b"auth")
-_ROLE_NAMES = frozenset(
-    b"git noreply no-reply root user support info admin postmaster ubuntu ec2-user centos deploy"
-    b" postgres jenkins bot test tests username email name"
-    b" hello contact security help team webmaster mailer-daemon notifications dependabot src dst"
-    b" source dest destination from to sender recipient receiver mail-from mail-to".split()
-)
+_ROLE_NAMES = frozenset(name.encode() for name in WORDS["mail_role"])
 _NO_MAILBOX = Regex(
     rb"(?:^|\.)(?:example\.(?:com|org|net)|example|test|invalid|localhost)$"  # RFC 2606, RFC 6761
     rb"|\.(?:local|internal)$|^users\.noreply\.|^openssh\.com$"

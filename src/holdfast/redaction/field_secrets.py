@@ -22,7 +22,7 @@ from holdfast.redaction.judge import FieldText, is_said, is_secret
 from holdfast.redaction.matching import Pattern, Range, Spans
 from holdfast.redaction.names import is_secret_entry, kind_of, sort_of_name
 from holdfast.redaction.surroundings import LINE_ENDS, is_secret_by_context
-from holdfast.redaction.text import Secret, end_of_string
+from holdfast.redaction.text import Span, end_of_string
 from holdfast.redaction.values import (
     describes_password,
     is_human_password,
@@ -35,7 +35,7 @@ from holdfast.regex import Regex
 MAX_JUDGED = 512
 """How many bytes of a value decide whether it is a secret."""
 
-FieldSecrets: TypeAlias = "tuple[list[Secret], int, int]"
+FieldSecrets: TypeAlias = "tuple[list[Span], int, int]"
 """The secrets of a candidate, how many bytes were read for it, and where the next candidate may
 start: a value that is not a secret may be a name."""
 
@@ -64,15 +64,15 @@ def secrets_at(data: bytes, at: Candidate, *, code: bool) -> FieldSecrets:
     bare = not quoted and link.mode in ("assign", "prose", "cell")
     if code and bare and not link.query and link.before != b"-":
         return [], end - start, link.end
-    secret = Secret(start, end, kind_of(link.name))
+    secret = Span(start, end, kind_of(link.name))
     if link.mode == "prose" and (changed := _CHANGED.at(data, end)) is not None:
         first, last = changed[1]
         if is_said(data[first:last]):
-            return [secret, Secret(first, last, secret.kind)], last - link.first, last
+            return [secret, Span(first, last, secret.kind)], last - link.first, last
     if not quoted:
         return [secret], end - link.first, end
     beside = values_beside(data, end, data[start:end])
-    return [secret, *(Secret(a, b, secret.kind) for a, b in beside)], end - link.first, end
+    return [secret, *(Span(a, b, secret.kind) for a, b in beside)], end - link.first, end
 
 
 def _wrapped_secrets(data: bytes, link: FieldLink, read: int) -> FieldSecrets:
@@ -84,11 +84,11 @@ def _wrapped_secrets(data: bytes, link: FieldLink, read: int) -> FieldSecrets:
     kind = kind_of(link.name)
     string = _string_secret(data, link)
     if string is not None:
-        return [Secret(*string, kind)], read + REACH, link.end
+        return [Span(*string, kind)], read + REACH, link.end
     spans, more = wrapped_values(
         data, link.end, uuids=link.strength == "strong", short=kind == "password"
     )
-    return [Secret(a, b, kind) for a, b in spans], read + more + WRAP, link.end
+    return [Span(a, b, kind) for a, b in spans], read + more + WRAP, link.end
 
 
 WRAP = 64

@@ -28,25 +28,25 @@ from holdfast.redaction.keys import (
     key_object,
     key_tail,
 )
-from holdfast.redaction.matchers import (
-    Matcher,
-    RuleMatcher,
-    is_within_word,
+from holdfast.redaction.matchers import Matcher, RuleMatcher, is_within_word, match_key
+from holdfast.redaction.matching import Automaton, Hit, Range
+from holdfast.redaction.near import find_paired_ids, find_repeats
+from holdfast.redaction.policy import DEFAULT_KEY, RedactionPolicy, SecretRule
+from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
+from holdfast.redaction.shapes import Shapes, ShapeSearch
+from holdfast.redaction.structures import (
+    COOKIES,
+    HEADINGS,
+    MANIFESTS,
     match_cookies,
-    match_key,
     match_manifest,
     match_table,
 )
-from holdfast.redaction.matching import Automaton, Hit, Range
-from holdfast.redaction.near import find_paired_ids, find_repeats
-from holdfast.redaction.policy import DEFAULT_KEY, STRUCTURE_RANK, RedactionPolicy, SecretRule
-from holdfast.redaction.rules import COMPANIONS, COOKIE, built_in_rules, select_rules
-from holdfast.redaction.shapes import Shapes, ShapeSearch
-from holdfast.redaction.structures import COOKIES, HEADINGS, MANIFESTS
 from holdfast.redaction.text import (
     LINE,
     PRIVATE_KEY,
     SIGNS,
+    STRUCTURE_RANK,
     ReaderText,
     Span,
     cut_at_strings,
@@ -89,17 +89,9 @@ class Finder:
         for rank, rule in enumerate(used):
             for anchor in rule.anchors:
                 self._anchored[anchor.encode().lower()].append(RuleMatcher(rule, anchor, rank))
-        for anchors, block in (
-            (BEGINS, key_block), (ENDS, key_tail), (BODIES, key_body), (OBJECTS, key_object),
-        ):  # fmt: skip
+        for anchors, matcher in _STRUCTURES:
             for anchor in anchors:
-                self._anchored[anchor.encode()].append(partial(match_key, block))
-        for anchor in COOKIES:
-            self._anchored[anchor.encode()].append(match_cookies)
-        for anchor in HEADINGS:
-            self._anchored[anchor.encode()].append(match_table)
-        for anchor in MANIFESTS:
-            self._anchored[anchor.encode()].append(match_manifest)
+                self._anchored[anchor.encode()].append(matcher)
         self._shapes = Shapes(
             [RuleMatcher(rule, "", rank) for rank, rule in enumerate(used) if not rule.anchors]
         )
@@ -254,7 +246,7 @@ class Finder:
                 values, read, resume = secrets_at(data, candidate, code=self._code)
                 at = min(at, resume)
                 if values:
-                    found += [Span(v.start, v.end, v.kind, STRUCTURE_RANK) for v in values]
+                    found += values
                     covered = values[-1].end
                     over = budget.is_full(start, len(values), read)
                 elif blanked and _is_beside_hidden(data, start):
@@ -276,6 +268,16 @@ BESIDE = 512
 """So far from its literal a value stands at most, but for a few."""
 _AFTER_BARE = Regex(rb";?(?:[ \r\n]|\Z)|&")
 """What ends a value without quotes, so that nothing of it is left beside the secret in it."""
+_STRUCTURES: tuple[tuple[Sequence[str], Matcher], ...] = (
+    (BEGINS, partial(match_key, key_block)),
+    (ENDS, partial(match_key, key_tail)),
+    (BODIES, partial(match_key, key_body)),
+    (OBJECTS, partial(match_key, key_object)),
+    (COOKIES, match_cookies),
+    (HEADINGS, match_table),
+    (MANIFESTS, match_manifest),
+)
+"""What is tried at the literals of structures."""
 _NONE = Span(-1, -1, "", 0)
 _STRUCTURE_OF = {LINE: "line", PRIVATE_KEY: "key-block", COOKIE: "cookie-header"}
 _PERSONAL = ("personal", "mention")

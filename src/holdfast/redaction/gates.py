@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec import Struct
+
 from holdfast.redaction.check_digits import (
     basic,
     card,
@@ -18,6 +20,7 @@ from holdfast.redaction.check_digits import (
     phone,
     ssn,
 )
+from holdfast.redaction.names import WORDS
 from holdfast.redaction.policy import Gate
 from holdfast.redaction.values import (
     JOINTS,
@@ -83,17 +86,7 @@ _SURE = Regex(rb"(?i)^(?:live|secret|token|apikey|sat|sk|rk)$|pat$")
 _OPEN = Regex(rb"(?i)^(?:pk|pub|public|publishable|anon|sha\d*|md5)$")
 """What stands before keys that anybody may know, and before digests."""
 _ULID = Regex(rb"^01[0-9A-HJKMNP-TV-Za-z]{24}$")
-_THINGS = frozenset(
-    b"account acct ami arn asset audio batch blob block branch build bundle cache call chat "
-    b"checkpoint chunk class cluster col column commit conf config conv css cursor cus "
-    b"customer data db digest dir disk doc drive edge eni etag event evt example exec field "
-    b"file flow fn folder font form func graph hash icon id image img index instance invoice "
-    b"item job js key layer lic main message mock model module msg next node obj object order "
-    b"page part path plan post prev price product ref release repo req request resp response "
-    b"rev row run sample seg segment session sg shard snap span spec state static step stub "
-    b"subnet sum table tag task temp test thread tmp tool toolu trace type upload user var "
-    b"vendor version video view vol volume vpc".split()
-)
+_THINGS = frozenset(word.encode() for word in WORDS["id_prefix"])
 """What ids begin with."""
 
 
@@ -315,63 +308,58 @@ def _ends_in_digits(value: bytes) -> bool:
 _NUMBERED = Regex(rb"^[A-Za-z]{5,}(?:\d{2,}|_\d{3,})$")
 
 
-GATES: Mapping[Gate, Callable[[bytes], bool]] = {
-    "any": lambda value: b"\x00" not in value,
-    "real": real,
-    "mixed": mixed,
-    "random": random,
-    "unnamed": unnamed,
-    "digest": digest,
-    "password": password,
-    "bare": bare_password,
-    "chosen": is_human_password,
-    "given": lambda value: password(value) or is_human_password(value),
-    "userinfo": lambda value: real(value) or is_human_password(value),
-    "header": header,
-    "luhn": luhn,
-    "card": card,
-    "iban": iban,
-    "phone": phone,
-    "ssn": ssn,
-    "email": email,
-    "jwt": jwt,
-    "encoded-key": encoded_key,
-    "seed": seed,
-    "code": code,
-    "ticket": ticket,
-    "escaped": escaped,
-    "basic": basic,
-    "marked": marked,
-    "prefixed": prefixed,
-}
+class ValueGate(Struct, frozen=True):
+    """A test of a value."""
 
-GATE_MEANINGS: Mapping[Gate, str] = {
-    "any": "nothing more than the pattern",
-    "real": "not a placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)",
-    "mixed": "real, with a digit and a letter",
-    "random": "real, and as varied as random characters of its length are",
-    "unnamed": "random, and not put together from words, as names in code are",
-    "digest": "unnamed, or hexadecimal and as long as keys are",
-    "password": "real, and not a plain word, a file name or a sentence",
-    "bare": "password, and neither code nor a literal: for values without quotes",
-    "chosen": "anything that a person may choose: not a label, message, field name or placeholder",
-    "given": "password or chosen: where only a password can be",
-    "userinfo": "real or chosen",
-    "header": "a credential after an authentication scheme, and not a word of prose",
-    "luhn": "a number with a right Luhn check digit",
-    "card": "a number of a payment card with a right check digit",
-    "iban": "an account number with right check digits",
-    "phone": "a telephone number, and not a date, an address or another number",
-    "ssn": "a social security number that can have been given out",
-    "email": "an address at a domain that is not reserved, and not that of a service",
-    "jwt": "a JSON Web Token, by its first part",
-    "encoded-key": "a private key in base64",
-    "seed": "base32 that is not a word: what one-time passwords are made from",
-    "code": "a number that is not one digit again and again, nor the round one of a setting",
-    "ticket": "letters and digits, or two groups of capitals",
-    "escaped": r"mostly bytes that are written as `\x2b`",
-    "basic": "a user and a password in base64",
-    "marked": "something random after a word that says what it is",
-    "prefixed": "a short prefix and a long run of small letters, capitals and digits",
+    accepts: Callable[[bytes], bool]
+    meaning: str
+    """What it asks of a value, in words: what `holdfast redact --explain` prints."""
+
+
+GATES: Mapping[Gate, ValueGate] = {
+    "any": ValueGate(lambda value: b"\x00" not in value, "nothing more than the pattern"),
+    "real": ValueGate(
+        real, "not a placeholder (`<token>`, `xxxx`, `your-key-here`, `$VAR`, `***`)"
+    ),
+    "mixed": ValueGate(mixed, "real, with a digit and a letter"),
+    "random": ValueGate(random, "real, and as varied as random characters of its length are"),
+    "unnamed": ValueGate(unnamed, "random, and not put together from words, as names in code are"),
+    "digest": ValueGate(digest, "unnamed, or hexadecimal and as long as keys are"),
+    "password": ValueGate(password, "real, and not a plain word, a file name or a sentence"),
+    "bare": ValueGate(
+        bare_password, "password, and neither code nor a literal: for values without quotes"
+    ),
+    "chosen": ValueGate(
+        is_human_password,
+        "anything that a person may choose: not a label, message, field name or placeholder",
+    ),
+    "given": ValueGate(
+        lambda value: password(value) or is_human_password(value),
+        "password or chosen: where only a password can be",
+    ),
+    "userinfo": ValueGate(lambda value: real(value) or is_human_password(value), "real or chosen"),
+    "header": ValueGate(
+        header, "a credential after an authentication scheme, and not a word of prose"
+    ),
+    "luhn": ValueGate(luhn, "a number with a right Luhn check digit"),
+    "card": ValueGate(card, "a number of a payment card with a right check digit"),
+    "iban": ValueGate(iban, "an account number with right check digits"),
+    "phone": ValueGate(phone, "a telephone number, and not a date, an address or another number"),
+    "ssn": ValueGate(ssn, "a social security number that can have been given out"),
+    "email": ValueGate(
+        email, "an address at a domain that is not reserved, and not that of a service"
+    ),
+    "jwt": ValueGate(jwt, "a JSON Web Token, by its first part"),
+    "encoded-key": ValueGate(encoded_key, "a private key in base64"),
+    "seed": ValueGate(seed, "base32 that is not a word: what one-time passwords are made from"),
+    "code": ValueGate(
+        code, "a number that is not one digit again and again, nor the round one of a setting"
+    ),
+    "ticket": ValueGate(ticket, "letters and digits, or two groups of capitals"),
+    "escaped": ValueGate(escaped, r"mostly bytes that are written as `\x2b`"),
+    "basic": ValueGate(basic, "a user and a password in base64"),
+    "marked": ValueGate(marked, "something random after a word that says what it is"),
+    "prefixed": ValueGate(
+        prefixed, "a short prefix and a long run of small letters, capitals and digits"
+    ),
 }
-"""What each gate asks of a value, in words: what `holdfast redact --explain` prints."""

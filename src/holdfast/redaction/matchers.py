@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Protocol
+from typing import TypeAlias
 
 from holdfast.redaction.gates import GATES, unnamed
 from holdfast.redaction.keys import KeySearch
 from holdfast.redaction.matching import Pattern, Range
-from holdfast.redaction.policy import STRUCTURE_RANK, SecretRule
-from holdfast.redaction.structures import (
-    cells_below,
-    cookie_values,
-    has_hidden_cookie,
-    manifest_values,
-)
-from holdfast.redaction.text import PRIVATE_KEY, Span
+from holdfast.redaction.policy import SecretRule
+from holdfast.redaction.text import PRIVATE_KEY, MatchResult, Span
 from holdfast.redaction.values import is_unspeakable, looks_random
 from holdfast.regex import Regex
 
@@ -28,24 +22,12 @@ KEY_READ = 128
 """What the search for the end of a key costs at least, in bytes: as much as three matches."""
 
 
-class MatchResult(NamedTuple):
-    """What a matcher found: the secrets, none if it failed, and how many bytes it read."""
-
-    spans: Sequence[Span]
-    read: int
-    covers: bool = True
-    """Whether there is nothing else to look for up to the end of the last of them."""
-
-
 _FAILED = MatchResult((), 0)
 
 
-class Matcher(Protocol):
-    """What is tried where a literal occurs."""
-
-    def __call__(self, data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
-        """Match at a literal; `None` if there was nothing to try."""
-        ...
+Matcher: TypeAlias = Callable[[bytes, int, int, int], "MatchResult | None"]
+"""What is tried where a literal occurs: it takes the text, where the literal starts and ends, and
+up to where the text is covered by secrets. `None` if there was nothing to try."""
 
 
 class RuleMatcher:
@@ -55,7 +37,7 @@ class RuleMatcher:
         self.rule = rule
         self._rank = rank
         self._literal = b"" if rule.ignore_case else anchor.encode()
-        self._gate = GATES[rule.gate]
+        self._gate = GATES[rule.gate].accepts
         self.starts_word = not rule.inside_word and not rule.before
         self._is_breakable = rule.family == "vendor" and rule.before == 0
 
@@ -194,26 +176,6 @@ def match_key(
     """Match a private key at a line that begins or ends one, or within its body."""
     span, read = find(data, start, covered)
     return MatchResult([] if span is None else [Span(*span, PRIVATE_KEY, -1)], max(KEY_READ, read))
-
-
-def match_cookies(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
-    """Match the secret values of a header of cookies."""
-    if has_hidden_cookie(data, start):
-        return None
-    found, read = cookie_values(data, start)
-    return MatchResult([Span(a, b, "cookie", STRUCTURE_RANK) for a, b in found], read)
-
-
-def match_table(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
-    """Match the secret cells below a heading; other columns may have others."""
-    found, read = cells_below(data, start)
-    return MatchResult([Span(*cell, STRUCTURE_RANK) for cell in found], read, covers=False)
-
-
-def match_manifest(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
-    """Match the values of a Kubernetes Secret at its kind; they may be before it."""
-    found, read = manifest_values(data, start)
-    return MatchResult([Span(a, b, "secret", STRUCTURE_RANK) for a, b in found], read, covers=False)
 
 
 def _goes_on(data: bytes, at: int) -> bool:

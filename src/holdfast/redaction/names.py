@@ -1,6 +1,6 @@
 """What the name of a field means: how surely it holds a secret, and of which kind.
 
-The words come first: those that make a field a secret one, and those that labels are made of.
+The words are in `words.json`: those that make a field a secret one, and those of labels.
 """
 
 from __future__ import annotations
@@ -9,196 +9,59 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.regex import Regex
 
-SECRET_WORDS = (
-    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "secret", "token", "apikey",
-    "credential", "privatekey", "accesskey", "secretkey", "authkey", "signingkey", "encryptionkey",
-    "accountkey", "storagekey", "masterkey", "sharedkey", "licensekey", "servicekey", "sessionkey",
-    "hmackey", "webhookkey", "clientkey", "appkey", "adminkey", "deploykey", "wpakey",
-    "subscriptionkey", "consumerkey", "requirepass", "masterauth", "secrete", "sendpass",
-    "recvpass",
-    "adminpass", "userpass", "dbpass", "rootpass", "smtppass", "mailpass", "ftppass", "loginpass",
-    "keypass", "storepass", "bindpass", "authpass", "wifipass", "mysqlpass", "operpass", "bindpw",
-    "sshpass", "rootpw", "userpw", "adminpw", "dbpw", "storepw",
-)  # fmt: skip
+with open(f"{__file__.removesuffix('names.py')}words.json", "rb") as _file:
+    WORDS = msgspec.json.decode(_file.read(), type=dict[str, tuple[str, ...]])
+"""The lists of words that the rules of this package share; what each is for says its constant."""
+
+SECRET_WORDS = WORDS["secret"]
 """A field whose last word is or ends in one of these holds a secret."""
-
-SHORT_WORDS = ("pass", "pw", "psw", "pswd", "creds", "pin", "psk")
-"""The same, where they are words of their own: `bypass` is none."""
-
-KEY_WORDS = frozenset((
-    "api", "access", "secret", "private", "auth", "signing", "encryption", "storage", "account",
-    "master", "shared", "license", "service", "session", "client", "app", "application",
-    "admin", "user", "subscription", "project", "write", "read", "insert", "ingest",
-    "integration", "server", "site", "webhook", "hmac", "jwt", "aes", "crypto", "cipher",
-    "deploy", "ssh", "host", "rsa", "ec", "publish", "decryption", "consumer", "root", "sas",
-    "token", "preshared", "merchant", "partner", "developer", "wep", "wpa",
-))  # fmt: skip
+SHORT_WORDS = WORDS["short"]
+"""The same, if they are words of their own: not `bypass`."""
+KEY_WORDS = frozenset(WORDS["key"])
 """Before `key` these make it a secret one: `api_key`, `signing-key`."""
-
-OPEN_KEY_WORDS = frozenset((
-    "public", "publishable", "pub", "primary", "foreign", "partition", "sort", "cache", "row",
-    "idempotency", "dedup", "dedupe", "lookup", "group", "index", "unique", "composite",
-    "translation", "message", "routing", "shard", "bucket", "object", "query", "hash", "map",
-    "dict", "registry", "shortcut", "experiment", "asset", "delete", "layer", "theme",
-))  # fmt: skip
+OPEN_KEY_WORDS = frozenset(WORDS["open_key"])
 """Before `key` these make it an open one: a half that may be known, or a key of a table."""
-
-THING_WORDS = frozenset((
-    "item", "node", "parent", "child", "element", "record", "entity", "react", "file", "image",
-    "blob", "doc", "document", "task", "job", "event", "step", "tab", "menu", "state", "data",
-    "field", "column", "entry", "list", "tree", "page", "product", "order", "the", "this", "that",
-    "by", "per", "with", "on", "value", "sorted", "new", "old", "temp", "tmp", "last", "first",
-))  # fmt: skip
+THING_WORDS = frozenset(WORDS["thing"])
 """Before `key` these make it the name of a thing, which a UUID often is."""
-
-WEAK_WORDS = (
-    "key", "auth", "sig", "signature", "session", "sessionid", "sid", "jwt", "salt",
-    "bearer", "otp", "seed", "mnemonic", "creds", "credentials", "license", "access", "login",
-)  # fmt: skip
-"""A field that ends in one of these holds a secret only where its value looks random."""
-
-WEAK_LAST_WORDS = ("pat", "sk", "api", "sign", "hmac")
-"""The same, where they are words of their own: `path` is none."""
-
-ID_WORDS = frozenset((
-    "secret", "role", "key", "client", "app", "application", "consumer", "sid", "token",
-))  # fmt: skip
-"""Before `id` these make it half of a credential, where it looks random."""
-
-SUFFIXES = frozenset((
-    "value", "val", "string", "str", "text", "plain", "raw", "b", "base64", "b64", "prod",
-    "production", "dev", "test", "staging", "live", "new", "old", "current", "default", "env",
-    "primary", "secondary", "backup", "main", "base", "v", "v1", "v2", "v3", "bytes", "secure",
-    "confirm", "confirmation", "again", "repeat",
-))  # fmt: skip
+WEAK_WORDS = WORDS["weak"]
+"""A field that ends in one of these holds a secret only if its value looks random."""
+WEAK_LAST_WORDS = WORDS["weak_last"]
+"""The same, if they are words of their own: not `path`."""
+ID_WORDS = frozenset(WORDS["id"])
+"""Before `id` these make it half of a credential, if it looks random."""
+SUFFIXES = frozenset(WORDS["suffix"])
 """Last words that say nothing: `password_value`, `token_v2`."""
-
-HARMLESS_ENDS = frozenset((
-    "name", "names", "path", "file", "filename", "dir", "url", "uri", "endpoint", "type",
-    "types", "kind", "count", "counts", "length", "len", "size", "limit", "max", "min",
-    "enabled", "disabled", "required", "valid", "expiry", "expires", "expiration", "exp", "ttl",
-    "age", "timeout", "policy", "algorithm", "algo", "alg", "method", "field", "fields",
-    "label", "placeholder", "prompt", "hint", "error", "errors", "message", "msg", "status",
-    "state", "format", "pattern", "regex", "rule", "rules", "manager", "provider", "service",
-    "class", "id", "ids", "index", "idx", "version", "issuer", "scope", "scopes", "usage",
-    "used", "cost", "price", "budget", "per", "estimate", "estimator", "counter", "rate",
-    "ratio", "total", "sum", "diff", "hash_algorithm", "help", "description", "desc", "title",
-    "at", "time", "date", "by", "mount", "ref", "arn", "store", "storage", "source", "mode",
-    "strategy", "handler", "func", "fn", "callback", "input", "output", "column", "table",
-    "prefix", "suffix", "header", "accessor", "fingerprint", "thumbprint", "checksum", "alias",
-    "characters", "chars", "charset", "alphabet", "letters",
-))  # fmt: skip
+HARMLESS_ENDS = frozenset(WORDS["harmless_end"])
 """Last words of fields that speak about a secret and do not hold one: `token_count`."""
-
-HEADERS = (
-    "x-honeycomb-team", "x-jfrog-art-api", "x-shopify-access", "x-figma", "x-plex",
-    "x-amz-security",
-    "x-ms-token", "x-appwrite", "x-parse", "x-algolia", "xi-api", "x-hasura-admin", "x-csrf",
-    "x-xsrf", "x-auth", "x-api", "x-functions", "x-goog", "x-rapidapi", "x-newrelic",
-)  # fmt: skip
+HEADERS = WORDS["header"]
 """Headers that hold a secret whatever their last word is."""
-
-DIGEST_WORDS = frozenset((
-    "sha", "sha1", "sha256", "sha512", "md", "md5", "hash", "digest", "checksum", "etag", "commit",
-    "uuid", "guid", "rev", "revision", "fingerprint", "thumbprint", "integrity", "nonce", "iv",
-))  # fmt: skip
-"""Last words of entries beside a secret that are random and no secret."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-LABEL_WORDS = _words(
-    """
-    password passwords passwd passphrase passcode pass pwd pw psw pin secret secrets token tokens
-    key keys api apikey access auth authorization authentication authenticated bearer client cred
-    creds credential credentials user users username name names login logout signin signup value
-    values val string strings str text input output prompt param params parameter field fields
-    config configuration setting settings environ environment env variable var result response
-    request default defaults required require requires optional option options invalid incorrect
-    missing expired expire expires expiry valid validate validation validator null none nil
-    undefined undef object array list dict map number numeric integer int float double boolean bool
-    bytes byte char varchar nvarchar unicode buffer bytearray blob uuid any void never unknown hash
-    hashed hashing hasher crypt bcrypt argon scrypt pbkdf encrypted encrypt encryption plain
-    plaintext clear cleartext hidden hide show visible mask masked redact redacted filtered sample
-    example fake dummy demo mock stub test tests testing foo bar baz qux quux foobar xxx abc enter
-    type typed your my our his their the an some this that these new old current existing
-    previous next confirm confirmed confirmation again repeat retype reset change changed changeme
-    update updated forgot forgotten lost generate generated random manual auto automatic vault file
-    filename path dir url uri http https empty blank exist exists enabled disabled enable disable
-    wrong correct bad good match matches matching mismatch need needs needed found not is was are be
-    been has have must should will can cannot no yes off too short long weak strong medium fair min
-    max minimum maximum length size least most than characters chars character letter letters digit
-    digits special symbol symbols uppercase lowercase allow allowed deny denied reject rejected
-    error errors fail failed failure success ok false true sha1 sha256 sha512 md5 base64 utf8 aes
-    rsa arg args data db database server service app application session id temp temporary header
-    headers query body json form label title message msg hint help description desc and or of for to
-    in on with as from at by store manager provider helper grant oauth oauth2 jwt basic digest
-    signature sign encoded encoder encode decode private public shared account email mail phone code
-    otp mfa totp policy rule rules backend module class method function attr attribute property
-    column table row schema model view page button link icon placeholder symbol operator identifier
-    keyword literal comment scope scopes callback redirect realm guard utf ascii latin
-    scheme header prefix format bearertoken
-    end start begin eof set unset get put only self all already used
-    please protection support based only less protected prompts manager managers database databases
-    stdin stdout keychain keyring interactive interactively rotation recovery managed
-    """
-)
+DIGEST_WORDS = frozenset(WORDS["digest"])
+"""Last words of entries beside a secret that are random and not a secret."""
+LABEL_WORDS = frozenset(WORDS["label"])
 """A value that consists of these alone, with joints and a small number, says nothing itself."""
-
-SECRET_LABELS = _words(
-    """
-    password passwords passwd passphrase passcode pass pwd pw psw pin secret secrets token tokens
-    key keys auth authentication cred creds credential credentials user username login reset
-    """
-)
-"""Those that speak of a secret wherever they stand: `current-db-password`."""
-
-MESSAGE_WORDS = _words(
-    """
-    must required requires require enter please invalid incorrect wrong your cannot should least
-    characters confirm forgot forgotten reset match matches empty missing optional needed password
-    passwords password's passphrase field value default user users username when where which
-    whether used using error failed click
-    """
-)
+SECRET_LABELS = frozenset(WORDS["secret_label"])
+"""Labels that speak of a secret wherever they are: `current-db-password`."""
+MESSAGE_WORDS = frozenset(WORDS["message"])
 """Any of these among several words makes them a message or a label."""
-
+HASH_WORDS = frozenset(WORDS["hash"])
+"""What a call does with a password that it is given."""
+NAME_SAYS_MORE = frozenset(WORDS["name_says_more"])
+"""Beside the secret word these make a name that of a text about it: `errors.password`."""
+READING_VERBS = frozenset(WORDS["reading_verb"])
+"""What starts the name of a call whose argument is not a password: `get_password("section")`."""
+ACCESS_WORDS = frozenset(WORDS["access"])
+"""Words before `token` that say what it opens."""
 FOREIGN_WORDS = (
     r"passwor[td]|kennwort|mot de passe|contrase|senha|wachtwoord|l\xc3\xb6senord|adgangskode"
     r"|salasana|has\xc5\x82o|parola|parol\xc4\x83|heslo|jelsz|lozinka|geslo|slapta|\xc5\x9fifre|contrasenya"
     r"|passord|parool|palavra|clave|m\xe1\xba\xadt kh\xe1\xba\xa9u|kata sandi|sandi"
 )
 """The word for a password in other languages of Latin letters, as bytes of UTF-8."""
-
-HASH_WORDS = _words("hash hashed hasher encrypted")
-"""What a call does with a password that it is given."""
-
-NAME_SAYS_MORE = _words(
-    """
-    error errors err label labels message messages msg placeholder placeholders text texts i18n
-    translation translations locale help hint hints title titles validator validators validation
-    rule rules type types schema field fields column columns icon strength policy reset forgot
-    forgotten change show hide toggle invalid missing wrong bad no has is require requires required
-    hash hashed hasher encrypted
-    """
-)
-"""Beside the secret word these make a name that of a text about it: `errors.password`."""
-
-READING_VERBS = _words(
-    """
-    get read ask prompt input find load fetch delete remove has forgot reset request display label
-    show hide toggle is need require clear lookup retrieve query select render open parse no
-    invalid missing bad wrong unknown expect generate random print log warn error raise fail
-    enter confirm include contain contains filter mask scrub redact
-    """
-)
-"""What starts the name of a call whose argument is no password: `get_password("section")`."""
 
 Strength: TypeAlias = Literal["strong", "weak", "none"]
 """Strong: any real value is a secret. Weak: only one that looks random."""
@@ -356,23 +219,3 @@ def sort_of_name(name: str, *, called: bool = False) -> Sort:
     if kind == "password" or words[-1] == "psk":
         return "password"
     return "secret" if "secret" in words[-3:] else ""
-
-
-ACCESS_WORDS = frozenset(
-    [
-        "access",
-        "auth",
-        "api",
-        "bearer",
-        "refresh",
-        "session",
-        "csrf",
-        "xsrf",
-        "user",
-        "bot",
-        "admin",
-        "oauth",
-        "app",
-    ]
-)
-"""Words before `token` that say what it opens."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.redaction.gates import is_uuid, mixed, unnamed
 from holdfast.redaction.matching import Pattern, Range
+from holdfast.redaction.names import WORDS
 from holdfast.redaction.text import LINE, PRIVATE_KEY, Span
 from holdfast.redaction.values import describes_password, is_named
 from holdfast.regex import Regex
@@ -28,12 +29,7 @@ MIN_NUMBER = 10
 MIN_SNOWFLAKE = 15
 """Fewest digits of any other id; shorter ones are counters or times."""
 _OTHER = tuple(
-    word + joint + b"id"
-    for word in b"request req trace span session message msg call tool run job build commit event"
-    b" order item record row node parent block tx transaction page post comment thread process"
-    b" correlation conversation checkpoint image object file task step card booking device uu gu"
-    b" turn response chat completion snapshot version revision release".split()
-    for joint in (b"", b"_", b"-", b".", b" ")
+    (word + joint + "id").encode() for word in WORDS["other_id"] for joint in ("", *"_-. ")
 )
 """Names of ids that belong to no credential."""
 

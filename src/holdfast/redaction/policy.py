@@ -30,9 +30,6 @@ STRUCTURES: Mapping[str, str] = {
     "repeat": "a secret that was found nearby, here without its name",
 }
 """What a finding names in place of a rule if its structure gave it away, and what that means."""
-STRUCTURE_RANK = 1 << 19
-"""The rank of what is found by its structure and not by a rule: after every rule there can be, and
-before what is found next to a secret."""
 
 
 class SecretRule(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -182,13 +182,9 @@ def redact(text: str) -> str:
     return _default()(text)
 
 
-_DEFAULT: list[Redactor] = []
-
-
+@cache
 def _default() -> Redactor:
-    if not _DEFAULT:
-        _DEFAULT.append(Redactor())
-    return _DEFAULT[0]
+    return Redactor()
 
 
 def decoded(data: bytes) -> str:
@@ -294,24 +290,12 @@ _REST = Pattern(r"[A-Za-z0-9+/=_.~%-]*")
 _REST_OF_KEY = Pattern(r"(?:[A-Za-z0-9+/=\s]|\\{1,6}[nr])*")
 
 
-class SpanRedactor(Protocol):
-    """What a stream asks of a redactor."""
-
-    def spans(self, data: bytes) -> list[Span]:
-        """Return the secrets of `data` in order, as offsets into it."""
-        ...
-
-    def masked(self, data: bytes, spans: Sequence[Span], dressing: Dressing | None = None) -> bytes:
-        """Return `data` with a placeholder in place of each span."""
-        ...
-
-
 class Stream:
     """Takes bytes in pieces and gives back bytes without secrets; keeps about a block of them."""
 
     def __init__(
         self,
-        redactor: SpanRedactor,
+        redactor: Redactor,
         *,
         block: int = BLOCK,
         hold: int = HOLD,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from holdfast.redaction.gates import mixed, password, unnamed
 from holdfast.redaction.matching import Pattern, Range
 from holdfast.redaction.names import kind_of, strength_of
-from holdfast.redaction.text import Secret
+from holdfast.redaction.text import MatchResult, Span
 from holdfast.redaction.values import looks_random, real
 from holdfast.regex import Regex
 
@@ -29,33 +29,33 @@ MAX_COOKIE = 4096
 """Most cookies of a header and bytes of a cookie that are read; RFC 6265 asks for 50 and 4096."""
 
 
-def has_hidden_cookie(data: bytes, at: int) -> bool:
-    """Whether the header at `at` was redacted: one of its first values is hidden."""
-    return _HIDDEN_COOKIE.match(data, at) is not None
-
-
 _HIDDEN_COOKIE = Regex(
     rb"""(?i)-{0,2}(?:cookie|b)[\\"']{0,7}[ \t]{0,2}[:=, ]"""
     rb"(?:[^=;\r\n\x00]{0,80}=[^=;\r\n\x00]{0,80};){0,4}[^=;\r\n\x00]{1,80}=\x00"
 )
 
 
-def cookie_values(data: bytes, at: int) -> tuple[list[Range], int]:
-    """Return the ranges of the secret values in the header at `at`, and its length."""
-    start = _COOKIE.at(data, at)
-    found: list[Range] = []
-    if start is None:
-        return found, 0
-    (first, at), *_ = start
+def match_cookies(data: bytes, start: int, end: int, covered: int) -> MatchResult | None:
+    """Match the secret values of a header of cookies.
+
+    `None` if one of its first values is hidden: then it was redacted before.
+    """
+    if _HIDDEN_COOKIE.match(data, start):
+        return None
+    header = _COOKIE.at(data, start)
+    if header is None:
+        return MatchResult([], 0)
+    found: list[Span] = []
+    at = header[0][1]
     for _ in range(MAX_PAIRS):
         pair = _PAIR.at(data, at, at + MAX_COOKIE)
         if pair is None:
             break
         name = data[slice(*pair[1])].decode().lower()
         if name not in _ATTRIBUTES and _is_secret_cookie(name, data[slice(*pair[2])]):
-            found.append(pair[2])
+            found.append(Span(*pair[2], "cookie"))
         at = pair[0][1]
-    return found, at - first
+    return MatchResult(found, at - start)
 
 
 def _is_secret_cookie(name: str, value: bytes) -> bool:
@@ -80,8 +80,9 @@ SHORTEST_CELL = 6
 """Shortest secret of a table."""
 
 
-def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
-    """Return the secrets below the heading that has a name at `at`, and how many bytes were read.
+def match_table(data: bytes, at: int, stop: int, covered: int) -> MatchResult | None:
+    """Match the secret cells below the heading that has a name at `at`; other columns may have
+    others.
 
     Rows have as many cells as the heading. A row in which something is hidden ends the table: so
     redacting a table again reads only rows that were read, and left alone, before.
@@ -89,20 +90,20 @@ def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
     start = data.rfind(b"\n", max(0, at - MAX_HEADING), at) + 1
     end = data.find(b"\n", at, at + MAX_HEADING)
     if end < 0 or at - start >= MAX_HEADING:
-        return [], 0
+        return MatchResult([], 0)
     line = data[start:end]
     if b"\x00" in line:
-        return [], 0
+        return MatchResult([], 0)
     if line.translate(None, _IN_HEADING):  # most are code
-        return [], end - start
+        return MatchResult([], end - start)
     sign = _sign_at(data, at)
     names = line.split(sign)
     columns = _secret_columns(names)
     # the first of them finds those of the others too
     if not columns or columns[0] != data.count(sign, start, at + 1):
-        return [], end - start
+        return MatchResult([], end - start)
     kinds = [kind_of(names[column].decode("latin-1")) for column in columns]
-    found: list[Secret] = []
+    found: list[Span] = []
     last = end
     for first, last in _lines(data, end + 1, end + MAX_ROWS):
         row = data[first:last]
@@ -117,8 +118,8 @@ def cells_below(data: bytes, at: int) -> tuple[list[Secret], int]:
             value = cells[column].strip(_AROUND)
             if _is_secret_cell(value):
                 begin = first + sum(map(len, cells[:column])) + column + cells[column].index(value)
-                found.append(Secret(begin, begin + len(value), kind))
-    return found, last - start
+                found.append(Span(begin, begin + len(value), kind))
+    return MatchResult(found, last - start, covers=False)
 
 
 def _sign_at(data: bytes, at: int) -> bytes:
@@ -184,23 +185,24 @@ REACH = 8192
 """How far before and after its kind a manifest is read: no more than a stream looks back."""
 
 
-def manifest_values(data: bytes, at: int) -> tuple[list[Range], int]:
-    """Return the values of the Secret whose kind is at `at`, and how many bytes were read.
+def match_manifest(data: bytes, at: int, end: int, covered: int) -> MatchResult | None:
+    """Match the values of the Kubernetes Secret whose kind is at `at`; they may be before it.
 
     These are all values of `stringData` except variables of templates, and those of `data` that
     are base64.
     """
     kind = _KIND.match(data, at)
     if kind is None:
-        return [], 0
+        return MatchResult([], 0)
     low, high = max(0, at - REACH), min(len(data), at + REACH)
     if _SECTION.search(data, low, high) is None:
-        return [], A_LOOK
+        return MatchResult([], A_LOOK)
     found = _in_object(data, at, kind[1], low, high) if kind[1] else _in_lines(data, at, low, high)
     values, first, last = found
-    return [
-        (v.start, v.end) for v in values if _is_secret_entry(v, data[v.start : v.end])
-    ], last - first
+    spans = [
+        Span(v.start, v.end, "secret") for v in values if _is_secret_entry(v, data[v.start : v.end])
+    ]
+    return MatchResult(spans, last - first, covers=False)
 
 
 A_LOOK = 256

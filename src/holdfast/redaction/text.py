@@ -22,12 +22,9 @@ LINE = "line"
 """These two kinds have a placeholder without a tag."""
 
 
-class Secret(NamedTuple):
-    """A secret in a text."""
-
-    start: int
-    end: int
-    kind: str
+STRUCTURE_RANK = 1 << 19
+"""The rank of what is found by its structure and not by a rule: after every rule there can be, and
+before what is found next to a secret."""
 
 
 class Span(NamedTuple):
@@ -36,7 +33,16 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
-    rank: int
+    rank: int = STRUCTURE_RANK
+
+
+class MatchResult(NamedTuple):
+    """What a matcher found: the secrets, none if it failed, and how many bytes it read."""
+
+    spans: Sequence[Span]
+    read: int
+    covers: bool = True
+    """Whether there is nothing else to look for up to the end of the last of them."""
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:

@@ -17,6 +17,7 @@ from holdfast.redaction.names import (
     LABEL_WORDS,
     MESSAGE_WORDS,
     SECRET_LABELS,
+    WORDS,
 )
 from holdfast.regex import Regex
 
@@ -175,47 +176,17 @@ _ODD = Regex(rb"[#!^*&%]")
 _VERSION = Regex(rb"(?i)^(?:v?\d{1,4}[a-z]{0,2}|[a-z]{2,12}\d{1,4})$")
 
 
-_RARE_PAIRS = {
-    "a": "joqz",
-    "b": "ghknqvwxz",
-    "c": "bgjnqvwxz",
-    "d": "hjkmnqwxz",
-    "e": "j",
-    "f": "ghjkmpqvwxz",
-    "g": "bcdfjkqvwxyz",
-    "h": "bcdfghjklmpqsvwxyz",
-    "i": "hijquwy",
-    "j": "bcdfghijklmnpqrstvwxyz",
-    "k": "bcdfghjkmpqrvwxyz",
-    "l": "ghjqrwxz",
-    "m": "cfghjknqrvwxz",
-    "n": "jqwxz",
-    "o": "hjqyz",
-    "p": "bgjmnqvwxz",
-    "q": "abcdefghijklmnopqrstvwxyz",
-    "r": "hjqxz",
-    "s": "jqvxz",
-    "t": "gjqxz",
-    "u": "hjkquvwxyz",
-    "v": "bcdfghjklmnpqrtuvwxyz",
-    "w": "bcdfgjkmpqtuvwxyz",
-    "x": "bdghjklmnoqrsuvwyz",
-    "y": "bdfghjkoqruvwxyz",
-    "z": "bcdfghjklmnpqrstuvwxyz",
-}
-"""For each letter, those that rarely follow it in words: each pair is less than 0.03 % of the pairs
-in 20,646 distinct words of source code, logs and dialogue. They are 45 % of the pairs of random
-letters and 4 % of the pairs in words."""
-
-
 def rare_share(letters: bytes) -> float:
     """Return the share of pairs in these lower-case letters that are rare in words."""
     return sum([pair in _PAIRS for pair in pairwise(letters)]) / max(1, len(letters) - 1)
 
 
 _PAIRS = frozenset(
-    (ord(first), ord(second)) for first, after in _RARE_PAIRS.items() for second in after
+    (ord(first), ord(second)) for first, *after in WORDS["rare_pairs"] for second in after
 )
+"""Pairs of letters that are rare in words, listed as a letter and those after it: each is less
+than 0.03 % of the pairs in 20,646 distinct words of source code, logs and dialogue. They are 45 %
+of the pairs of random letters and 4 % of the pairs in words."""
 
 
 # What stands in place of a secret
@@ -284,11 +255,7 @@ _STAND_IN = Regex(
     )
     """
 )
-_LITERALS = frozenset(
-    b"true false null none nil undefined yes no on off string str int integer bool boolean bytes"
-    b" number object any void unknown empty default optional required required, hidden password"
-    b" passwd secret token key text char auto self this disabled enabled".split()
-)
+_LITERALS = frozenset(word.encode() for word in WORDS["literal"])
 
 
 def is_reference(value: bytes) -> bool:

@@ -82,19 +82,11 @@ def paths_of(value: Any, path: Path = ()) -> list[Path]:
     return found
 
 
-def texts_of(value: Any, path: Path = ()) -> list[Path]:
+def texts_of(value: Any) -> list[Path]:
     """Return the paths of all words: strings under the keys that hold words in any dialect."""
-    found: list[Path] = []
-    if isinstance(value, dict):
-        for key, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
-            if key in _WORDS and isinstance(inner, str):
-                found.append((*path, key))  # pyright: ignore[reportUnknownArgumentType]
-            elif isinstance(inner, (dict, list)):
-                found.extend(texts_of(inner, (*path, key)))  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            found.extend(texts_of(inner, (*path, index)))
-    return found
+    return [
+        path for path in paths_of(value) if path[-1] in _WORDS and isinstance(at(value, path), str)
+    ]
 
 
 _WORDS = ("content", "text", "output", "value")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from holdfast.errors import UnknownName
 from holdfast.testing.anatomy import (
     ANATOMY,
     Choose,
+    Path,
     Spot,
     Target,
     at,
@@ -32,16 +33,20 @@ _RESPONSES = frozenset({"openai-responses"})
 _WITH_IDS = _CHAT | {"anthropic", "openai-responses"}
 _APIS = _ALL - {"sharegpt"}
 
+Spoil: TypeAlias = Callable[[Target], bool]
+"""Changes a list in place, and says whether there was anything to break."""
+Places: TypeAlias = Callable[[Target], list[Any]]
+
 
 class Breakage(Struct, frozen=True):
     """One way of breaking a list.
 
-    `spoil` changes the list in place and says whether there was anything to break. `providers`
-    are the ones whose lists it fits; `refused_by` those that refuse every list broken like this.
+    `providers` are the ones whose lists it fits; `refused_by` those that refuse every list broken
+    like this.
     """
 
     name: str
-    spoil: Callable[[Target], bool]
+    spoil: Spoil
     providers: frozenset[str] = _ALL
     refused_by: frozenset[str] = frozenset()
 
@@ -80,13 +85,30 @@ def _dropped_call(target: Target) -> bool:
     return _drop(target, target.anatomy.calls(target.items))
 
 
-def _repeated_result(target: Target) -> bool:
-    spot = target.one_of(target.anatomy.results(target.items))
-    if spot is None:
-        return False
+def _at_one(places: Places) -> Callable[[Callable[[Target, Any], None]], Spoil]:
+    """Break one of these places; a list without any stays whole."""
+
+    def decorate(do: Callable[[Target, Any], None]) -> Spoil:
+        def spoil(target: Target) -> bool:
+            found = places(target)
+            if not found:
+                return False
+            do(target, target.one_of(found))
+            return True
+
+        return spoil
+
+    return decorate
+
+
+def _results(target: Target) -> list[Any]:
+    return list(target.anatomy.results(target.items))
+
+
+@_at_one(_results)
+def _repeated_result(target: Target, spot: Spot) -> None:
     holder, place = at(target.items, spot.path[:-1]), spot.path[-1]
     holder.insert(place, deepcopy(holder[place]))
-    return True
 
 
 def _duplicated_id(target: Target) -> bool:
@@ -106,7 +128,7 @@ def _field(
     spots: Literal["calls", "results"],
     field: Literal["id_path", "arguments_path", "name_path"],
     *values: Any,
-) -> Callable[[Target], bool]:
+) -> Spoil:
     """Return what replaces a field of a call or result; without a value the field goes."""
 
     def spoil(target: Target) -> bool:
@@ -123,52 +145,42 @@ def _field(
     return spoil
 
 
-def _with_role(target: Target) -> Any:
-    key = target.anatomy.role_key
-    return target.one_of([item for item in target.items if key in item])
+def _with_role(target: Target) -> list[Any]:
+    return [item for item in target.items if target.anatomy.role_key in item]
 
 
-def _role(*values: Any) -> Callable[[Target], bool]:
-    def spoil(target: Target) -> bool:
-        item = _with_role(target)
-        if item is None:
-            return False
+def _role(*values: Any) -> Spoil:
+    @_at_one(_with_role)
+    def spoil(target: Target, item: Any) -> None:
         if values:
             item[target.anatomy.role_key] = values[target.choose(len(values))]
         else:
             del item[target.anatomy.role_key]
-        return True
 
     return spoil
 
 
-def _with_words(target: Target) -> Any:
+def _with_words(target: Target) -> list[Any]:
     key, role = target.anatomy.content_key, target.anatomy.role_key
-    return target.one_of([
+    return [
         item for item in target.items
         if role in item and item.get(key) and "tool_calls" not in item
         and item[role] not in ("tool", "function", "observation")
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
-def _content(value: Any) -> Callable[[Target], bool]:
-    def spoil(target: Target) -> bool:
-        item = _with_words(target)
-        if item is None:
-            return False
+def _content(value: Any) -> Spoil:
+    @_at_one(_with_words)
+    def spoil(target: Target, item: Any) -> None:
         item[target.anatomy.content_key] = deepcopy(value)
-        return True
 
     return spoil
 
 
-def _text(new: Callable[[str], str]) -> Callable[[Target], bool]:
-    def spoil(target: Target) -> bool:
-        path = target.one_of(texts_of(target.items))
-        if path is None:
-            return False
+def _text(new: Callable[[str], str]) -> Spoil:
+    @_at_one(lambda target: texts_of(target.items))
+    def spoil(target: Target, path: Path) -> None:
         put(target.items, path, new(at(target.items, path)))
-        return True
 
     return spoil
 
@@ -180,9 +192,9 @@ def _not_an_object(target: Target) -> bool:
     return True
 
 
-def _private_key(target: Target) -> bool:
-    target.one_of(target.items)["_holdfast_private"] = {"tokens": 12}
-    return True
+@_at_one(lambda target: target.items)
+def _private_key(target: Target, item: Any) -> None:
+    item["_holdfast_private"] = {"tokens": 12}
 
 
 def _swapped(target: Target) -> bool:
@@ -207,43 +219,37 @@ def _cut_front(target: Target) -> bool:
     return True
 
 
-def _late_result(target: Target) -> bool:
-    spot = target.one_of(target.anatomy.results(target.items))
-    if spot is None:
-        return False
+@_at_one(_results)
+def _late_result(target: Target, spot: Spot) -> None:
     made = {"role": "user", target.anatomy.content_key: "and then?"}
     if target.anatomy.content_key == "parts":
         made = {"role": "user", "parts": [{"text": "and then?"}]}
-    target.items.insert(spot.path[0], made)
-    return True
+    target.items.insert(cast("int", spot.path[0]), made)
 
 
 def _result_messages(target: Target) -> list[Any]:
     return sorted({spot.path[0] for spot in target.anatomy.results(target.items)}, key=int)
 
 
-def _results_after_text(target: Target) -> bool:
-    index = target.one_of(_result_messages(target))
-    if index is None:
-        return False
+@_at_one(_result_messages)
+def _results_after_text(target: Target, index: int) -> None:
     target.items[index]["content"].insert(0, {"type": "text", "text": "meanwhile"})
-    return True
 
 
-def _results_split(target: Target) -> bool:
-    several = [
+def _with_several_results(target: Target) -> list[Any]:
+    return [
         index for index in _result_messages(target)
         if sum(block["type"] == "tool_result" for block in target.items[index]["content"]) > 1
     ]  # fmt: skip
-    index = target.one_of(several)
-    if index is None:
-        return False
+
+
+@_at_one(_with_several_results)
+def _results_split(target: Target, index: int) -> None:
     first, *rest = target.items[index]["content"]
     target.items[index : index + 1] = [
         {"role": "user", "content": [first]},
         {"role": "user", "content": rest},
     ]
-    return True
 
 
 def _blocks_of_type(target: Target, kind: str) -> list[Any]:
@@ -253,34 +259,28 @@ def _blocks_of_type(target: Target, kind: str) -> list[Any]:
     ]  # fmt: skip
 
 
-def _unsigned_thinking(target: Target) -> bool:
-    block = target.one_of(_blocks_of_type(target, "thinking"))
-    if block is None:
-        return False
+@_at_one(lambda target: _blocks_of_type(target, "thinking"))
+def _unsigned_thinking(target: Target, block: Any) -> None:
     del block["signature"]
-    return True
 
 
-def _empty_text_block(target: Target) -> bool:
-    block = target.one_of(_blocks_of_type(target, "text"))
-    if block is None:
-        return False
+@_at_one(lambda target: _blocks_of_type(target, "text"))
+def _empty_text_block(target: Target, block: Any) -> None:
     block["text"] = ("", " \n")[target.choose(2)]
-    return True
 
 
-def _server_tool_parted(target: Target) -> bool:
-    holders = [
+def _server_calls(target: Target) -> list[Any]:
+    return [
         (item["content"], place)
         for item in target.items[:-1] if isinstance(item["content"], list)
         for place, block in enumerate(item["content"]) if block["type"] == "server_tool_use"
     ]  # fmt: skip
-    found = target.one_of(holders)
-    if found is None:
-        return False
+
+
+@_at_one(_server_calls)
+def _server_tool_parted(target: Target, found: Any) -> None:
     blocks, place = found
     del blocks[place + target.choose(min(2, len(blocks) - place))]
-    return True
 
 
 def _too_many_cache_markers(target: Target) -> bool:
@@ -293,38 +293,31 @@ def _too_many_cache_markers(target: Target) -> bool:
     return len(blocks) > 4
 
 
-def _image_in_tool_message(target: Target) -> bool:
-    spot = target.one_of(target.anatomy.results(target.items))
-    if spot is None:
-        return False
+@_at_one(_results)
+def _image_in_tool_message(target: Target, spot: Spot) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     words = {"type": "text", "text": "a picture"}
     at(target.items, spot.path)["content"] = ([image], [words, image])[target.choose(2)]
-    return True
 
 
-def _reasoning_alone(target: Target) -> bool:
-    places = [
-        index for index, item in enumerate(target.items[:-1]) if item.get("type") == "reasoning"
-    ]
-    index = target.one_of(places)
-    if index is None:
-        return False
+def _reasoning_places(target: Target) -> list[Any]:
+    items = target.items[:-1]
+    return [index for index, item in enumerate(items) if item.get("type") == "reasoning"]
+
+
+@_at_one(_reasoning_places)
+def _reasoning_alone(target: Target, index: int) -> None:
     del target.items[index + 1 :]
-    return True
 
 
-def _odd_value(target: Target) -> bool:
-    path = target.one_of(paths_of(target.items))
+@_at_one(lambda target: paths_of(target.items))
+def _odd_value(target: Target, path: Path) -> None:
     put(target.items, path, deepcopy(_JUNK[target.choose(len(_JUNK))]))
-    return True
 
 
-def _lost_key(target: Target) -> bool:
-    paths = [path for path in paths_of(target.items) if isinstance(path[-1], str)]
-    path = target.one_of(paths)
+@_at_one(lambda target: [path for path in paths_of(target.items) if isinstance(path[-1], str)])
+def _lost_key(target: Target, path: Path) -> None:
     del at(target.items, path[:-1])[path[-1]]
-    return True
 
 
 _JUNK: tuple[Any, ...] = (None, True, 7, -1.5, "", "junk", [], {}, [None], {"type": 3}, [[]])

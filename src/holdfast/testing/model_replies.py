@@ -133,10 +133,6 @@ def in_turn(*replies: str | Reply) -> Callable[[ModelRequest], str | Reply]:
     return script
 
 
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false
-
-
 PIECE_CHARS = 16
 """How much text an event brings."""
 
@@ -314,10 +310,6 @@ def _cache_details(says: Says) -> dict[str, int]:
 def _counts(asked: Any, says: Says) -> tuple[int, int]:
     read = tokens_of(asked) if says.input_tokens is None else says.input_tokens
     return read, len(says.text) // 4 if says.output_tokens is None else says.output_tokens
-
-
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false
 
 
 DEFAULT_TRIGGER_TOKENS = 150_000

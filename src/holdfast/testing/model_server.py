@@ -19,7 +19,6 @@ import socket
 import struct
 from collections.abc import Callable, Generator, Mapping
 from threading import Thread
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import uvicorn
@@ -128,12 +127,7 @@ class ModelServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Break every connection and wait for the thread."""
         for loop, transport in list(self._connections.values()):
             loop.call_soon_threadsafe(transport.abort)

@@ -110,19 +110,16 @@ _SPOIL_SHAPE = frozenset(
 def logs(draw: st.DrawFn, *, max_size: int = 12) -> tuple[Message, ...]:
     """Logs of any kind: paired, parallel, orphaned and pending calls, thinking, media, unknowns."""
     call_ids = st.integers(0, 4).map(lambda number: f"c{number}")
-    roles = st.sampled_from(("system", "user", "assistant", "tool"))
+    roles: tuple[Role, ...] = ("system", "user", "assistant", "tool")
     size = draw(st.integers(0, max_size))
     return tuple(
-        Message(_role(draw(roles)), tuple(draw(st.lists(_parts(call_ids), max_size=3))), position)
+        Message(
+            draw(st.sampled_from(roles)),
+            tuple(draw(st.lists(_parts(call_ids), max_size=3))),
+            position,
+        )
         for position in range(size)
     )
-
-
-def _role(name: str) -> Role:
-    roles: Mapping[str, Role] = {
-        "system": "system", "user": "user", "assistant": "assistant", "tool": "tool",
-    }  # fmt: skip
-    return roles[name]
 
 
 def _parts(call_ids: st.SearchStrategy[str]) -> st.SearchStrategy[Part]:
@@ -167,7 +164,6 @@ _MARKERS = ((_SHORT, _SHORT), (_LONG, _SHORT), (_LONG, _LONG))
 
 
 def _chat_body(draw: st.DrawFn, items: list[Any]) -> Body:
-    """Return a chat completion request."""
     tools = [
         {"type": "function", "function": {"name": name, "description": "d", "parameters": _SCHEMA}}
         for name in words.NAMES
@@ -177,7 +173,6 @@ def _chat_body(draw: st.DrawFn, items: list[Any]) -> Body:
 
 
 def _responses_body(draw: st.DrawFn, items: list[Any]) -> Body:
-    """Return a Responses request."""
     tools: list[Any] = [
         {"type": "function", "name": name, "parameters": _SCHEMA} for name in words.NAMES
     ]

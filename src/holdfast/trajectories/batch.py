@@ -51,7 +51,7 @@ from holdfast.trajectories.model_client import (
 )
 from holdfast.trajectories.policy import BINS, BatchSettings, RequestLimits, Tally, add_tallies
 from holdfast.trajectories.ray_engine import do_on_ray, require_ray
-from holdfast.trajectories.reading import RecordSource, Shard, read_shards, require_parquet
+from holdfast.trajectories.reading import RecordSource, Shard, import_parquet, read_shards
 from holdfast.trajectories.region import Region
 from holdfast.trajectories.shard import Keeper, ShardRun, do_shard, find_finished
 from holdfast.trajectories.summaries import (
@@ -123,7 +123,7 @@ def compress_batch(
     if ray is not None:
         require_ray(ray, settings)
     if settings.format == "parquet" or any(source.form == "parquet" for source in sources):
-        require_parquet()
+        import_parquet()
     counter = counter_for(settings.tokenizer)
     client = client_for(settings, folder / STATE / ANSWERS, limits)
     with (

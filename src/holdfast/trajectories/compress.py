@@ -169,7 +169,6 @@ def _budget(policy: TrajectoryPolicy, region: Region, room_tokens: int, costs: T
 def _notice_tokens(
     given: Transcript, noted: Transcript, costs: TurnCosts, counter: TokenCounter
 ) -> int:
-    """Return what the notice costs."""
     if noted is given:
         return 0
     for at, (new, old) in enumerate(zip(noted.messages, given.messages, strict=True)):

@@ -15,7 +15,7 @@ from holdfast.compaction.measure import message_tokens, text_length, tools_token
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import ExactCountingUnavailable, MissingExtra, NotReadable
 from holdfast.ports import TokenCounter
-from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS, exact_counter
+from holdfast.tokens import MESSAGE_OVERHEAD_TOKENS, ExactCounter, exact_counter
 from holdfast.tokens.estimate import Estimator
 from holdfast.trajectories.tokenizer_file import counter_of
 from holdfast.transcript import Message, Text, ToolResult, Transcript
@@ -288,7 +288,7 @@ def _by_name(name: str) -> _Exact:
             raise
     tiktoken: Any = import_module("tiktoken")
     try:
-        return _Encoding(f"tiktoken, {name}", tiktoken.get_encoding(name))
+        return ExactCounter(f"tiktoken, {name}", tiktoken.get_encoding(name))
     except ValueError:
         known = ", ".join(tiktoken.list_encoding_names())
         what = "tiktoken knows no such model or vocabulary"
@@ -298,12 +298,3 @@ def _by_name(name: str) -> _Exact:
         what = f"its vocabulary could not be loaded ({type(error).__name__})"
         remedy = "go online once, or point TIKTOKEN_CACHE_DIR at a filled cache"
         raise ExactCountingUnavailable(name, what, remedy) from None
-
-
-class _Encoding:
-    def __init__(self, name: str, encoding: Any) -> None:
-        self.name = name
-        self._encode = encoding.encode_ordinary
-
-    def count(self, text: str) -> int:
-        return len(self._encode(text))

@@ -90,10 +90,6 @@ class ModelClient:
         """Return the answer to come; it may end in `BatchStopped`."""
         return asyncio.run_coroutine_threadsafe(self._once(question), self._start())
 
-    def answer(self, question: ModelQuestion) -> ModelAnswer:
-        """Wait for the answer, in a process that asks for itself."""
-        return self.ask(question).result()
-
     def close(self) -> None:
         """Let go of everything that is under way."""
         if self._loop is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -48,9 +48,7 @@ class TrajectoryPolicy(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Check the ranges."""
         least = {"target_tokens": 1, "summary_tokens": LEAST_SUMMARY_TOKENS, "keep_last": 0}
-        for name, number in {**least, "max_turns": 1}.items():
-            if getattr(self, name) < number:
-                raise InvalidSetting(name, getattr(self, name), f"at least {number}")
+        _check_least(self, {**least, "max_turns": 1})
 
 
 class BatchSettings(Struct, frozen=True, kw_only=True):
@@ -90,13 +88,13 @@ class RequestLimits(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name, number in {
-            "requests": 1,
-            "requests_per_minute": 0,
-            "tokens_per_minute": 0,
-        }.items():
-            if getattr(self, name) < number:
-                raise InvalidSetting(name, getattr(self, name), f"at least {number}")
+        _check_least(self, {"requests": 1, "requests_per_minute": 0, "tokens_per_minute": 0})
+
+
+def _check_least(settings: Struct, least: Mapping[str, int]) -> None:
+    for name, number in least.items():
+        if getattr(settings, name) < number:
+            raise InvalidSetting(name, getattr(settings, name), f"at least {number}")
 
 
 class Metrics(Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from holdfast.errors import HoldfastError, InvalidSetting, MissingExtra, NotReadable
 from holdfast.trajectories.folder import BYTES_READ, GO_ON, STATE, FinishedShard, read_marks
 from holdfast.trajectories.policy import BatchSettings
-from holdfast.trajectories.reading import RecordSource
+from holdfast.trajectories.reading import RecordSource, first_line
 from holdfast.trajectories.shard import ShardWork, do_shard
 
 LOCAL = "local"
@@ -130,7 +130,6 @@ def _connect_ray(address: str, workers: int | None) -> Generator[None]:
 
 @contextmanager
 def _no_warnings() -> Generator[None]:
-    """Hide the warnings of Ray."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -151,7 +150,7 @@ def _init(ray: Any, address: str, workers: int | None) -> None:
 
 
 def _no_ray(address: str, error: Exception) -> NotReadable:
-    what = f"no Ray can be used there ({_first_line(error)})"
+    what = f"no Ray can be used there ({first_line(error)})"
     remedy = "check --ray-address, and that the cluster has this version of Ray"
     return NotReadable(what, where=address or "this machine", remedy=remedy)
 
@@ -182,11 +181,7 @@ def _explain(error: Any) -> HoldfastError:
     if isinstance(cause, HoldfastError):
         return HoldfastError(str(cause))
     what = type(cause or error).__name__
-    return HoldfastError(f"Ray gave up ({what}: {_first_line(cause or error)}); {GO_ON}")
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0][:200]
+    return HoldfastError(f"Ray gave up ({what}: {first_line(cause or error)}); {GO_ON}")
 
 
 @contextmanager

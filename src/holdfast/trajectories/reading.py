@@ -253,40 +253,37 @@ def _rows(source: RecordSource) -> Iterator[RawRecord]:
             yield RawRecord(source.name, number, b"", f"cannot be written as JSON ({error})")
 
 
-def require_parquet() -> None:
-    """Raise `MissingExtra` if Parquet cannot be read or written."""
-    _modules()
-
-
 def _read_parquet(path: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file as objects, a few hundred in memory at a time."""
-    pyarrow, parquet = _modules()
+    pyarrow, parquet = import_parquet()
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
                 yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
-        what = f"cannot be read as Parquet ({_first_line(error)})"
+        what = f"cannot be read as Parquet ({first_line(error)})"
         raise NotReadable(what, where=path, remedy="check the file") from None
 
 
 def pack_rows(rows: Sequence[Any], name: str) -> bytes:
     """Return a Parquet file of objects; the types of its columns depend on these rows alone."""
-    pyarrow, parquet = _modules()
+    pyarrow, parquet = import_parquet()
     out = io.BytesIO()
     try:
         parquet.write_table(pyarrow.Table.from_pylist(list(rows)), out, compression="zstd")
     except (pyarrow.ArrowException, TypeError, AttributeError) as error:
-        what = f"these records have no common columns ({_first_line(error)})"
+        what = f"these records have no common columns ({first_line(error)})"
         raise NotWritable(name, what, remedy="write JSON lines instead (--format jsonl)") from None
     return out.getvalue()
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error of another package, which may go on for pages."""
+    return str(error).strip().partition("\n")[0][:200]
 
 
-def _modules() -> tuple[Any, Any]:
+def import_parquet() -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module; raise `MissingExtra` without them."""
     try:
         import pyarrow  # pyright: ignore[reportMissingTypeStubs]
         from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from struct import Struct as Layout
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 import zstandard
@@ -64,7 +64,6 @@ _ROW = Layout(f">{_ID_BYTES}sII")
 """A row of the index: an id, which file has the record, and which record of it."""
 
 T = TypeVar("T")
-R = TypeVar("R", covariant=True)
 Compressed: TypeAlias = tuple[bytes, Metrics]
 """A record as it is written, b"" if it is excluded, and what was done."""
 
@@ -121,12 +120,8 @@ class ShardRun(Struct, frozen=True, kw_only=True):
     """Given if records wait for a model side by side."""
 
 
-class ShardWork(Protocol[R]):
-    """Does one shard: `do_shard`, or what an estimate or a test puts in its place."""
-
-    def __call__(self, shard: Shard, run: ShardRun) -> R:
-        """Write its files, or do whatever else there is to do."""
-        ...
+ShardWork: TypeAlias = Callable[[Shard, ShardRun], T]
+"""Does one shard: `do_shard`, or what an estimate or a test puts in its place."""
 
 
 class Quarantined(Struct, frozen=True):

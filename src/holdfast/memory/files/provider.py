@@ -7,7 +7,6 @@ files. A project's AGENTS.md and CLAUDE.md are only read.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -92,17 +91,12 @@ def memory_folder(home: Path, profile: str = "default") -> Path:
 
 
 def memory_files(
-    folder: Path,
-    bounds: Bounds,
-    *,
-    redact: Redact | None = None,
-    clock: Callable[[], float] = time.time,
+    folder: Path, bounds: Bounds, *, redact: Redact | None = None
 ) -> dict[str, MemoryFile]:
     """Return the two files of a folder, `memory` and `user`."""
-    hide = redact or Redactor(RedactionPolicy(personal=False))
     return {
-        "memory": MemoryFile(folder / "MEMORY.md", bounds.memory, redact=hide, clock=clock),
-        "user": MemoryFile(folder / "USER.md", bounds.user, redact=hide, clock=clock),
+        "memory": MemoryFile(folder / "MEMORY.md", bounds.memory, redact=redact),
+        "user": MemoryFile(folder / "USER.md", bounds.user, redact=redact),
     }
 
 
