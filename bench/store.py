@@ -131,7 +131,6 @@ def folder_bytes(folder: str) -> int:
 def _ours(side: str, path: Path) -> Figures:
     sys.path.insert(0, str(BENCH.parent / "src"))
     from holdfast.dialects.registry import dialect_named
-    from holdfast.engine.compressor import Compressor
     from holdfast.sessions.rows import new_message
     from holdfast.sessions.session import Session
     from holdfast.stores.open import open_store
@@ -151,8 +150,7 @@ def _ours(side: str, path: Path) -> Figures:
             start = time.process_time()
             store.complete_index()
             found["index"] = {"cpu_us": (time.process_time() - start) * 1e6 / len(messages)}
-            engine = Compressor(context_length=CONTEXT_LENGTH, provider="openai-chat")
-            service = Session(store, session, engine=lambda info: engine)
+            service = Session(store, session.id, context_length=CONTEXT_LENGTH)
             commits: list[float] = []
             commit = store.commit
 
@@ -180,7 +178,6 @@ def _session(held: int, path: Path) -> Figures:
     store that holds so many messages of other sessions.
     """
     sys.path.insert(0, str(BENCH.parent / "src"))
-    from holdfast.engine.compressor import Compressor
     from holdfast.sessions.session import Session
     from holdfast.stores.open import open_store
     from holdfast.stores.values import NewSession
@@ -188,21 +185,18 @@ def _session(held: int, path: Path) -> Figures:
     messages = read_messages(path)
     new = NewSession(dialect="openai-chat", source="bench")
 
-    def engine(_: Any) -> Compressor:
-        return Compressor(context_length=CONTEXT_LENGTH, provider="openai-chat")
-
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         if held:
             from search import DATA, fill, generated
 
             fill(store, generated(DATA, held), held)
-        session = Session(store, store.create(new), engine=engine)
+        session = Session(store, new=new, context_length=CONTEXT_LENGTH)
         found: Figures = {"append": timed(session.append, messages), "resume": {}}
-        tenth = Session(store, store.create(new), engine=engine)
+        tenth = Session(store, new=new, context_length=CONTEXT_LENGTH)
         tenth.append(*messages[: len(messages) // 10])
         for name in (tenth.id, session.id):
             start = time.process_time()
-            resumed = Session.resume(store, name, engine=engine)
+            resumed = Session(store, name, context_length=CONTEXT_LENGTH)
             found["resume"][resumed.info.length] = (time.process_time() - start) * 1e3
         start = time.process_time()
         report = resumed.compact(force=True)

@@ -12,6 +12,7 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import settings
@@ -35,8 +36,8 @@ def test_the_public_names_are_sorted_few_and_there() -> None:
 
 
 PUBLIC_MODULES = (
-    "caching", "errors", "importers", "memory", "parts", "redaction", "reduction", "stores",
-    "summarizers", "testing", "tokens", "trajectories",
+    "caching", "errors", "importers", "memory", "parts", "redaction", "reduction", "sessions",
+    "stores", "summarizers", "testing", "tokens", "trajectories",
 )  # fmt: skip
 """What is promised beside `import holdfast`; docs/architecture.md says the same."""
 
@@ -194,15 +195,13 @@ def test_scripts_import_what_is_there() -> None:
     missing: list[str] = []
     for path in sorted([*(ROOT / "bench").rglob("*.py"), *(ROOT / "docs").glob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
-                "holdfast"
-            ):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            if not module.startswith("holdfast"):
                 continue
-            module = importlib.import_module(node.module or "")
-            for name in node.names:
-                inner = importlib.util.find_spec(f"{node.module}.{name.name}") if hasattr(
-                    module, "__path__"
-                ) else None  # fmt: skip
-                if inner is None and not hasattr(module, name.name):
-                    missing.append(f"{path.name}: {node.module}.{name.name}")
+            found = importlib.import_module(module)
+            for name in (one.name for one in cast("ast.ImportFrom", node).names):
+                is_package = hasattr(found, "__path__")
+                inner = importlib.util.find_spec(f"{module}.{name}") if is_package else None
+                if inner is None and not hasattr(found, name):
+                    missing.append(f"{path.name}: {module}.{name}")
     assert missing == []

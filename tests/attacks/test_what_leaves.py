@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor
 from holdfast.cli import run
 from holdfast.config import open_store
 from holdfast.policy import Policy
@@ -22,7 +21,7 @@ from holdfast.sessions.recalling import recall_from
 from holdfast.sessions.session import Session
 from holdfast.sessions.tools import TOOLS, Library, answer
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter, SessionInfo
+from holdfast.stores.values import NewSession, SessionFilter
 
 PROMPT = "quokka"
 """A word that only prompts and definitions of tools have."""
@@ -30,13 +29,13 @@ FOREIGN = "wombat"
 """A word that only sessions of another project have."""
 
 
-def engine(info: SessionInfo) -> Compressor:
-    policy = Policy(floor_tokens=500, summary_min_tokens=100)
-    return Compressor(context_length=8_000, provider=info.dialect, policy=policy)
+SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
 def begin(store: Store, *messages: Any, dialect: str = "openai-chat", **new: Any) -> Session:
-    session = Session.create(store, new=NewSession(dialect=dialect, **new), engine=engine)
+    session = Session(
+        store, context_length=8_000, policy=SMALL, new=NewSession(dialect=dialect, **new)
+    )
     session.append(*messages)
     return session
 

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionInfo
+from holdfast.stores.values import NewSession
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
 
-def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
+WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
 
 
 def talk(start: int, count: int) -> list[Any]:
@@ -41,9 +39,9 @@ def begin(kept: Store) -> Callable[..., Session]:
     """Begin a session of 41 messages, or of those that are given."""
 
     def made(*messages: Any, **new: Any) -> Session:
-        session = Session.create(
+        session = Session(
             kept, new=NewSession(dialect="openai-chat", **{"title": "Modules", **new}),
-            engine=engine,
+            **WINDOW,
         )  # fmt: skip
         first = {"role": "system", "content": "You help."}
         session.append(*(messages or (first, *talk(0, 20))))

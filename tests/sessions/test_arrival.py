@@ -5,30 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast import Compressor
 from holdfast.dialects.jsontext import dump
 from holdfast.policy import ArrivalLevel, Policy
 from holdfast.sessions.exporting import export
 from holdfast.sessions.hooks import Compacted, Hooks
 from holdfast.sessions.rows import new_message
-from holdfast.sessions.session import Engine, Session
+from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionInfo
+from holdfast.stores.values import NewSession
 from holdfast.transcript import Message
 
 ROWS = json.dumps([{"id": n, "name": f"row {n}"} for n in range(60)], indent=2)
 FIRST = {"role": "user", "content": "Look."}
 
 
-def by(level: ArrivalLevel) -> Engine:
+def by(level: ArrivalLevel) -> Any:
     policy = Policy(
         floor_tokens=500, summary_min_tokens=100, protect_last=4, arrival=level, arrival_tokens=90
     )
 
-    def engine(info: SessionInfo) -> Compressor:
-        return Compressor(context_length=8_000, provider=info.dialect, policy=policy)
-
-    return engine
+    return {"context_length": 8_000, "policy": policy}
 
 
 def step(number: int, text: str) -> list[Any]:
@@ -42,7 +38,7 @@ def step(number: int, text: str) -> list[Any]:
 
 def begun(store: Store, level: ArrivalLevel = "lossless", **options: Any) -> Session:
     new = NewSession(dialect="openai-chat")
-    session = Session.create(store, new=new, engine=by(level), **options)
+    session = Session(store, new=new, **by(level), **options)
     session.append(FIRST, *step(1, ROWS))
     session.append(*step(2, ROWS))
     return session
@@ -54,7 +50,7 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     assert session.messages[2]["content"] == json.dumps(json.loads(ROWS), separators=(",", ":"))
     assert session.messages[4]["content"].startswith("[holdfast duplicate")
     for level in ("off", "bounded"):
-        again = Session.resume(store, session.id, engine=by(level))
+        again = Session(store, session.id, **by(level))
         assert again.messages == session.messages
     assert session.branch(4).messages == session.messages[:4]
     for number in range(3, 12):
@@ -62,11 +58,11 @@ def test_another_process_shows_the_same_bytes_whatever_its_policy(store: Store) 
     before = session.messages
     assert session.compact(force=True).status == "compacted"
     session.append(*step(12, ROWS))
-    other = Session.resume(store, session.id, engine=by("off"))
+    other = Session(store, session.id, **by("off"))
     assert other.messages == session.messages
     assert other.undo()
     assert other.messages[: len(before)] == before
-    fresh = Session.resume(store, session.id, engine=by("bounded"))
+    fresh = Session(store, session.id, **by("bounded"))
     assert fresh.messages == other.messages
 
 
@@ -76,7 +72,7 @@ def test_the_store_alone_leads_back_from_a_marker(store: Store) -> None:
     reference = session.messages[4]["content"][33:46]
     (place,) = store.places(reference, session_id=session.id)
     assert place.reference.positions == (4, 5)
-    again = Session.resume(store, session.id, engine=by("off"))
+    again = Session(store, session.id, **by("off"))
     assert again.recall(reference)[0]["content"] == ROWS
 
 
@@ -87,12 +83,12 @@ def test_what_was_sent_by_somebody_else_stays_as_it_is(store: Store) -> None:
     old = [FIRST, *step(1, ROWS), *step(2, ROWS)]
     rows = [new_message(Message("user", (), wire=one), 1) for one in old]
     store.append(info.id, rows)
-    session = Session.resume(store, info.id, engine=by("lossless"))
+    session = Session(store, info.id, **by("lossless"))
     assert session.messages == old
     session.append(*step(3, ROWS))
     assert session.messages[:-2] == old
     assert session.messages[-1]["content"].startswith("[holdfast duplicate")
-    again = Session.resume(store, info.id, engine=by("off"))
+    again = Session(store, info.id, **by("off"))
     assert again.messages == session.messages
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from holdfast import check
-from holdfast.engine.compressor import Compressor
 from holdfast.memory.fence import TAG
 from holdfast.memory.manager import MemoryLimits, MemoryManager
 from holdfast.memory.provider import MemoryProvider, MemoryTurn, Switch
@@ -19,7 +18,6 @@ from holdfast.ports import SummaryRequest
 from holdfast.sessions.chat import Chat
 from holdfast.sessions.hooks import Compacted, Hooks
 from holdfast.stores.open import open_store
-from holdfast.stores.values import SessionInfo
 from holdfast.writing.models import from_callable
 
 PATIENT = MemoryLimits(prefetch_seconds=30)
@@ -52,11 +50,6 @@ class Notes(MemoryProvider):
     def before_compaction(self, messages: Any) -> str:
         self.folded.append(len(messages))
         return ""
-
-
-def small(info: SessionInfo) -> Compressor:
-    """Return a compressor with a window that a few turns fill."""
-    return Compressor(context_length=6_000, provider=info.dialect)
 
 
 def test_a_day_with_memory(tmp_path: Path) -> None:
@@ -98,7 +91,7 @@ def test_memory_is_asked_before_a_compaction_and_rendered_anew_after_it(tmp_path
     notes = Notes()
     with open_store(tmp_path / "s.db") as store:
         manager = MemoryManager(notes, limits=PATIENT)
-        with Chat(store, manager, system="Be brief.", engine=small) as chat:
+        with Chat(store, manager, system="Be brief.", context_length=6_000) as chat:
             systems: list[str] = []
             compacted = 0
             for turn in range(30):
@@ -146,14 +139,9 @@ def test_what_memory_says_before_a_compaction_reaches_the_model_that_writes(tmp_
             super().before_compaction(messages)
             return "the user is fond of otters; key ghp_" + "a1B2" * 9
 
-    def engine(info: SessionInfo) -> Compressor:
-        return Compressor(
-            context_length=6_000, provider=info.dialect, summarizer=from_callable(write)
-        )
-
     with open_store(tmp_path / "s.db") as store:
         manager = MemoryManager(Telling(), limits=PATIENT)
-        with Chat(store, manager, engine=engine) as chat:
+        with Chat(store, manager, context_length=6_000, summarizer=from_callable(write)) as chat:
             while not asked:
                 chat.ask("and some words to fill the window " * 20)
                 chat.reply("Understood. " * 40)
@@ -260,7 +248,7 @@ def test_a_long_tool_loop_is_compacted_within_its_turn(tmp_path: Path) -> None:
     notes.turns.append(MemoryTurn(session_id="", number=1, user="the port is 5433", agent=""))
     with open_store(tmp_path / "s.db") as store, MemoryManager(notes, limits=PATIENT) as manager:
         hooks = Hooks(after_compaction=heard.append, before_compaction=lambda _: "mine")
-        with Chat(store, manager, system="Be brief.", engine=small, hooks=hooks) as chat:
+        with Chat(store, manager, system="Be brief.", context_length=6_000, hooks=hooks) as chat:
             chat.ask("which port is it?")
             for number in range(60):
                 request = chat.send(list)
@@ -368,7 +356,7 @@ def test_a_goal_is_there_byte_for_byte_after_every_compaction(tmp_path: Path) ->
             MemoryManager(Notes(), limits=PATIENT),
             system="Be brief.",
             goal=goal,
-            engine=small,
+            context_length=6_000,
         )
         assert f"\n{goal}\n\n" in chat.system
         assert chat.ask("go on")[0]["content"] == chat.system

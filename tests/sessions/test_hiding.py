@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Compressor, Redactor
+from holdfast import Redactor
 from holdfast.config import Settings, open_memory
 from holdfast.memory.files.provider import FilesProvider
 from holdfast.memory.manager import MemoryManager
@@ -27,7 +27,7 @@ from holdfast.sessions.recalling import recall_from
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionInfo
+from holdfast.stores.values import NewSession
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -42,8 +42,7 @@ from holdfast.stores.open import open_store
 where, tenant, name, more = sys.argv[1:]
 small = Policy(floor_tokens=500, summary_min_tokens=100)
 with open_store(where, tenant=tenant) as store:
-    session = Session.resume(store, name, engine=lambda info: Compressor(
-        context_length=8_000, provider=info.dialect, policy=small))
+    session = Session(store, name, context_length=8_000, policy=small)
     before = session.messages
     session.append(*json.loads(more))
     session.compact(force=True)
@@ -51,8 +50,7 @@ with open_store(where, tenant=tenant) as store:
 """
 
 
-def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
+WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
 
 
 def talk(count: int, *secrets: str) -> list[Any]:
@@ -66,9 +64,7 @@ def talk(count: int, *secrets: str) -> list[Any]:
 
 
 def compacted(store: Store, messages: list[Any], **options: Any) -> Session:
-    session = Session.create(
-        store, new=NewSession(dialect="openai-chat"), **{"engine": engine, **options}
-    )
+    session = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW, **options)
     session.append({"role": "system", "content": "You help."}, *messages)
     assert session.compact(force=True).status == "compacted"
     return session
@@ -117,15 +113,10 @@ def test_what_the_caller_says_wins(store: Store) -> None:
     """A redactor of its own, or none at all."""
     own = Redactor(RedactionPolicy(key="of the caller", personal=False))
 
-    def made(info: SessionInfo, redact: Any) -> Compressor:
-        return Compressor(
-            context_length=8_000, provider=info.dialect, policy=SMALL, redact=redact
-        )  # fmt: skip
-
     said = talk(20, SECRET)
-    session = compacted(store, said, engine=lambda info: made(info, own))
+    session = compacted(store, said, redact=own)
     assert tags(session.messages) == tags(own(SECRET))
-    plain = compacted(store, said, engine=lambda info: made(info, str))
+    plain = compacted(store, said, redact=str)
     assert SECRET in json.dumps(plain.messages)
 
 
@@ -142,7 +133,7 @@ def test_memory_recall_and_summary_agree(store: Store, tmp_path: Path) -> None:
         environment={"HOLDFAST_HOME": str(tmp_path / "b")},
     )  # fmt: skip
     for memory in (by_host, opened):
-        with memory, Chat(store, memory, system="Be brief.", engine=engine) as chat:
+        with memory, Chat(store, memory, system="Be brief.", **WINDOW) as chat:
             chat.call("memory", {"action": "add", "target": "memory", "content": f"x {SECRET}"})
             chat.session.render_system()
             assert len(_TAG.findall(chat.system)) == 2

@@ -12,18 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Compressor, check
+from holdfast import check
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionInfo
+from holdfast.stores.values import NewSession
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
-def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=6_000, provider=info.dialect, policy=SMALL)
+WINDOW: Any = {"context_length": 6_000, "policy": SMALL}
 
 
 class Cut(BaseException):
@@ -82,7 +81,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
     is followed, an append is not repeated, and the next compaction works."""
     with open_store(tmp_path) as store:
         new = NewSession(dialect="openai-chat", mode=mode)
-        name = Session.create(store, new=new, engine=engine).id
+        name = Session(store, new=new, **WINDOW).id
         cutting: Any = Interrupted(store, 1, after=after, method=method)
         work: list[Callable[[Session], object]] = [
             *(lambda one, number=number: one.append(*exchange(number)) for number in range(6)),
@@ -92,7 +91,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         session: Session | None = None
         for step in work:
             with suppress(Cut):
-                session = session or Session.resume(cutting, name, engine=engine)
+                session = session or Session(cutting, name, **WINDOW)
                 step(session)
         assert session is not None
         assert cutting.cut_off or (method, mode) in NOT_CALLED
@@ -100,7 +99,7 @@ def test_the_same_session_goes_on_after_any_call_was_cut_off(
         for number in range(10, 16):
             session.append(*exchange(number))
         assert session.compact(force=True).status == "compacted"
-        newest = Session.resume(store, name, engine=engine)
+        newest = Session(store, name, **WINDOW)
         assert newest.messages == session.messages
         assert newest.id == session.id
         log = [json.loads(row.body) for row in store.read(session.id)]
@@ -117,7 +116,8 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
     folder: Path = tmp_path_factory.mktemp("store")
     with open_store(folder) as store:
         new = NewSession(dialect="openai-chat", mode=mode)
-        first = Session.create(store, *exchange(0), new=new, engine=engine)
+        first = Session(store, new=new, **WINDOW)
+        first.append(*exchange(0))
         cutting: Any = Interrupted(store, number, after=after)
         session = first
         acknowledged = list(exchange(0))
@@ -133,12 +133,12 @@ def test_nothing_that_was_acknowledged_is_lost_wherever_it_is_cut_off(
                 elif step == "pin":
                     session.pin(0)
                 else:
-                    session = Session.resume(cutting, session.id, engine=engine)
+                    session = Session(cutting, session.id, **WINDOW)
             except Cut:
                 if step == "append" and store.session(session.id).length > len(acknowledged):
                     acknowledged += exchange(at)  # it was done, only the answer was cut off
-        again = Session.resume(store, first.id, engine=engine)
-        session = Session.resume(store, session.id, engine=engine)
+        again = Session(store, first.id, **WINDOW)
+        session = Session(store, session.id, **WINDOW)
         log = [json.loads(row.body) for row in store.read(again.id)]
         assert log == acknowledged
         assert check(again.messages) == []

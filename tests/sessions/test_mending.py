@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast import Compressor
 from holdfast.dialects.check import check
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewMessage, NewSession, SessionInfo
 
-
-def engine(info: SessionInfo) -> Compressor:
-    small = Policy(floor_tokens=500, summary_min_tokens=100)
-    return Compressor(context_length=8_000, provider=info.dialect, policy=small)
+WINDOW: Any = {
+    "context_length": 8_000, "policy": Policy(floor_tokens=500, summary_min_tokens=100),
+}  # fmt: skip
 
 
 def broken(count: int) -> list[dict[str, Any]]:
@@ -45,7 +43,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
     messages = broken(2)
     assert check(messages, dialect="anthropic")
     info = imported(kept, messages)
-    session = Session.resume(kept, info.id, engine=engine)
+    session = Session(kept, info.id, **WINDOW)
     assert not check(session.messages, dialect="anthropic")
     assert session.messages == session.messages
     session.append({"role": "assistant", "content": "So be it."})
@@ -57,7 +55,7 @@ def test_what_is_sent_of_an_import_is_valid_and_the_log_stays(kept: Store) -> No
 def test_the_report_names_what_was_repaired(kept: Store) -> None:
     """Whether something was folded or not; a branch of an import is one too."""
     info = imported(kept, broken(20))
-    session = Session.resume(kept, info.id, engine=engine)
+    session = Session(kept, info.id, **WINDOW)
     branch = session.branch(len(broken(20)))
     for one in (session, branch):
         report = one.compact(force=True)
@@ -68,5 +66,6 @@ def test_the_report_names_what_was_repaired(kept: Store) -> None:
 
 def test_what_a_host_appends_itself_is_sent_as_it_is(kept: Store) -> None:
     """Only what came from elsewhere is looked at: a host may be in the middle of a call."""
-    session = Session.create(kept, *broken(2), engine=engine)
-    assert Session.resume(kept, session.id, engine=engine).messages == broken(2)
+    session = Session(kept, **WINDOW)
+    session.append(*broken(2))
+    assert Session(kept, session.id, **WINDOW).messages == broken(2)

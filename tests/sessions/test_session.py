@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor, Model, check
+from holdfast import Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
 from holdfast.policy import Policy
 from holdfast.sessions.current import SessionField, current_session
 from holdfast.sessions.hooks import Compacted, Hooks, Switched
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
-from holdfast.stores.values import Lease, NewSession, SessionInfo
+from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
 
 SMALL = Policy(floor_tokens=500, summary_min_tokens=100)
 
 
-def engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, provider=info.dialect, policy=SMALL)
+WINDOW: Any = {"context_length": 8_000, "policy": SMALL}
 
 
 def talk(start: int, count: int) -> list[Any]:
@@ -35,7 +34,7 @@ def talk(start: int, count: int) -> list[Any]:
 
 def begun(store: Store, **options: Any) -> Session:
     new = NewSession(dialect="openai-chat", title="Modules", **options.pop("new", {}))
-    session = Session.create(store, new=new, engine=engine, **options)
+    session = Session(store, new=new, **WINDOW, **options)
     session.append({"role": "system", "content": "You help."}, *talk(0, 20))
     return session
 
@@ -45,7 +44,7 @@ def test_a_session_taken_up_again_shows_the_same_bytes(store: Store) -> None:
     session = begun(store)
     report = session.compact(force=True)
     session.append(*talk(20, 2))
-    again = Session.resume(store, session.id[:17], engine=engine)
+    again = Session(store, session.id, **WINDOW)
     assert report.status == "compacted"
     assert report.persistence == "in place"
     assert json.dumps(again.messages) == json.dumps(session.messages)
@@ -61,7 +60,7 @@ def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
     before = session.messages
     session.compact(force=True)
     session.append(*talk(20, 1))
-    again = Session.resume(store, session.id, engine=engine)
+    again = Session(store, session.id, **WINDOW)
     assert again.undo()
     assert again.messages == before + talk(20, 1)
     assert not again.undo()
@@ -72,7 +71,7 @@ def test_undo_shows_what_was_there_with_what_came_since(store: Store) -> None:
 
 def test_it_compacts_by_itself_when_due_and_not_before(store: Store) -> None:
     """`send` hands over what fits the window, however much was appended."""
-    session = Session.create(store, new=NewSession(dialect="openai-chat"), engine=engine)
+    session = Session(store, new=NewSession(dialect="openai-chat"), **WINDOW)
     session.append(*talk(0, 2))
     assert session.compact().reason == "below threshold"
     session.append(*talk(2, 30))
@@ -106,7 +105,7 @@ def test_rotation_goes_on_under_another_id_and_tells_so(store: Store) -> None:
     assert done.folded
     assert len(done.folded_ids) == len(done.folded)
     session.append(*talk(20, 1))
-    assert Session.resume(store, parent, engine=engine).id == session.id
+    assert Session(store, parent, **WINDOW).id == session.id
     assert session.undo()
     assert session.messages == before + talk(20, 1)
 
@@ -198,7 +197,7 @@ def test_leases_that_do_not_work_are_done_without_and_said_once(
 def test_two_processes_append_and_both_see_everything(store: Store) -> None:
     """What the other one wrote is taken up; nothing is lost or written twice."""
     first = begun(store)
-    second = Session.resume(store, first.id, engine=engine)
+    second = Session(store, first.id, **WINDOW)
     first.append(*talk(20, 1))
     second.append(*talk(21, 1))
     first.append(*talk(22, 1))
@@ -242,7 +241,7 @@ def test_the_system_prompt_is_rendered_at_the_start_and_after_compactions_only(
     session = begun(store, hooks=hooks)
     assert session.messages[0]["content"] == "You help. Memory 1."
     session.append(*talk(20, 1))
-    again = Session.resume(store, session.id, engine=engine, hooks=hooks)
+    again = Session(store, session.id, **WINDOW, hooks=hooks)
     assert again.messages[0]["content"] == "You help. Memory 1."
     again.compact(force=True)
     assert again.messages[0]["content"] == "You help. Memory 2."
@@ -304,18 +303,68 @@ def test_a_resumed_session_is_not_counted_again_by_the_same_counter(store: Store
     counts all of it, and from its first message on nothing is known of the whole."""
     messages = talk(0, 6)
     first = ByCharacters()
-    session = Session.create(store, engine=lambda info: Compressor(model=Model(counter=first)))
+    session = Session(store, model=Model(counter=first))
     session.append(*messages)
     again = ByCharacters()
-    resumed = Session.resume(
-        store, session.id, engine=lambda info: Compressor(model=Model(counter=again))
-    )
+    resumed = Session(store, session.id, model=Model(counter=again))
     assert again.asked == 0
     sizes = [tokens for _, tokens in resumed.engine.arrived(0)]
     assert sizes == [tokens for _, tokens in session.engine.arrived(0)]
-    other = Session.resume(store, session.id, engine=lambda info: Compressor())
+    other = Session(store, session.id)
     assert [tokens for _, tokens in other.engine.arrived(0)] != sizes
     other.append({"role": "user", "content": "And now?"})
     last = ByCharacters()
-    Session.resume(store, session.id, engine=lambda info: Compressor(model=Model(counter=last)))
+    Session(store, session.id, model=Model(counter=last))
     assert last.asked > 0
+
+
+class TooLong(Exception):
+    """What OpenAI's client raises, without the number."""
+
+    status_code = 400
+    code = "context_length_exceeded"
+
+
+def test_a_window_that_nobody_names_is_found_in_a_few_steps(store: Store) -> None:
+    """Each time half of what was refused is sent, until it fits or nothing can be folded."""
+    session = Session(store, context_length=100_000, policy=SMALL)
+    session.append({"role": "system", "content": "You help."}, *talk(0, 60))
+    sizes: list[int] = []
+
+    def model(messages: list[Any], window: int = 1_200) -> str:
+        sizes.append(len(json.dumps(messages)) // 4)
+        if sizes[-1] > window:
+            raise TooLong("too long")
+        return "fine"
+
+    assert session.send(model) == "fine"
+    assert len(sizes) > 2
+    with pytest.raises(TooLong):
+        session.send(lambda messages: model(messages, 10))
+    assert len(sizes) < 20
+
+
+def test_after_a_reset_both_talks_are_listed_and_the_goal_is_not_carried_over(store: Store) -> None:
+    """A new talk is not the next part of the old one."""
+    session = begun(store, new={"goal": "ship"})
+    fresh = session.reset()
+    fresh.append(*talk(50, 1))
+    listed = store.sessions(SessionFilter(only_leaves=True)).sessions
+    assert {one.id for one in listed} == {session.id, fresh.id}
+    assert fresh.info.goal == ""
+    assert fresh.info.parent_id == session.id
+
+
+def test_a_branch_in_the_background_leaves_the_current_session(store: Store) -> None:
+    """Its messages go elsewhere, and the log field still names the one that goes on."""
+    session = begun(store)
+    session.branch(3, switches=False)
+    assert current_session() == session.id
+
+
+def test_a_broken_lock_of_any_kind_does_not_stop_a_compaction(store: Store) -> None:
+    """As a store of another version has it: its method takes other arguments."""
+    failing: Any = Failing(store)
+    session = begun(failing)
+    failing.method, failing.error = "acquire", TypeError("takes 3 arguments")
+    assert session.compact(force=True).status == "compacted"

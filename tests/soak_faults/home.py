@@ -19,7 +19,6 @@ from typing import Any
 
 from holdfast.cli import run as holdfast
 from holdfast.dialects.jsontext import dump
-from holdfast.engine.compressor import Compressor
 from holdfast.errors import HoldfastError
 from holdfast.memory.files.history import History
 from holdfast.memory.files.memory_file import Limit, MemoryFile
@@ -27,7 +26,7 @@ from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewSession, SessionFilter, SessionInfo
+from holdfast.stores.values import NewSession, SessionFilter
 
 KINDS = ("import", "append", "compact", "memory", "undo")
 NAMES = ("in-place", "rotate")
@@ -55,7 +54,7 @@ def build(folder: Path) -> None:
     with open_store(home / "sessions") as store:
         for name in NAMES:
             new = NewSession(dialect="openai-chat", mode=name, source_id=f"kept {name}")
-            Session.create(store, *_talk(name), new=new)
+            Session(store, new=new).append(*_talk(name))
     memory_of(home).add("the first entry", "tool")
     (home / "chat.json").write_text(json.dumps(_talk("file")))
     sources = folder / "sources"
@@ -90,11 +89,7 @@ def turns(name: str, count: int) -> list[dict[str, str]]:
 
 def resume(store: Store, name: str) -> Session:
     """Take up a kept session, with a window that it fills: so every compaction has work to do."""
-    return Session.resume(store, f"kept {name}", engine=_engine)
-
-
-def _engine(info: SessionInfo) -> Compressor:
-    return Compressor(context_length=8_000, provider=info.dialect, policy=_SMALL)
+    return Session(store, f"kept {name}", context_length=8_000, policy=_SMALL)
 
 
 def memory_of(home: Path) -> MemoryFile:

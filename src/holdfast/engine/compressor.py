@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.caching.economics import Verdict
 from holdfast.compaction.arrival import ResultPolicy, arriving_by
 from holdfast.compaction.compact import Compaction, Skipped, plan
-from holdfast.compaction.measure import counted_by, tools_tokens
+from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
 from holdfast.compaction.tool_names import with_safe_names
@@ -27,8 +27,8 @@ from holdfast.engine.background import InTask, InThread
 from holdfast.engine.economy import Clock, CostCheck, as_values
 from holdfast.engine.lighten import lighten
 from holdfast.engine.live_log import GrowingLog, Standing
-from holdfast.engine.meter import UsageMeter, figures_of, prompt_tokens_of
-from holdfast.engine.recall import TOOLS, answer_tool, look_for, recall
+from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
+from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
 from holdfast.engine.run import (
     Finished,
     Model,
@@ -125,6 +125,10 @@ class Compressor:
         self.settings = replace(
             settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
         )
+        self._reserved = settings.output_tokens
+        self._fixed_tokens = self.settings.outside_tokens
+        self._frame: Payload = {"tools": list(tools)} if tools else {}
+        self._request = Transcript(settings.dialect or "", (), Frame("", self._frame))
         self.goal = ""
         """What the session is for; every summary of ours begins with it, letter for letter."""
         self.remembered = ""
@@ -169,10 +173,13 @@ class Compressor:
 
     # What arrives
 
-    def append(self, *messages: Any) -> None:
-        """Take new messages at the end of the conversation; costs the same at any length."""
+    def append(self, *messages: Any, arrives: bool = True) -> None:
+        """Take new messages at the end of the conversation; costs the same at any length.
+
+        What does not arrive now was sent before, and is shown as it is.
+        """
         turns = self._turns
-        self._take(messages)
+        self._take(messages, arrives=arrives)
         if self._turns != turns:
             self._costs.note_use()
         self.prepare_if_due()
@@ -221,6 +228,28 @@ class Compressor:
         self._begin()
         self._log, self.state = log, state
         self._seen = list(messages) if mended is found else seen
+
+    def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
+        """Take what stands beside the messages in the next request: its tools, system prompt,
+        model and settings; and messages that are sent after those of the log.
+        """
+        settings, counter = self.settings, self.settings.counter
+        if frame is not None and frame != self._frame:
+            self._frame = frame
+            dialect = dialect_named(self.log.dialect)
+            system = None if dialect.decode_system is None else dialect.decode_system(frame)
+            self._request = Transcript(self.log.dialect, (), Frame("", frame), system)
+            fixed = fixed_categories(self._request, counter)
+            self._fixed_tokens = sum(one.tokens_before for one in fixed)
+            settings = replace(
+                settings,
+                model=settings.model or str(frame.get("model") or ""),
+                tools=tuple(self._request.tools),
+                output_tokens=self._reserved or answer_limit(frame),
+            )
+        decode = dialect_named(self.log.dialect).decode
+        after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
+        self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
 
     def report_usage(self, usage: object, *, corrects: bool = True) -> None:
         """Take the provider's count of the last prompt: a number, its usage report as a mapping,
@@ -397,7 +426,7 @@ class Compressor:
         """Return what a compaction starts from; a frozen one does not see what arrives later."""
         log = self.log
         return work_on(
-            self.settings, Transcript(log.dialect, ()), log,
+            self.settings, replace(self._request, dialect=log.dialect), log,
             log=tuple(log.messages) if frozen else log.messages,
             view=log.view,
             state=self._with_arrivals(self.state),
@@ -444,6 +473,10 @@ class Compressor:
         self._seen, self.state = seen, state
         self._meter.changed_to(estimate)
 
+    def encoded(self, message: Message) -> Any:
+        """Return a message as it goes on the wire."""
+        return dialect_named(self.log.dialect).encode(message)
+
     def _encoded(self, messages: Iterable[Message]) -> list[Any]:
         encode = dialect_named(self.log.dialect).encode
         return [encode(message) for message in messages]
@@ -470,9 +503,8 @@ class Compressor:
     ) -> Report:
         """Return the report of a run."""
         budget = self.settings.budget
-        frame = Frame(body={"tools": list(self.settings.tools)})
         return replace(
-            report_of(work, done, Transcript(self.log.dialect, (), frame)),
+            report_of(work, done, replace(self._request, dialect=self.log.dialect)),
             context_length=budget.context_length,
             effective_window=budget.effective_window,
             threshold_tokens=budget.threshold_tokens,
@@ -646,7 +678,13 @@ class Compressor:
 
     def answer_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        return answer_tool(name, arguments, self.references, self.recall, self._dropped())
+        dropped = self._dropped()
+        return answer_tool(name, arguments, self.references, self.recall, dropped, self.page)
+
+    @property
+    def page(self) -> AnswerPage:
+        """How much one answer of a tool may hold."""
+        return AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
 
     @property
     def references(self) -> list[Reference]:
@@ -691,6 +729,11 @@ class Compressor:
         found = unpack_snapshot(data)
         state = without_log(found.state)
         self._meter.calibration, self.state = found.calibration, state
+
+    def take_count(self, count: int, snapshot: bytes) -> None:
+        """Go on counting compactions, and with the calibration of a conversation before."""
+        self.state = replace(self.state, count=count)
+        self._meter.calibration = unpack_snapshot(snapshot).calibration
 
     def resume(
         self, messages: Sequence[Any], view: View | None = None, state: bytes = b"", *,

@@ -49,6 +49,15 @@ def first_int(usage: Mapping[str, Any], *names: str) -> int:
     return 0
 
 
+def answer_limit(request: Mapping[str, Any]) -> int:
+    """Return how many tokens a request reserves for the answer, 0 if it does not say."""
+    found = first_int(request, "max_tokens", "max_completion_tokens", "max_output_tokens")
+    nested = request.get("generationConfig")
+    if not found and isinstance(nested, Mapping):
+        found = first_int(cast("Mapping[str, Any]", nested), "maxOutputTokens")
+    return found
+
+
 class Usage(Struct, frozen=True, kw_only=True):
     """What the provider reported last, and how far the log reached then."""
 

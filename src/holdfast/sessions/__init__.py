@@ -1,1 +1,27 @@
-"""Conversations that outlive their process: appended, compacted when due, found again."""
+"""Conversations that outlive their process: taken in, compacted when due, found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.exports import import_later
+
+if TYPE_CHECKING:
+    from holdfast.sessions.following import Followed, Insert, Keep, Replace
+    from holdfast.sessions.hooks import Compacted, Hooks, Switched
+    from holdfast.sessions.session import Session
+
+__all__ = ["Compacted", "Followed", "Hooks", "Insert", "Keep", "Replace", "Session", "Switched"]
+
+_LATER = {
+    "Compacted": "holdfast.sessions.hooks",
+    "Followed": "holdfast.sessions.following",
+    "Hooks": "holdfast.sessions.hooks",
+    "Insert": "holdfast.sessions.following",
+    "Keep": "holdfast.sessions.following",
+    "Replace": "holdfast.sessions.following",
+    "Session": "holdfast.sessions.session",
+    "Switched": "holdfast.sessions.hooks",
+}
+
+__getattr__ = import_later(__name__, _LATER)

@@ -10,10 +10,14 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from holdfast.dialects.registry import dialect_named
+from holdfast.engine.recall import COMPACT, TOOLS
+from holdfast.engine.run import Model
 from holdfast.facts.frame import recognize
 from holdfast.memory.manager import MemoryManager, Recalled
 from holdfast.memory.messages import inject
 from holdfast.memory.provider import Switch
+from holdfast.policy import Policy
+from holdfast.ports import Redact, Summarizer
 from holdfast.report import Report
 from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Hooks, Switched, told
@@ -21,6 +25,7 @@ from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession, SessionInfo
 from holdfast.transcript import Message, Role, Text, ToolCall, is_ask, texts
+from holdfast.writing.writers import Writers
 
 T = TypeVar("T")
 
@@ -40,13 +45,26 @@ class Chat:
     """
 
     def __init__(
-        self, store: Store, memory: MemoryManager, *, system: str = "", resume: str = "",
-        dialect: str = "openai-chat", goal: str = "", hooks: Hooks | None = None, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        memory: MemoryManager,
+        *,
+        system: str = "",
+        resume: str = "",
+        dialect: str = "openai-chat",
+        goal: str = "",
+        hooks: Hooks | None = None,
+        model: str | Model = "",
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None,
+        background: bool = False,
+    ) -> None:
         """Begin a session with a system prompt, or take up the one that `resume` names.
 
         `dialect` and `goal` are those of a new session; where its system prompt is no message, the
-        host sends `system` beside the messages. `options` are those of `Session`. The goal, byte
+        host sends `system` beside the messages. The rest is as for `Session`. The goal, byte
         for byte, and the memory's own text are rendered into the system prompt at the start, when
         a session is taken up, and after every compaction, so that it stays the same bytes in
         between.
@@ -59,15 +77,17 @@ class Chat:
             self._host, system=self._render, before_compaction=self._before,
             session_switch=self._switched,
         )  # fmt: skip
+        name = store.find(resume).id if resume else ""
+        self.session = Session(
+            store, name, model=model, context_length=context_length, policy=policy,
+            summarizer=summarizer, redact=redact, background=background, hooks=ours,
+            new=NewSession(dialect=dialect, goal=goal),
+        )  # fmt: skip
         if resume:
-            self.session = Session.resume(store, resume, hooks=ours, **options)
             self.session.render_system()
             self._take_up()
-        else:
-            is_message = system and not dialect_named(dialect).system_key
-            first = [_message("system", system, dialect)] if is_message else []
-            new = NewSession(dialect=dialect, goal=goal)
-            self.session = Session.create(store, *first, new=new, hooks=ours, **options)
+        elif system and not dialect_named(dialect).system_key:
+            self.session.append(_message("system", system, dialect))
 
     def __enter__(self) -> Chat:
         return self
@@ -136,13 +156,13 @@ class Chat:
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools of memory and of the engine, for the model."""
-        return [*self.memory.tools(), *self.session.engine.tools]
+        return [*self.memory.tools(), *map(dict, (*TOOLS, COMPACT))]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Answer a call of one of `tools`."""
         if any(tool["name"] == name for tool in self.memory.tools()):
             return self.memory.call(name, arguments)
-        return self.session.engine.answer_tool(name, arguments)
+        return self.session.call(name, arguments)
 
     def close(self) -> None:
         """End the session's part of the work; what was handed to memory is finished first."""

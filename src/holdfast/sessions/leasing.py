@@ -54,7 +54,7 @@ def leased(
         lease = store.acquire(session_id, holder, ttl)
         if isinstance(lease, Held) and has_ended(lease.holder):
             lease = store.acquire(session_id, holder, ttl, gone=lease.holder)
-    except StoreError as error:
+    except Exception as error:  # noqa: BLE001 a lock that is broken in any way must not stop work
         if store not in _warned:
             _warned.add(store)
             _log.warning("leases do not work, going on without: %s", type(error).__name__)

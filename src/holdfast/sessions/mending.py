@@ -23,7 +23,7 @@ class MendedView(Struct, frozen=True):
 
 def is_foreign(store: Store, info: SessionInfo) -> bool:
     """Return whether the beginning of a log was written by another agent, and imported."""
-    return bool(info.source_id or store.session(info.root_id).source_id)
+    return bool(info.source or store.session(info.root_id).source)
 
 
 def is_broken(messages: Sequence[Any], dialect: str) -> bool:

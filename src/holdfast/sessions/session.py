@@ -1,354 +1,116 @@
-"""A conversation that is kept: every message durable, compacted when due, taken up again."""
+"""One conversation: appended to or followed, durable, compacted when due, opened by its key."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
-from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.prune import without_older_media
-from holdfast.dialects.jsontext import dump, parse
-from holdfast.dialects.load import load
-from holdfast.engine.compressor import Compressor, Step
-from holdfast.engine.meter import figures_of
-from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.errors import Conflict, LeaseLost
-from holdfast.ports import MediaReducer
+from holdfast.dialects.jsontext import dump_text, parse
+from holdfast.engine.economy import Clock
+from holdfast.engine.recall import COMPACT, TOOLS, tools_in
+from holdfast.engine.run import Model
+from holdfast.errors import HoldfastError, NotReadable
+from holdfast.policy import Policy
+from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
 from holdfast.sessions.current import switch_to
-from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.hooks import Compacted, Hooks, Switched, told
-from holdfast.sessions.leasing import TTL_SECONDS, holder_name, leased
-from holdfast.sessions.mending import MendedView, is_broken, is_foreign, mended
+from holdfast.sessions.hooks import Hooks, Switched, told
+from holdfast.sessions.host import FollowingConversation
+from holdfast.sessions.leasing import TTL_SECONDS
+from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.requests import asend, recovered, send
-from holdfast.sessions.rows import new_message, payloads, tool_names
-from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
-from holdfast.sessions.usage import turn_usage
+from holdfast.sessions.rows import payloads
+from holdfast.sessions.tracking import Same
+from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import (
-    Descent,
-    Held,
-    Lease,
-    NewSession,
-    NewView,
-    Pin,
-    SessionInfo,
-)
-from holdfast.transcript import View
+from holdfast.stores.values import Descent, NewSession, SessionInfo
+from holdfast.transcript import Payload
+from holdfast.writing.writers import Writers
 
 T = TypeVar("T")
-Engine = Callable[[SessionInfo], Compressor]
 _NOBODY = Hooks()
-_APPEND_TRIES = 20
+_PLACE = re.compile(r"m(\d{1,9})")
 
 
-def _compressor(info: SessionInfo) -> Compressor:
-    return Compressor(model=info.model, provider=info.dialect)
+class Session(FollowingConversation):
+    """One conversation, for one thread or task at a time.
 
-
-class Session:
-    """One conversation in a store, for one thread or task at a time.
-
-    What `append` took is durable. A compaction is either there whole, in the store and here, or
-    not at all; an interrupt at any point loses nothing, and the next call goes on from what the
-    store holds. Other processes may work on the same session: who compacts is settled by a lease.
+    Feed it with `append`, message by message, and send `messages`; or hand the host's whole list
+    to `follow`, as often as you like, and send what it returns. What was taken is in the store
+    when the call returns, and nothing of it is ever lost. Other processes may work on the same
+    session: who compacts is settled by a lease.
     """
 
     def __init__(
         self,
-        store: Store,
-        info: SessionInfo,
+        store: Store | str | os.PathLike[str] | None = None,
+        key: str = "",
         *,
-        engine: Engine = _compressor,
+        model: str | Model = "",
+        context_length: int | None = None,
+        policy: Policy | None = None,
+        provider: str | None = None,
+        summarizer: Summarizer | Writers | str | None = None,
+        redact: Redact | None = None,
+        tools: Sequence[Payload] = (),
+        background: bool = False,
         hooks: Hooks = _NOBODY,
         media: MediaReducer = without_older_media,
+        same: Same | None = None,
+        on_error: Literal["raise", "pass"] = "raise",
         lease_seconds: float = TTL_SECONDS,
+        clock: Clock = time.time,
+        new: NewSession | None = None,
     ) -> None:
-        """Take up a session of the store; `engine` makes its compressor, with models and policy.
+        """Open a conversation, or begin one with the first message that comes.
 
-        A compressor that was made without a redactor hides secrets under the key of the store.
+        `store` is a folder, a file, the address of a server or a `Store`; without one all is kept
+        in memory. `key` is the host's own name for the conversation, or the id of a session: the
+        same key opens it again. `new` says what else a new session is known by: title, goal,
+        folder. `same` tells `follow` which of the host's messages are the same. With
+        `on_error="pass"`, `follow` gives the host's own list back if the session fails. The rest
+        is as for `Compressor`.
         """
-        self._store = store
-        self._info: SessionInfo = info
-        self._make, self._hooks, self._media = engine, hooks, media
-        self._ttl, self._holder = lease_seconds, holder_name()
-        self._lease: Lease | None = None
-        self._hide = redactor_of(store)
-        self._stale = True
-        self._fresh()
-
-    @classmethod
-    def create(
-        cls, store: Store, *messages: Any, new: NewSession | None = None, **options: Any
-    ) -> Session:
-        """Begin a session, with its first messages; without them `new` says the dialect."""
-        dialect = load(list(messages)).dialect if messages else "openai-chat"
-        session = cls(store, store.create(new or NewSession(dialect=dialect)), **options)
-        session.append(*messages)
-        return session
-
-    @classmethod
-    def resume(cls, store: Store, name: str, **options: Any) -> Session:
-        """Take up the newest of a lineage; `name` is an id, its beginning or a source id."""
-        return cls(store, store.newest_leaf(store.find(name).id), **options)
-
-    # What it is
-
-    @property
-    def id(self) -> str:
-        """The id; another one after a rotation."""
-        return self._info.id
-
-    @property
-    def info(self) -> SessionInfo:
-        """The session as the store had it last."""
-        return self._info
-
-    @property
-    def engine(self) -> Compressor:
-        """The compressor that holds the conversation."""
-        self._fresh()
-        return self._engine
-
-    @property
-    def system(self) -> str:
-        """The system prompt as it was rendered at the start or after the last compaction."""
-        return str(self._frame().get("system", ""))
-
-    @property
-    def messages(self) -> list[Any]:
-        """What the model should see now; the same bytes until something is appended.
-
-        What another agent left in a form that its provider refuses is repaired here, and in the
-        store stays as it was; the report of a compaction names the rules.
-        """
-        self._fresh()
-        shown, system = self._seen().messages, self.system
-        if not system or not shown or self._hooks.system is None:
-            return shown
-        first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
-        if first.get("role") in ("system", "developer"):
-            return [{**first, "content": system}, *shown[1:]]
-        # elsewhere the host puts it into its field of the request
-        return [{"role": "system", "content": system}, *shown] if self._is_chat else shown
-
-    @property
-    def _is_chat(self) -> bool:
-        return self._info.dialect == "openai-chat"
-
-    def render_system(self) -> None:
-        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
-
-        Done at the start and after every compaction; a host does it where it takes up a session.
-        """
-        text = told(self._hooks.system, self._info)
-        if isinstance(text, str) and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
-
-    def _seen(self) -> MendedView:
-        shown = self._engine.messages
-        if not self._is_broken:
-            return MendedView(shown)
-        standing = (self.id, self._info.view, self._engine.length)
-        if self._mended is None or self._mended[0] != standing:
-            self._mended = (standing, mended(shown, self._engine.dialect))
-        return self._mended[1]
-
-    # What arrives
-
-    def append(self, *messages: Any) -> None:
-        """Take new messages; they are durable when this returns, all of them or none.
-
-        What another process appended meanwhile is taken up first; `Conflict` where that goes on.
-        """
-        if not messages:
-            return
-        for left in reversed(range(_APPEND_TRIES)):
-            self._fresh()
-            try:
-                self._append(messages)
-                break
-            except Conflict:  # another process was faster: after what it wrote
-                if not left:
-                    raise
-        switch_to(self.id)
-
-    def _append(self, messages: Sequence[Any]) -> None:
-        engine, start = self._engine, self._engine.length
-        self._keep_arriving()
-        with self._unsettled():
-            engine.append(*messages)
-            arrived = engine.arrived(start)
-            self._names.update(tool_names(message for message, _ in arrived))
-            rows = [
-                new_message(message, tokens, body=dump(given), names=self._names)
-                for given, (message, tokens) in zip(messages, arrived, strict=True)
-            ]
-            new = engine.given_out(self._given_out)
-            self._store.append(self.id, rows, expect=start, references=new)
-            self._given_out += len(new)
-        self._info = replace(self._info, length=engine.length)
-
-    def _keep_arriving(self) -> None:
-        """Note with the session how its results are shown on arrival, before the first one comes,
-        and by what its messages are counted; nothing if not all of them are counted alike.
-
-        What was there before, from another agent or an older version, was sent as it is.
-        """
-        if not self._has_noted:
-            noted = msgspec.to_builtins(self._engine.arriving)
-            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
-            self._info = self._store.change(self.id, frame=frame)
-            self._has_noted = True
-
-    def used(self, usage: object, *, cost: float | None = None) -> None:
-        """Take what the provider reported for the last request, a mapping or the object of its
-        client; it corrects the estimates.
-        """
-        self._fresh()
-        figures = figures_of(usage)
-        self._engine.report_usage(figures)
-        row = turn_usage(
-            figures, position=self._engine.length, model=self._info.model, cost=cost,
-            view=self._info.view,
+        self._address = store if isinstance(store, (str, os.PathLike)) else None
+        options = SessionOptions(
+            model=model, context_length=context_length, policy=policy, provider=provider,
+            summarizer=summarizer, redact=redact, tools=tuple(tools), background=background,
+            hooks=hooks, media=media, same=same, on_error=on_error, lease_seconds=lease_seconds,
+            clock=clock,
         )  # fmt: skip
-        self._store.add_usage(self.id, row)
+        if store is None or isinstance(store, (str, os.PathLike)):
+            store = open_store(store or ":memory:")
+        super().__init__(store, key, options, new)
 
-    # Compaction
+    # Handles
 
-    def compact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
-        """Compact where it is due, or by hand with `force`, and return what was done."""
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            return self._done(
-                lambda: self._engine.compact(
-                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                )
+    def _handle(self, name: str, *, new: NewSession | None = None) -> Session:
+        """Return a handle on a session of the same store."""
+        return Session(self._store, name, new=new, **_fields(self._options))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        """Return another handle on the same session."""
+        return self._handle(self.id)
+
+    def __copy__(self) -> Session:
+        return self._handle(self.id)
+
+    def __reduce__(self) -> tuple[Callable[..., Session], tuple[Any, ...]]:
+        """Go to another process as a handle on the same session."""
+        where = self._store.where
+        address = self._address or (where if os.path.exists(where) else None)
+        if address is None:
+            raise TypeError(
+                "this session cannot go to another process: its store is in memory, or a server "
+                "that was not given by its address"
             )
-
-    async def acompact(
-        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
-    ) -> Report:
-        """Do what `compact` does, for hosts that await a summarizer."""
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            try:
-                with self._unsettled():
-                    before = self._before()
-                    report = await self._engine.acompact(
-                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                    )
-            except (Conflict, LeaseLost) as error:
-                return self._aborted(error)
-            return self._after(before, report)
-
-    def _done(self, run: Callable[[], Report]) -> Report:
-        try:
-            with self._unsettled():
-                before = self._before()
-                report = run()
-        except (Conflict, LeaseLost) as error:
-            return self._aborted(error)
-        return self._after(before, report)
-
-    @contextmanager
-    def _compacting(self, force: bool) -> Generator[Report | None]:
-        """Hold the lease for the body; a report instead where there is nothing to do, or
-        somebody else is at it.
-        """
-        self._fresh()
-        if not force and not self._engine.decide().due and not self._engine.is_prepared:
-            yield self._engine.compact()
-            return
-        with leased(self._store, self.id, self._holder, ttl=self._ttl) as lease:
-            if isinstance(lease, Held):
-                detail = (
-                    f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
-                )
-                yield replace(unchanged(self._engine, detail), reason="already running")
-                return
-            self._lease = lease
-            self._catch_up()
-            said = told(self._hooks.before_compaction, self._info)
-            self._engine.remembered = said if isinstance(said, str) else ""
-            try:
-                yield None
-            finally:
-                self._lease = None
-
-    def _kept(self, step: Step) -> None:
-        """Make a compaction durable; the engine takes it in only if this returns."""
-        info, dialect = self._info, self._engine.dialect
-        known = set(self._engine.state.references)
-        new = NewView(
-            items=pack_view(step.view, dialect), length=step.view.length, state=step.snapshot,
-            report=msgspec.json.encode(replace(step.report, persistence=self._persistence)),
-            references=tuple(row for row in step.state.references if row not in known),
-        )  # fmt: skip
-        fence = None if self._lease is None else self._lease.fence
-        if info.mode == "rotate":
-            child = NewSession(dialect=info.dialect, mode="rotate")
-            self._info = self._store.rotate(info.id, child, new, expect=info.view, fence=fence)
-        else:
-            self._info = self._store.commit(info.id, new, expect=info.view, fence=fence)
-
-    @property
-    def _persistence(self) -> Any:
-        return "child" if self._info.mode == "rotate" else "in place"
-
-    def _before(self) -> tuple[SessionInfo, View]:
-        return self._info, self._engine.view
-
-    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
-        was, view = before
-        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
-        if report.status == "unchanged":
-            if self._engine.state is not self._known_state:
-                self._save()
-            return report
-        report = replace(report, persistence=self._persistence)
-        self.render_system()
-        if self.id != was.id:
-            self._switched(was.id, "compression")
-        shown = kept_positions(self._engine.view)
-        folded = tuple(sorted(kept_positions(view) - shown))
-        arrived = self._engine.arrived(0)
-        told(
-            self._hooks.after_compaction,
-            Compacted(
-                session=self._info, previous_id=was.id, report=report, folded=folded,
-                folded_ids=tuple(arrived[at][0].label for at in folded),
-            ),
-        )  # fmt: skip
-        return report
-
-    def _switched(self, previous_id: str, descent: Descent) -> None:
-        switch_to(self.id)
-        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
-
-    def _aborted(self, error: Conflict | LeaseLost) -> Report:
-        self._fresh()
-        return replace(unchanged(self._engine, str(error)), reason="aborted")
-
-    def undo(self) -> bool:
-        """Take back the last compaction and keep what came since; False where there is none."""
-        self._fresh()
-        if not self._info.view:
-            return False
-        with self._unsettled():
-            self._info = self._store.undo(self.id, expect=self._info.view)
-            self._load()
-        self.render_system()
-        return True
+        return _reopen, (address, self.id, self._options)
 
     # Requests
 
@@ -377,15 +139,18 @@ class Session:
         with self._compacting(True) as ready:
             if ready is not None:
                 return ready
-            return self._done(lambda: self._engine.lighten(self._media))
+            return self._done(lambda: self._engine.lighten(self._options.media))
 
     # Lineage
 
-    def branch(self, at: int, *, title: str = "") -> Session:
-        """Return a session that shares the first `at` messages and goes its own way from there."""
+    def branch(self, at: int, *, title: str = "", switches: bool = True) -> Session:
+        """Return a session that shares the first `at` messages and goes its own way from there.
+
+        Without `switches` this one stays the current session, as for a review in the background.
+        """
         new = replace(self._like(), title=title)
         made = self._store.create(new, parent_id=self.id, descent="branch", at=at)
-        return self._other(made, "branch")
+        return self._child(made, "branch", switches=switches)
 
     def delegate(self, *, title: str = "", goal: str = "", model: str = "") -> Session:
         """Return a session of its own for a subagent."""
@@ -393,26 +158,17 @@ class Session:
             self._like(), kind="subagent", title=title, goal=goal, model=model or self._info.model
         )
         made = self._store.create(new, parent_id=self.id, descent="delegation")
-        return self._other(made, "delegation", switches=False)
+        return self._child(made, "delegation", switches=False)
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost."""
-        made = self._store.create(self._like(), parent_id=self.id, descent="reset")
+        new = replace(self._like(), goal="")
+        made = self._store.create(new, parent_id=self.id, descent="reset")
         self.close("reset")
-        return self._other(made, "reset")
+        return self._child(made, "reset")
 
-    def _like(self) -> NewSession:
-        info = self._info
-        return NewSession(
-            dialect=info.dialect, model=info.model, source=info.source, cwd=info.cwd,
-            mode=info.mode, kind=info.kind, goal=info.goal,
-        )  # fmt: skip
-
-    def _other(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
-        other = Session(
-            self._store, info, engine=self._make, hooks=self._hooks, media=self._media,
-            lease_seconds=self._ttl,
-        )  # fmt: skip
+    def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
+        other = self._handle(info.id)
         if switches:
             switch_to(info.id)
             told(self._hooks.session_switch, Switched(self.id, info.id, descent))
@@ -426,91 +182,76 @@ class Session:
         self._store.end(self.id, reason)
         self._info = self._store.session(self.id)
 
-    # The way back, and what stays
+    # The model's own tools
+
+    def tools(self, dialect: str = "") -> list[dict[str, Any]]:
+        """Return the tools by which a model reaches what was folded, searches it, and asks for a
+        compaction; as requests of a wire format declare them, by default that of the session.
+        """
+        return tools_in(dialect or self._dialect or "openai-chat", (*TOOLS, COMPACT))
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None = None,
+        *,
+        as_json: bool = False,
+        **ignored: Any,
+    ) -> str:
+        """Answer a call of one of `tools`; a sentence if it cannot be answered, never an error.
+
+        `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the
+        window. `ignored` is what hosts hand over beside it.
+        """
+        answer = self._answered(name, _arguments(arguments))
+        return dump_text({"result": answer}) if as_json else answer
+
+    def _answered(self, name: str, arguments: Mapping[str, Any]) -> str:
+        self._fresh()
+        if name == COMPACT["name"]:
+            self._wish = str(arguments.get("focus") or "")
+            return "older messages are folded before the next turn"
+        if name != "holdfast_recall":
+            return self._engine.answer_tool(name, arguments)
+        ref = str(arguments.get("ref", ""))
+        try:
+            return self._engine.page.of(dump_text(self.recall(ref)), ref, arguments)
+        except HoldfastError as error:
+            return str(error)
+
+    # The way back
 
     def recall(self, reference: str) -> list[Any]:
-        """Return the originals behind a reference, verbatim; raises `UnknownReference`."""
+        """Return the originals behind a reference, verbatim; raises `UnknownReference`.
+
+        References of sessions that this one came from, or that went another way, lead there. A
+        place such as m120 is one message of the log.
+        """
         self._fresh()
-        for place in self._store.places(reference, session_id=self.id):
-            row: Reference = place.reference
-            return payloads(self._store.read(self.id, row.start, row.stop))
+        if (place := _PLACE.fullmatch(reference)) and int(place[1]) < self._info.length:
+            at = int(place[1])
+            return payloads(self._store.read(self.id, at, at + 1))
+        others = (one.id for one in self._store.lineage(self.id) if one.id != self.id)
+        for name in (self.id, *others):
+            for place in self._store.places(reference, session_id=name):
+                row: Reference = place.reference
+                return payloads(self._store.read(name, row.start, row.stop))
         return self._engine.recall(reference)
 
-    def pin(self, position: int, note: str = "") -> None:
-        """Keep a message as it is through every compaction."""
-        self._store.pin(self.id, position, note)
 
-    def unpin(self, position: int) -> None:
-        """Let a message go with the others again."""
-        self._store.unpin(self.id, position)
+def _arguments(given: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    """Return the arguments of a call, none if what a model wrote is no object."""
+    if isinstance(given, str):
+        try:
+            given = parse(given.encode())
+        except NotReadable:
+            return {}
+    return given if isinstance(given, Mapping) else {}
 
-    def pins(self) -> tuple[Pin, ...]:
-        """Return the messages that no compaction folds."""
-        return self._store.pins(self.id)
 
-    def _pinned(self) -> list[int]:
-        return [pin.position for pin in self.pins()]
+def _fields(options: SessionOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in options.__struct_fields__}
 
-    # Store and engine together
 
-    @contextmanager
-    def _unsettled(self) -> Generator[None]:
-        """Until the body is through, what is here and what is in the store may differ."""
-        self._stale = True
-        yield
-        self._stale = False
-
-    def _fresh(self) -> None:
-        """Take up what the store holds where that may differ from what is here."""
-        if self._stale:
-            self._load()
-            self._stale = False
-
-    def _catch_up(self) -> None:
-        """Take up what another process did since; called with the lease in hand."""
-        now = self._store.newest_leaf(self.id)
-        known = (self.id, self._info.view, self._engine.length)
-        if (now.id, now.view, now.length) != known:
-            self._load()
-        self._info = replace(self._info, goal=now.goal)
-        self._engine.goal = now.goal
-
-    def _load(self) -> None:
-        store, was = self._store, self._info
-        # somebody may have rotated it, or did so here and was cut off before the answer
-        self._info = info = store.newest_leaf(was.id)
-        rows, kept = store.read(info.id), store.view(info.id)
-        engine = self._make(info)
-        engine.hide_with(self._hide)
-        snapshot = snapshot_of(store, info, kept)
-        view = None if kept is None else unpack_view(kept.items, info.dialect)
-        frame = self._frame()
-        noted = frame.get("arrival") if rows else None
-        counted: str = frame.get("counted", "")
-        is_known = counted == engine.counted_by
-        self._counted: str = engine.counted_by if is_known or not rows else ""
-        self._has_noted = noted is not None and counted == self._counted
-        self._given_out = 0
-        if rows:
-            start = replace(engine.arriving, start=len(rows))
-            arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
-            tokens = [row.tokens for row in rows] if is_known else None
-            engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
-        engine.keep_with(self._kept)
-        self._engine, self._known_state = engine, engine.state
-        self._names = tool_names(message for message, _ in engine.arrived(0))
-        engine.goal = info.goal
-        self._mended: tuple[tuple[str, int, int], MendedView] | None = None
-        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
-        if info.id != was.id:
-            self._switched(was.id, info.descent)
-        if self._hooks.system is not None and not self.system:
-            self.render_system()
-
-    def _frame(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
-
-    def _save(self) -> None:
-        """Keep what was learnt between two compactions: pauses, calibration."""
-        save_snapshot(self._store, self._info, self._engine.snapshot())
-        self._known_state = self._engine.state
+def _reopen(address: str | os.PathLike[str], name: str, options: SessionOptions) -> Session:
+    return Session(address, name, **_fields(options))

@@ -86,7 +86,7 @@ def insert(
         "tenant": tenant,
         "id": name,
         "parent": parent.info.id if parent else "",
-        "root": parent.info.root_id if parent else name,
+        "root": parent.info.root_id if parent and descent != "reset" else name,
         "descent": descent,
         "forked_at": at,
         "dialect": plain(new.dialect),

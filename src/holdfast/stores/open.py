@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from pathlib import Path
 
 from holdfast.disk import make_private_folder
@@ -26,8 +27,9 @@ def open_store(
     """Return the store of a profile; raise `StoreUnavailable`.
 
     `where` is a folder, which is made and holds one file for each profile; a file of its own,
-    known by its ending `.db` or `.sqlite`; or the address of a server, `postgresql://…`. What
-    others may not read is theirs alone: folder 0700, file 0600.
+    known by its ending `.db` or `.sqlite`; the address of a server, `postgresql://…`; or
+    `:memory:`, a new store that goes with this process. What others may not read is theirs alone:
+    folder 0700, file 0600.
     """
     place = os.fspath(where)
     if not _PROFILE.match(profile):
@@ -39,9 +41,13 @@ def open_store(
     if scheme := _SCHEME.match(place):
         return _on_server(place, scheme[1].lower(), profile, tenant, read_only=read_only)
     from holdfast.stores.sqlite.database import open_sqlite
+    from holdfast.stores.sqlite.opening import MEMORY
 
-    path = _file(place, profile, read_only=read_only)
-    return Store(open_sqlite(path, tenant=tenant, read_only=read_only), profile=profile)
+    if place == MEMORY:
+        place, read_only = f"{MEMORY}{secrets.token_hex(8)}", False
+    else:
+        place = _file(place, profile, read_only=read_only)
+    return Store(open_sqlite(place, tenant=tenant, read_only=read_only), profile=profile)
 
 
 def _on_server(place: str, scheme: str, profile: str, tenant: str, *, read_only: bool) -> Store:

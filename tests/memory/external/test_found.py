@@ -167,7 +167,9 @@ def test_one_call_opens_all_of_the_memory(tmp_path: Path) -> None:
             reserved_tools=["memory"],
         ) as memory,
     ):  # fmt: skip
-        Session.create(store, {"role": "user", "content": "The kettle is red."}).close()
+        session = Session(store)
+        session.append({"role": "user", "content": "The kettle is red."})
+        session.close()
         assert set(memory.status()) == {"files", "theirs"}
         assert memory.refused_tools == ("memory",)
         assert "Run the linter first." in memory.system_text()

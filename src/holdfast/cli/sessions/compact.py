@@ -13,7 +13,6 @@ from holdfast.cli.diff import Comparison, compare, show_comparison
 from holdfast.cli.draw import Picture
 from holdfast.cli.inputs import COUNT, json_option, options, print_json, usage_error
 from holdfast.cli.settings import (
-    Window,
     check_native,
     native_for,
     native_option,
@@ -24,12 +23,10 @@ from holdfast.cli.settings import (
     writers_for,
 )
 from holdfast.cli.stores import opened, place_options, print_session, session_command
-from holdfast.config import Settings, redaction_policy
+from holdfast.config import redaction_policy
 from holdfast.dialects.profiles import profile_for
-from holdfast.engine.compressor import Compressor
 from holdfast.engine.difference import ViewDifference, difference
 from holdfast.engine.run import Model
-from holdfast.redaction import Redactor
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
 from holdfast.sessions.hiding import redactor_of
@@ -39,7 +36,7 @@ from holdfast.stores.values import SessionInfo
 from holdfast.writing.cached_prompt import check_cached_prompt
 
 if TYPE_CHECKING:
-    from holdfast.writing.writers import Writers
+    pass
 
 
 @click.command()
@@ -82,7 +79,17 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
             check_native(native, profile_for(was.dialect, None).name, shown, was.id)
         hide = redactor_of(store, policy=redaction_policy(settings))
         kept = Session(
-            store, was, engine=lambda info: _engine(info, settings, window, writers, hide)
+            store,
+            was.id,
+            model=Model(
+                window.model,
+                window.tokens,
+                output_tokens=settings.output_tokens,
+                cache_ttl=settings.cache_ttl,
+            ),
+            policy=settings.policy,
+            summarizer=writers,
+            redact=hide,
         )
         report = kept.compact(
             force=not given["if_due"], focus=given["focus"], keep_last=given["keep_last"]
@@ -103,23 +110,6 @@ def compact(session: str, as_json: bool, **given: Any) -> int:
     else:
         show_report(was, info, report)
     return int(report.is_refused)
-
-
-def _engine(
-    info: SessionInfo, settings: Settings, window: Window, writers: Writers, hide: Redactor
-) -> Compressor:
-    return Compressor(
-        model=Model(
-            window.model,
-            window.tokens,
-            output_tokens=settings.output_tokens,
-            cache_ttl=settings.cache_ttl,
-        ),
-        policy=settings.policy,
-        provider=info.dialect,
-        summarizer=writers,
-        redact=hide,
-    )
 
 
 def show_report(was: SessionInfo, info: SessionInfo, report: Report) -> None:

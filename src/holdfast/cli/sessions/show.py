@@ -78,7 +78,7 @@ class SessionDetails(Struct, frozen=True, kw_only=True):
     info: SessionInfo
     roles: dict[str, int]
     tools: dict[str, int]
-    """How many messages call a tool or answer for it, the most first."""
+    """How many messages call a tool, the most first."""
     generated: int
     """Messages that another agent's compaction wrote."""
     pins: tuple[Pin, ...]
@@ -113,7 +113,7 @@ def show(session: str, most: int, as_json: bool, **given: Any) -> int:
 
 def _details(store: Store, info: SessionInfo) -> SessionDetails:
     rows = store.read(info.id)
-    tools = Counter(tool for row in rows for tool in row.tools)
+    tools = Counter(tool for row in rows if row.role == "assistant" for tool in row.tools)
     requests = _requests(store.usage(info.id) or usage_in(rows))
     return SessionDetails(
         info=info, roles=dict(Counter(row.role for row in rows)), tools=dict(tools.most_common()),

@@ -33,6 +33,7 @@ from holdfast.stores.database import (
 from holdfast.stores.sqlite import index, matching
 from holdfast.stores.sqlite.connections import SqliteConnections
 from holdfast.stores.sqlite.opening import (
+    MEMORY,
     PATIENCE_SECONDS,
     check_readable,
     connect,
@@ -52,6 +53,7 @@ _PAGES_AT_ONCE = 1000
 
 def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> SqliteDatabase:
     """Return the database in a file, made if it is not there; raise `StoreUnavailable`."""
+    held = connect(path) if path.startswith(MEMORY) else None
     if read_only:
         if not os.path.exists(path):
             raise StoreUnavailable(
@@ -64,7 +66,7 @@ def open_sqlite(path: str, *, tenant: str = "", read_only: bool = False) -> Sqli
             connection.close()
     else:
         make_ready(path)
-    return SqliteDatabase(path, tenant, read_only=read_only)
+    return SqliteDatabase(path, tenant, read_only=read_only, held=held)
 
 
 class SqliteDatabase:
@@ -73,10 +75,13 @@ class SqliteDatabase:
     backend = "sqlite"
     for_update = ""
 
-    def __init__(self, path: str, tenant: str, *, read_only: bool) -> None:
+    def __init__(
+        self, path: str, tenant: str, *, read_only: bool, held: apsw.Connection | None = None
+    ) -> None:
         self.where = path
         self.tenant = tenant
         self.read_only = read_only
+        self._held = held  # what is in memory is there as long as one connection is
         self._connections = SqliteConnections(path, lambda: connect(path, read_only=read_only))
         # kept open between calls: closing the last connection would write the whole log back
         self.read(lambda tx: None)

@@ -33,6 +33,9 @@ PRAGMA synchronous = FULL;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 33554432;
 """
+MEMORY = ":memory:"
+"""What the name of a database begins with that is in no file; all of its connections see it, and
+it goes with the last of them."""
 RESTORE = (
     "move it away and put a backup in its place (`holdfast sessions backup` writes them); without "
     "one, `sqlite3 {where} .recover | sqlite3 new.db` saves what can still be read"
@@ -62,7 +65,7 @@ _WHAT: tuple[tuple[type[apsw.Error], str, str], ...] = (
 
 def make_ready(path: str) -> None:
     """Make the file if it is not there, and bring its tables up to date."""
-    if not os.path.exists(path):
+    if not path.startswith(MEMORY) and not os.path.exists(path):
         _make_file(path)
     connection = connect(path)
     try:
@@ -169,6 +172,8 @@ def _as_uri(path: str, *, read_only: bool) -> str:
     """Return the name for SQLite. In a folder that nobody can write to, a file is read as it lies:
     the usual way needs a second file beside it.
     """
+    if path.startswith(MEMORY):
+        return f"file:/holdfast-{quote(path[len(MEMORY) :])}?vfs=memdb"
     uri = f"file:{quote(os.path.abspath(path))}"
     folder = os.path.dirname(os.path.abspath(path))
     if read_only and not os.access(folder, os.W_OK) and not os.path.exists(f"{path}-wal"):

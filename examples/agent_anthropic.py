@@ -1,0 +1,41 @@
+"""An agent with the anthropic client whose window never fills; run it again, and it goes on.
+
+ANTHROPIC_API_KEY=… python examples/agent_anthropic.py "What do the modules here do?"
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from anthropic import Anthropic
+
+from holdfast import Session
+
+MODEL = os.environ.get("MODEL", "claude-sonnet-4-5")
+WINDOW = int(os.environ.get("WINDOW", "200000"))
+PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+READ = {"name": "read_file", "input_schema": PATH}
+
+client = Anthropic()
+session = Session("agent.db", "my-agent", model=MODEL, context_length=WINDOW, provider="anthropic")
+session.append({"role": "user", "content": sys.argv[1]})
+while True:
+    answer = session.send(
+        lambda messages: client.messages.create(
+            model=MODEL, max_tokens=1000, messages=messages, tools=[READ, *session.tools()]
+        )
+    )
+    session.append(answer)
+    session.used(answer.usage)
+    calls = [block for block in answer.content if block.type == "tool_use"]
+    if not calls:
+        break
+    results = []
+    for call in calls:
+        if call.name == "read_file":
+            said = Path(call.input["path"]).read_text()
+        else:
+            said = session.call(call.name, call.input)
+        results.append({"type": "tool_result", "tool_use_id": call.id, "content": said})
+    session.append({"role": "user", "content": results})
+print("".join(block.text for block in answer.content if block.type == "text"))

@@ -1,0 +1,39 @@
+"""An agent with the openai client whose window never fills; run it again, and it goes on.
+
+OPENAI_API_KEY=… python examples/agent_openai.py "What do the modules in this folder do?"
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from openai import OpenAI
+
+from holdfast import Session
+
+MODEL, WINDOW = os.environ.get("MODEL", "gpt-5-mini"), int(os.environ.get("WINDOW", "200000"))
+PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+READ = {"type": "function", "function": {"name": "read_file", "parameters": PATH}}
+
+client = OpenAI()
+session = Session("agent.db", "my-agent", model=MODEL, context_length=WINDOW)
+session.append({"role": "user", "content": sys.argv[1]})
+while True:
+    answer = session.send(
+        lambda messages: client.chat.completions.create(
+            model=MODEL, messages=messages, tools=[READ, *session.tools()]
+        )
+    )
+    session.append(answer)
+    session.used(answer.usage)
+    calls = answer.choices[0].message.tool_calls or []
+    if not calls:
+        break
+    for call in calls:
+        if call.function.name == "read_file":
+            said = Path(json.loads(call.function.arguments)["path"]).read_text()
+        else:
+            said = session.call(call.function.name, call.function.arguments)
+        session.append({"role": "tool", "tool_call_id": call.id, "content": said})
+print(answer.choices[0].message.content)

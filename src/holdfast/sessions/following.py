@@ -1,0 +1,244 @@
+"""A host's list or request as it was handed over, and what to send in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec import Raw, Struct
+
+from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
+from holdfast.dialects.load import list_key, load_parsed, plain
+from holdfast.dialects.registry import LIST_KEYS, dialect_named
+from holdfast.dialects.shape import kind_of
+from holdfast.errors import NotReadable
+from holdfast.report import Report
+from holdfast.transcript import Payload
+
+Course: TypeAlias = Literal["new", "continues", "same", "rewind", "volatile", "compression",
+                            "branch", "delegation"]  # fmt: skip
+"""What a list is beside the one before: the first; longer; the same; its beginning; longer with
+another end, as hosts send that rewrite their newest messages; compacted by the host itself; gone
+another way; or of an agent of its own under the same key."""
+
+
+class Keep(Struct, frozen=True, gc=False, tag="keep"):
+    """The host's messages from `start` up to `stop`, as they are."""
+
+    start: int
+    stop: int
+
+
+class Replace(Struct, frozen=True, gc=False, tag="replace"):
+    """The payload in the place of one of the host's messages."""
+
+    index: int
+    payload: Any
+
+
+class Insert(Struct, frozen=True, gc=False, tag="insert"):
+    """A payload that stands for messages of the host that are no longer sent."""
+
+    payload: Any
+
+
+Edit: TypeAlias = Keep | Replace | Insert
+"""One step from the host's list to what is sent; messages that no step names are left out."""
+
+
+class Followed(Struct, frozen=True, kw_only=True):
+    """What to send for a host's list."""
+
+    given: Sequence[Any]
+    """The host's list."""
+    edits: tuple[Edit, ...]
+    body: Any = None
+    """The request with these messages, if one was given: a mapping, or bytes whose messages that
+    stayed are the same bytes. The very object that was given if nothing changed."""
+    report: Report
+    course: Course
+    session_id: str
+    is_changed: bool = False
+    """Whether anything else is sent than what was given."""
+    error: str = ""
+    """Why the list went through as it came, if the session failed and the host asked for that."""
+
+    @property
+    def messages(self) -> list[Any]:
+        """What to send; messages that stayed are the host's own objects."""
+        return applied(self.edits, self.given)
+
+
+def keep_all(messages: Sequence[Any]) -> tuple[Edit, ...]:
+    """Return the edits that change nothing."""
+    return (Keep(0, len(messages)),) if messages else ()
+
+
+class HostList(Struct, frozen=True):
+    """A host's list, and the request that it stands in."""
+
+    items: Sequence[Any]
+    """The messages as the host has them."""
+    raws: tuple[bytes, ...]
+    """Each as JSON: as it came, or written anew."""
+    source: bytes | Payload | None = None
+    """The request, if there is one."""
+    key: str = ""
+    """The field of the request that holds the list."""
+    frame: Payload | None = None
+    """The request without its list."""
+    dialect: str = ""
+    """What wire format the request shows, "" if only a list was given."""
+
+
+def given_by(messages: Any, request: Any, dialect: str) -> HostList:
+    """Return what a host hands over; raises `NotReadable` for what is no list or no request.
+
+    `dialect` is the one of the session, "" as long as it has none.
+    """
+    if request is None:
+        if messages is None:
+            raise NotReadable("nothing was given", remedy="give a list of messages, or a request")
+        return _plain_list(messages)
+    if isinstance(request, bytes):
+        found = _request_bytes(request, dialect)
+    elif isinstance(request, Mapping):
+        found = _request_object(cast("Mapping[str, Any]", request), dialect)
+    else:
+        raise NotReadable(
+            f"the request is {kind_of(request)}", remedy="give its body as bytes or as a mapping"
+        )
+    if messages is None:
+        return found
+    listed = _plain_list(messages)
+    return HostList(listed.items, listed.raws, None, "", found.frame, found.dialect)
+
+
+def _plain_list(messages: Any) -> HostList:
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise NotReadable(
+            f"is {kind_of(messages)}, not a message list", where="$",
+            remedy="give a list of messages, or the request as request=…",
+        )  # fmt: skip
+    items = cast("Sequence[Any]", messages)
+    return HostList(items, tuple(dump(plain(item)) for item in items))
+
+
+def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
+    key = _the_list(body, dialect)
+    frame = {name: value for name, value in body.items() if name != key}
+    held = body[key]
+    if isinstance(held, str):  # Responses: the whole input as one text
+        held = [{"role": "user", "content": held}]
+    items = _plain_list(held)
+    spoken = dialect or load_parsed(plain(dict(body))).dialect
+    return HostList(items.items, items.raws, cast("Payload", body), key, frame, spoken)
+
+
+def _request_bytes(source: bytes, dialect: str) -> HostList:
+    fields = split_object(source)
+    key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
+    held = bytes(fields[key])
+    if held[:1] == b'"':
+        held = dump([{"role": "user", "content": parse(held)}])
+    raws = tuple(map(bytes, split_list(held)))
+    frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
+    items = _Lazy(raws)
+    spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
+    return HostList(items, raws, source, key, frame, spoken)
+
+
+class _Lazy(Sequence[Any]):
+    """Messages that are parsed when they are looked at: most of a request is known already."""
+
+    def __init__(self, raws: Sequence[bytes]) -> None:
+        self._raws, self._parsed = raws, cast("dict[int, Any]", {})
+
+    def __len__(self) -> int:
+        return len(self._raws)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[at] for at in range(len(self._raws))[index]]
+        at = range(len(self._raws))[cast("int", index)]
+        if at not in self._parsed:
+            self._parsed[at] = parse(self._raws[at])
+        return self._parsed[at]
+
+
+def _kind(raw: Raw) -> Any:
+    """Return enough of a field to tell whether it is a list or a text."""
+    first = bytes(raw)[:1]
+    return list[Any]() if first == b"[" else "" if first == b'"' else None
+
+
+def _the_list(body: Mapping[str, Any], dialect: str) -> str:
+    """Return the field that holds the list; raise `NotReadable` if there is none, or two."""
+    fields = {**body}
+    if "input" in fields and isinstance(fields["input"], str):
+        return "input"
+    key = list_key(fields, dialect or None)
+    lists = [name for name in LIST_KEYS if isinstance(fields.get(name), list)]
+    if len(lists) > 1 and (not dialect or dialect_named(dialect).list_key not in lists):
+        raise NotReadable(
+            f"holds {len(lists)} lists, {' and '.join(map(repr, lists))}", where="$",
+            remedy="send one of them, or name the provider",
+        )  # fmt: skip
+    return key
+
+
+# What is sent
+
+
+def joined(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Return edits with neighboring ranges as one."""
+    found: list[Edit] = []
+    for edit in edits:
+        last = found[-1] if found else None
+        if isinstance(edit, Keep) and isinstance(last, Keep) and last.stop == edit.start:
+            found[-1] = Keep(last.start, edit.stop)
+        else:
+            found.append(edit)
+    return tuple(found)
+
+
+def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
+    """Return what a host sends after these edits."""
+    found: list[Any] = []
+    for edit in edits:
+        if isinstance(edit, Keep):
+            found.extend(items[edit.start : edit.stop])
+        else:
+            found.append(edit.payload)
+    return found
+
+
+def body_with(given: HostList, edits: Sequence[Edit]) -> Any:
+    """Return the request with other messages; what was given, if nothing changed."""
+    if given.source is None or tuple(edits) == keep_all(given.items):
+        return given.source
+    if not isinstance(given.source, bytes):
+        return {**given.source, given.key: applied(edits, given.items)}
+    pieces: list[bytes] = []
+    for edit in edits:
+        if isinstance(edit, Keep):
+            pieces.extend(given.raws[edit.start : edit.stop])
+        else:
+            pieces.append(dump(edit.payload))
+    held = bytes(split_object(given.source)[given.key])
+    around = gaps(held, [Raw(one) for one in given.raws]) if held[:1] == b"[" else None
+    before, between, after = around or (b"[", b",", b"]")
+    return _spliced(given.source, held, before + between.join(pieces) + after, given.key)
+
+
+def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
+    """Return a request whose list is another one; every other byte stays."""
+    start = source.find(held)
+    while start >= 0:
+        if source[:start].rstrip().endswith(b":"):
+            made = source[:start] + new + source[start + len(held) :]
+            fields = split_object(made)
+            if bytes(fields[key]) == new:
+                return made
+        start = source.find(held, start + 1)
+    raise NotReadable(f"the list {key!r} was not found again in its request")

@@ -1,0 +1,324 @@
+"""A conversation that takes what arrives: message by message, or a host's whole list each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from holdfast.dialects.jsontext import dump
+from holdfast.dialects.load import load
+from holdfast.dialects.registry import dialect_named
+from holdfast.errors import Conflict, HoldfastError
+from holdfast.report import Report
+from holdfast.sessions.current import switch_to
+from holdfast.sessions.following import (
+    Course,
+    Edit,
+    Followed,
+    HostList,
+    Keep,
+    body_with,
+    given_by,
+    keep_all,
+)
+from holdfast.sessions.incoming import messages_of, refuse_others, shown_dialect
+from holdfast.sessions.kept import KeptConversation
+from holdfast.sessions.options import SessionOptions
+from holdfast.sessions.rows import decoded
+from holdfast.sessions.standing import save_snapshot, unchanged
+from holdfast.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
+from holdfast.stores.store import Store
+from holdfast.stores.values import Descent, NewSession
+
+T = TypeVar("T")
+_TRIES = 20
+"""How often an append or a list is tried again after another process was faster."""
+
+
+class _Following(msgspec.Struct):
+    """A list that was taken, on its way to what is sent."""
+
+    given: HostList
+    place: ListPlace
+    course: Course
+    appended: dict[int, int] = {}
+    """Positions of the log that new messages have, with their places in the list."""
+    stop: int = 0
+    """Where the messages begin that the host may still rewrite."""
+    held: list[Any] = []
+    """These messages: they are sent as they are, and kept when they stay."""
+    is_new: bool = True
+    report: Report | None = None
+
+
+class FollowingConversation(KeptConversation):
+    """A conversation that may also be handed over as a whole, again and again."""
+
+    def __init__(
+        self, store: Store, key: str, options: SessionOptions, new: NewSession | None
+    ) -> None:
+        self._relatives: dict[str, tuple[int, Tracker]] = {}
+        super().__init__(store, key, options, new)
+
+    # What arrives
+
+    def append(self, *messages: Any) -> None:
+        """Take new messages; they are durable when this returns, all of them or none.
+
+        Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
+        responses and the results of streams. What is no message is refused before anything is
+        written. What another process appended meanwhile is taken up first; `Conflict` where that
+        goes on.
+        """
+        given = [one for message in messages for one in messages_of(message)]
+        if not given:
+            return
+        dialect = self._dialect or load(given).dialect
+        refuse_others(given, dialect)
+        self._begin_with(shown_dialect(given) or dialect)
+        self._tried(lambda: self._append(given))
+        switch_to(self.id)
+
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        """Return what an attempt does on what the store holds; another one if somebody was
+        faster.
+        """
+        tries = _TRIES
+        while True:
+            self._fresh()
+            try:
+                return attempt()
+            except Conflict:
+                tries -= 1
+                if not tries:
+                    raise
+
+    # A host's own list
+
+    def follow(
+        self,
+        messages: Sequence[Any] | None = None,
+        *,
+        request: Mapping[str, Any] | bytes | None = None,
+        usage: object = None,
+        force: bool = False,
+        focus: str = "",
+    ) -> Followed:
+        """Take the host's whole list and return what to send in its place.
+
+        The list may be inside `request`, the body of a provider's API as a mapping or as bytes;
+        its tools, system prompt and settings are taken into account. `usage` is what the provider
+        reported for the last request, or a number: its count of this list. The same list gives
+        the same result, on a retry, after a restart and in another process. What is new is kept,
+        and compacted if that is due, or with `force`.
+        """
+        try:
+            begun = self._begin_follow(messages, request, usage)
+            if begun.is_new or force:
+                begun.report = self.compact(force=force, focus=focus)
+            return self._end_follow(begun)
+        except (HoldfastError, OSError) as error:
+            return self._passed(messages, request, error)
+
+    async def afollow(
+        self,
+        messages: Sequence[Any] | None = None,
+        *,
+        request: Mapping[str, Any] | bytes | None = None,
+        usage: object = None,
+        force: bool = False,
+        focus: str = "",
+    ) -> Followed:
+        """Do what `follow` does, for hosts that await a summarizer."""
+        try:
+            begun = self._begin_follow(messages, request, usage)
+            if begun.is_new or force:
+                begun.report = await self.acompact(force=force, focus=focus)
+            return self._end_follow(begun)
+        except (HoldfastError, OSError) as error:
+            return self._passed(messages, request, error)
+
+    def _begin_follow(self, messages: Any, request: Any, usage: object) -> _Following:
+        """Take what is new in a list."""
+        given = given_by(messages, request, self._dialect)
+        dialect = given.dialect or self._dialect or load(list(given.items)).dialect
+        self._begin_with(dialect)
+        self._fresh()
+        if usage is not None and not isinstance(usage, int):
+            self.used(usage)
+        begun = self._tried(lambda: self._take_list(given))
+        self._engine.take_request(given.frame, held=begun.held)
+        if isinstance(usage, int):
+            self._engine.report_usage(usage, corrects=False)
+        switch_to(self.id)
+        return begun
+
+    def _take_list(self, given: HostList) -> _Following:
+        self._show_as_it_came()
+        digests = self._tracker.digests(given, self._info.dialect)
+        course, place = self._placed(given, digests)
+        is_last = self._tracker.is_last(digests)
+        if course in ("rewind", "same"):
+            return _Following(given, place, course, is_new=False)
+        found = place.alignment
+        rest = [] if found.rest is None else [dialect_named(self._info.dialect).encode(found.rest)]
+        stop = max(len(given.items) - self._volatile, found.given)
+        new = [*rest, *given.items[found.given : stop]]
+        start = self._engine.length
+        indexes = [*([found.given - 1] if rest else []), *range(found.given, stop)]
+        if new:
+            raws = [*map(dump, rest), *given.raws[found.given : stop]]
+            self._append(new, raws, arrives=False)
+        appended = {start + at: index for at, index in enumerate(indexes)}
+        held = [given.items[at] for at in range(stop, len(given.items))]
+        course = "same" if is_last else course
+        return _Following(
+            given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
+        )
+
+    def _placed(self, given: HostList, digests: Sequence[bytes]) -> tuple[Course, ListPlace]:
+        """Return what a list is and where it belongs, in the session that it belongs to."""
+        place = self._place(given, digests)
+        self._refuse_dialect(shown_dialect(given.items[place.alignment.given :], given.frame))
+        if not place.length:
+            return "new", place
+        if place.is_whole:
+            is_more = len(digests) > place.alignment.given or place.alignment.rest is not None
+            return ("continues" if is_more else "same"), place
+        relative = self._relative(digests, place.reach)
+        if relative:
+            self._known_info, self._stale = self._store.session(relative), True
+            self._fresh()
+            self._show_as_it_came()
+            place = self._place(given, digests)
+            if place.is_whole:
+                return "continues", place
+        course = self._tracker.course(
+            place, given, digests, self._engine.log.messages, self._info.dialect
+        )
+        if course == "rewind":
+            return course, place
+        if course == "volatile":
+            self._note_volatile(place.length - place.reach + self._volatile)
+        self._go_another_way(course, place.reach)
+        return course, self._place(given, digests)
+
+    def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
+        engine = self._engine
+        return self._tracker.place(
+            given, digests, engine.view, engine.log.messages, self._info.dialect
+        )
+
+    def _relative(self, digests: Sequence[bytes], reach: int) -> str:
+        """Return the session of the same lineage that knows more of a list, "" if none does."""
+        best = ""
+        for info in self._store.lineage(self._info.root_id):
+            if info.id == self.id or info.length <= reach or info.end_reason == "compression":
+                continue
+            known = self._relatives.get(info.id)
+            if known is None or known[0] != info.length:
+                tracker = Tracker(self._options.same)
+                tracker.load(decoded(self._store.read(info.id), info.dialect))
+                known = self._relatives[info.id] = (info.length, tracker)
+            found = known[1].reach(digests)
+            if found > reach:
+                best, reach = info.id, found
+        return best
+
+    def _go_another_way(self, course: Course, at: int) -> None:
+        """Go on in a child that shares the log up to a position; what comes after it stays with
+        this one, and so do all references.
+        """
+        goes_on = course in ("volatile", "compression")
+        new = replace(self._like(), source_id="")
+        descent: Descent = "compression" if goes_on else "branch"
+        was, state, calibration = self.id, self._engine.state, self._engine.snapshot()
+        made = self._store.create(new, parent_id=was, descent=descent, at=at)
+        if goes_on:
+            self._store.end(was, "compression")
+        self._known_info, self._stale = made, True
+        self._fresh()
+        if not self._engine.state.count and state.count:
+            self._engine.take_count(state.count, calibration)
+            save_snapshot(self._store, self._info, self._engine.snapshot())
+        self._switched(was, descent)
+
+    @property
+    def _volatile(self) -> int:
+        """How many of its newest messages the host rewrites from request to request."""
+        return int(self._frame().get("volatile", 0))
+
+    def _note_volatile(self, count: int) -> None:
+        if count > self._volatile:
+            self._info = self._store.change(
+                self.id, frame=dump({**self._frame(), "volatile": count})
+            )
+
+    def _show_as_it_came(self) -> None:
+        """See that results are shown as the host has them, from now on and after a restart."""
+        arriving = self._engine.arriving
+        if arriving.level != "off":
+            noted = msgspec.to_builtins(replace(arriving, level="off"))
+            frame = {**self._frame(), "arrival": noted, "counted": self._counted}
+            self._info = self._store.change(self.id, frame=dump(frame))
+            self._stale = True
+            self._fresh()
+
+    def _end_follow(self, begun: _Following) -> Followed:
+        """Return what to send."""
+        given, engine = begun.given, self._engine
+        if begun.course == "rewind":
+            edits = self._edits_before(begun)
+        else:
+            edits = edits_to(
+                engine.view, engine.log.messages, begun.place, begun.appended, engine.encoded
+            )
+            if begun.held:
+                edits = _with_tail(edits, begun.stop, len(given.items))
+        is_changed = edits != keep_all(given.items)
+        report = begun.report or unchanged(engine, "nothing is new in this list")
+        return Followed(
+            given=given.items, edits=edits, body=body_with(given, edits),
+            report=report, course=begun.course, session_id=self.id, is_changed=is_changed,
+        )  # fmt: skip
+
+    def _edits_before(self, begun: _Following) -> tuple[Edit, ...]:
+        """Return what a list becomes that is the beginning of what is known: what the model saw
+        of it, if no summary reaches beyond its end.
+        """
+        engine, reach = self._engine, begun.place.reach
+        view = ending_at(engine.view, reach)
+        if view is None:
+            return keep_all(begun.given.items)
+        return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
+
+    def _passed(self, messages: Any, request: Any, error: HoldfastError | OSError) -> Followed:
+        """Return the host's own list, if it asked for that."""
+        self._stale = True
+        if self._options.on_error == "raise":
+            raise error
+        try:
+            given = given_by(messages, request, "")
+            items, body = list(given.items), given.source
+        except HoldfastError:
+            items, body = list(messages or ()), request
+        report = Report(
+            status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
+            tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,
+            threshold_tokens=0, messages_before=len(items), messages_after=len(items),
+            kept=len(items), rewritten=0, folded=0, compaction_count=0,
+        )  # fmt: skip
+        return Followed(
+            given=items, edits=keep_all(items), body=body, report=report, course="same",
+            session_id="", error=f"{type(error).__name__}: {error}",
+        )  # fmt: skip
+
+
+def _with_tail(edits: tuple[Edit, ...], start: int, stop: int) -> tuple[Edit, ...]:
+    last = edits[-1] if edits else None
+    if isinstance(last, Keep) and last.stop == start:
+        return (*edits[:-1], Keep(last.start, stop))
+    return (*edits, Keep(start, stop))

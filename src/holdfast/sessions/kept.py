@@ -1,0 +1,466 @@
+"""A compressor and its place in a store, kept together: what is taken is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from holdfast.compaction.arrival import ResultPolicy
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.engine.compressor import Compressor, Step
+from holdfast.engine.meter import figures_of
+from holdfast.engine.run import model_of
+from holdfast.engine.saved import pack_view, unpack_view
+from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
+from holdfast.report import Report
+from holdfast.sessions.current import switch_to
+from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.hooks import Compacted, Switched, told
+from holdfast.sessions.leasing import holder_name, leased
+from holdfast.sessions.mending import MendedView, is_broken, is_foreign, mended
+from holdfast.sessions.options import SessionOptions
+from holdfast.sessions.rows import new_message, payloads, tool_names
+from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
+from holdfast.sessions.tracking import Tracker
+from holdfast.sessions.usage import turn_usage
+from holdfast.stores.store import Store
+from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
+from holdfast.transcript import View
+
+
+def find_by_key(store: Store, key: str) -> SessionInfo | None:
+    """Return where the conversation of a host's key, or of a session's id, goes on."""
+    if not key:
+        return None
+    found = store.by_source("", key)
+    if found is None:
+        try:
+            found = store.session(key)
+        except UnknownSession:
+            return None
+    return store.newest_leaf(found.id)
+
+
+class KeptConversation:
+    """One conversation of a store, for one thread or task at a time.
+
+    A compaction is either there whole, in the store and here, or not at all; an interrupt at any
+    point loses nothing, and the next call goes on from what the store holds.
+    """
+
+    def __init__(
+        self, store: Store, key: str, options: SessionOptions, new: NewSession | None
+    ) -> None:
+        self._store, self._key, self._new = store, key, new
+        self._options, self._hooks = options, options.hooks
+        self._holder = holder_name()
+        self._lease: Lease | None = None
+        self._wish: str | None = None
+        self._hide = redactor_of(store)
+        self._tracker = Tracker(options.same)
+        self._stale = True
+        self._known_info = find_by_key(store, key)
+        if self._known_info is None:
+            # refuses what cannot be, before it begins
+            _ = options.compressor("", self._first_dialect).settings.budget
+        else:
+            self._refuse_dialect(options.dialect)
+            self._fresh()
+
+    # Which session of the store it is
+
+    @property
+    def _info(self) -> SessionInfo:
+        """The session as the store had it last; it is begun if it is not there yet."""
+        if self._known_info is None:
+            self._begin(self._first_dialect)
+        assert self._known_info is not None
+        return self._known_info
+
+    @_info.setter
+    def _info(self, info: SessionInfo) -> None:
+        self._known_info = info
+
+    @property
+    def _first_dialect(self) -> str:
+        """The wire format that a new session was opened for, "" if that is still open."""
+        return self._options.dialect or (self._new.dialect if self._new else "")
+
+    @property
+    def _dialect(self) -> str:
+        """The wire format of the session, "" if that is still open."""
+        return self._first_dialect if self._known_info is None else self._known_info.dialect
+
+    def _begin(self, dialect: str) -> None:
+        """Make the session in the store; another process may have been faster with its key."""
+        known = self._new or NewSession(dialect="")
+        new = replace(
+            known,
+            dialect=known.dialect or dialect or "openai-chat",
+            model=known.model or model_of(self._options.model).name,
+            source_id=known.source_id or self._key,
+        )
+        try:
+            self._known_info = self._store.create(new)
+        except Conflict:
+            self._known_info = find_by_key(self._store, self._key)
+            if self._known_info is None:
+                raise
+        self._stale = True
+        self._fresh()
+
+    def _begin_with(self, dialect: str) -> None:
+        """Begin the session for messages of a wire format, or check that they are of its own."""
+        if self._known_info is None:
+            self._begin(dialect)
+        self._refuse_dialect(dialect)
+
+    def _refuse_dialect(self, dialect: str) -> None:
+        """Raise `InvalidSetting` for messages of another wire format than the session has."""
+        info = self._info
+        if dialect and dialect != info.dialect and info.length:
+            name = self._key or info.id
+            raise InvalidSetting("key", name, f"of a conversation in {dialect}, not {info.dialect}")
+
+    # What it is
+
+    @property
+    def id(self) -> str:
+        """The id; another one after a rotation."""
+        return self._info.id
+
+    @property
+    def info(self) -> SessionInfo:
+        """The session as the store had it last."""
+        return self._info
+
+    @property
+    def engine(self) -> Compressor:
+        """The compressor that holds the conversation."""
+        self._fresh()
+        return self._engine
+
+    @property
+    def system(self) -> str:
+        """The system prompt as it was rendered at the start or after the last compaction."""
+        return str(self._frame().get("system", ""))
+
+    @property
+    def messages(self) -> list[Any]:
+        """What the model should see now; the same bytes until something is appended.
+
+        What another agent left in a form that its provider refuses is repaired here, and in the
+        store stays as it was; the report of a compaction names the rules.
+        """
+        self._fresh()
+        shown, system = self._seen().messages, self.system
+        if not system or not shown or self._hooks.system is None:
+            return shown
+        first = cast("dict[str, Any]", shown[0]) if isinstance(shown[0], dict) else {}
+        if first.get("role") in ("system", "developer"):
+            return [{**first, "content": system}, *shown[1:]]
+        # elsewhere the host puts it into its field of the request
+        return [{"role": "system", "content": system}, *shown] if self._is_chat else shown
+
+    @property
+    def _is_chat(self) -> bool:
+        return self._info.dialect == "openai-chat"
+
+    def render_system(self) -> None:
+        """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
+
+        Done at the start and after every compaction; a host does it where it takes up a session.
+        """
+        text = told(self._hooks.system, self._info)
+        if isinstance(text, str) and text != self.system:
+            frame = dump({**self._frame(), "system": text})
+            self._info = self._store.change(self.id, frame=frame)
+
+    def _seen(self) -> MendedView:
+        shown = self._engine.messages
+        if not self._is_broken:
+            return MendedView(shown)
+        standing = (self.id, self._info.view, self._engine.length)
+        if self._mended is None or self._mended[0] != standing:
+            self._mended = (standing, mended(shown, self._engine.dialect))
+        return self._mended[1]
+
+    # What arrives
+
+    def _append(
+        self, messages: Sequence[Any], raws: Sequence[bytes] = (), *, arrives: bool = True
+    ) -> None:
+        """Take new messages; `raws` are their bodies, if they are not to be written anew. What
+        does not arrive now was sent before, and is shown as it is.
+        """
+        engine, start = self._engine, self._engine.length
+        self._keep_arriving()
+        with self._unsettled():
+            engine.append(*messages, arrives=arrives)
+            arrived = engine.arrived(start)
+            self._names.update(tool_names(message for message, _ in arrived))
+            bodies = raws or [dump(given) for given in messages]
+            rows = [
+                new_message(message, tokens, body=body, names=self._names)
+                for body, (message, tokens) in zip(bodies, arrived, strict=True)
+            ]
+            new = engine.given_out(self._given_out)
+            self._store.append(self.id, rows, expect=start, references=new)
+            self._given_out += len(new)
+        self._info = replace(self._info, length=engine.length)
+
+    def _keep_arriving(self) -> None:
+        """Note with the session how its results are shown on arrival, before the first one comes,
+        and by what its messages are counted; nothing if not all of them are counted alike.
+
+        What was there before, from another agent or an older version, was sent as it is.
+        """
+        if not self._has_noted:
+            noted = msgspec.to_builtins(self._engine.arriving)
+            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
+            self._info = self._store.change(self.id, frame=frame)
+            self._has_noted = True
+
+    def used(self, usage: object, *, cost: float | None = None) -> None:
+        """Take what the provider reported for the last request, a mapping or the object of its
+        client; it corrects the estimates.
+        """
+        self._fresh()
+        figures = figures_of(usage)
+        self._engine.report_usage(figures)
+        row = turn_usage(
+            figures, position=self._engine.length, model=self._info.model, cost=cost,
+            view=self._info.view,
+        )  # fmt: skip
+        self._store.add_usage(self.id, row)
+
+    # Compaction
+
+    def compact(
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
+    ) -> Report:
+        """Compact where it is due, or by hand with `force`, and return what was done."""
+        force, focus = self._wished(force, focus)
+        with self._compacting(force) as ready:
+            if ready is not None:
+                return ready
+            return self._done(
+                lambda: self._engine.compact(
+                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                )
+            )
+
+    async def acompact(
+        self, *, force: bool = False, focus: str = "", keep_last: int | None = None
+    ) -> Report:
+        """Do what `compact` does, for hosts that await a summarizer."""
+        force, focus = self._wished(force, focus)
+        with self._compacting(force) as ready:
+            if ready is not None:
+                return ready
+            try:
+                with self._unsettled():
+                    before = self._before()
+                    report = await self._engine.acompact(
+                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                    )
+            except (Conflict, LeaseLost) as error:
+                return self._aborted(error)
+            return self._after(before, report)
+
+    def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
+        """Return how to compact: the agent may have asked for it with its tool."""
+        wish, self._wish = self._wish, None
+        return (force, focus) if wish is None else (True, focus or wish)
+
+    def _done(self, run: Callable[[], Report]) -> Report:
+        try:
+            with self._unsettled():
+                before = self._before()
+                report = run()
+        except (Conflict, LeaseLost) as error:
+            return self._aborted(error)
+        return self._after(before, report)
+
+    @contextmanager
+    def _compacting(self, force: bool) -> Generator[Report | None]:
+        """Hold the lease for the body; a report instead where there is nothing to do, or
+        somebody else is at it.
+        """
+        self._fresh()
+        if not force and not self._engine.decide().due and not self._engine.is_prepared:
+            yield self._engine.compact()
+            return
+        with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
+            if isinstance(lease, Held):
+                detail = (
+                    f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
+                )
+                yield replace(unchanged(self._engine, detail), reason="already running")
+                return
+            self._lease = lease
+            self._catch_up()
+            said = told(self._hooks.before_compaction, self._info)
+            self._engine.remembered = said if isinstance(said, str) else ""
+            try:
+                yield None
+            finally:
+                self._lease = None
+
+    def _kept(self, step: Step) -> None:
+        """Make a compaction durable; the engine takes it in only if this returns."""
+        info, dialect = self._info, self._engine.dialect
+        known = set(self._engine.state.references)
+        new = NewView(
+            items=pack_view(step.view, dialect), length=step.view.length, state=step.snapshot,
+            report=msgspec.json.encode(replace(step.report, persistence=self._persistence)),
+            references=tuple(row for row in step.state.references if row not in known),
+        )  # fmt: skip
+        fence = None if self._lease is None else self._lease.fence
+        if info.mode == "rotate":
+            child = NewSession(dialect=info.dialect, mode="rotate")
+            self._info = self._store.rotate(info.id, child, new, expect=info.view, fence=fence)
+        else:
+            self._info = self._store.commit(info.id, new, expect=info.view, fence=fence)
+
+    @property
+    def _persistence(self) -> Any:
+        return "child" if self._info.mode == "rotate" else "in place"
+
+    def _before(self) -> tuple[SessionInfo, View]:
+        return self._info, self._engine.view
+
+    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
+        was, view = before
+        report = replace(report, repaired=(*report.repaired, *self._seen().rules))
+        if report.status == "unchanged":
+            if self._engine.state is not self._known_state:
+                self._save()
+            return report
+        report = replace(report, persistence=self._persistence)
+        self.render_system()
+        if self.id != was.id:
+            self._switched(was.id, "compression")
+        shown = kept_positions(self._engine.view)
+        folded = tuple(sorted(kept_positions(view) - shown))
+        arrived = self._engine.arrived(0)
+        told(
+            self._hooks.after_compaction,
+            Compacted(
+                session=self._info, previous_id=was.id, report=report, folded=folded,
+                folded_ids=tuple(arrived[at][0].label for at in folded),
+            ),
+        )  # fmt: skip
+        return report
+
+    def _like(self) -> NewSession:
+        info = self._info
+        return NewSession(
+            dialect=info.dialect, model=info.model, source=info.source, cwd=info.cwd,
+            mode=info.mode, kind=info.kind, goal=info.goal,
+        )  # fmt: skip
+
+    def _switched(self, previous_id: str, descent: Descent) -> None:
+        switch_to(self.id)
+        told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
+
+    def _aborted(self, error: Conflict | LeaseLost) -> Report:
+        self._fresh()
+        return replace(unchanged(self._engine, str(error)), reason="aborted")
+
+    def undo(self) -> bool:
+        """Take back the last compaction and keep what came since; False where there is none."""
+        self._fresh()
+        if not self._info.view:
+            return False
+        with self._unsettled():
+            self._info = self._store.undo(self.id, expect=self._info.view)
+            self._load()
+        self.render_system()
+        return True
+
+    # What stays
+
+    def pin(self, position: int, note: str = "") -> None:
+        """Keep a message as it is through every compaction."""
+        self._store.pin(self.id, position, note)
+
+    def unpin(self, position: int) -> None:
+        """Let a message go with the others again."""
+        self._store.unpin(self.id, position)
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Return the messages that no compaction folds."""
+        return self._store.pins(self.id)
+
+    def _pinned(self) -> list[int]:
+        return [pin.position for pin in self.pins()]
+
+    # Store and engine together
+
+    @contextmanager
+    def _unsettled(self) -> Generator[None]:
+        """Until the body is through, what is here and what is in the store may differ."""
+        self._stale = True
+        yield
+        self._stale = False
+
+    def _fresh(self) -> None:
+        """Take up what the store holds where that may differ from what is here."""
+        if self._stale:
+            self._load()
+            self._stale = False
+
+    def _catch_up(self) -> None:
+        """Take up what another process did since; called with the lease in hand."""
+        now = self._store.newest_leaf(self.id)
+        known = (self.id, self._info.view, self._engine.length)
+        if (now.id, now.view, now.length) != known:
+            self._load()
+        self._info = replace(self._info, goal=now.goal)
+        self._engine.goal = now.goal
+
+    def _load(self) -> None:
+        store, was = self._store, self._info
+        # somebody may have rotated it, or did so here and was cut off before the answer
+        self._info = info = store.newest_leaf(was.id)
+        rows, kept = store.read(info.id), store.view(info.id)
+        engine = self._options.compressor(info.model, info.dialect)
+        engine.hide_with(self._hide)
+        snapshot = snapshot_of(store, info, kept)
+        view = None if kept is None else unpack_view(kept.items, info.dialect)
+        frame = self._frame()
+        noted = frame.get("arrival") if rows else None
+        counted: str = frame.get("counted", "")
+        is_known = counted == engine.counted_by
+        self._counted: str = engine.counted_by if is_known or not rows else ""
+        self._has_noted = noted is not None and counted == self._counted
+        self._given_out = 0
+        if rows:
+            start = replace(engine.arriving, start=len(rows))
+            arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
+            tokens = [row.tokens for row in rows] if is_known else None
+            engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
+        engine.keep_with(self._kept)
+        self._engine, self._known_state = engine, engine.state
+        self._names = tool_names(message for message, _ in engine.arrived(0))
+        self._tracker.load(engine.log.messages)
+        engine.goal = info.goal
+        self._mended: tuple[tuple[str, int, int], MendedView] | None = None
+        self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
+        if info.id != was.id:
+            self._switched(was.id, info.descent)
+        if self._hooks.system is not None and not self.system:
+            self.render_system()
+
+    def _frame(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
+
+    def _save(self) -> None:
+        """Keep what was learnt between two compactions: pauses, calibration."""
+        save_snapshot(self._store, self._info, self._engine.snapshot())
+        self._known_state = self._engine.state

@@ -1,0 +1,194 @@
+"""Which messages of a host's list a session knows: by what they say, not by how they are spelled.
+
+Two messages are the same if they have the same role and the same content: words, calls with their
+arguments, results, media. Ids, cache marks, the order of keys, fields that a host adds for itself,
+thinking beside other content, and whether a text is a string or a block make no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import dump_text
+from holdfast.facts.frame import carried_summary, without_summary
+from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+
+_DIGEST_BYTES = 16
+"""Enough that two messages of one conversation never collide by chance."""
+_MARKS = frozenset({"cache_control", "cachePoint"})
+"""Fields by which hosts mark what is to be cached; they move from request to request."""
+_MOST_MERGED = 4
+"""How many neighbors a host may have merged into one message; chosen, hosts merge two."""
+
+
+def digest(message: Message) -> bytes:
+    """Return what a message says, as a few bytes."""
+    role = "system" if message.role == "developer" else message.role
+    said = tuple(_pieces(message.parts))
+    if not said:
+        said = tuple(f"thinking {part.text}{part.signature}" for part in message.parts
+                     if isinstance(part, Thinking))  # fmt: skip
+    return _hashed(repr((role, said)))
+
+
+def digest_of_key(key: object) -> bytes:
+    """Return the digest of what a host's own function says of a message."""
+    return _hashed(repr(key))
+
+
+def _hashed(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def _pieces(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+    """Yield what parts say; texts side by side are one."""
+    words: list[str] = []
+    for part in parts:
+        if isinstance(part, Thinking):
+            continue
+        if isinstance(part, Text):
+            words.append(part.text)
+            continue
+        if words:
+            yield "text", "\n".join(words).strip()
+            words = []
+        yield _said(part)
+    if words:
+        yield "text", "\n".join(words).strip()
+
+
+def _said(part: Part) -> tuple[str, str]:
+    match part:
+        case ToolCall(name=name, arguments=arguments):
+            return f"call {name}", _sorted(arguments)
+        case ToolResult(parts=parts):
+            return "result", "\n".join(text for _, text in _pieces(parts))
+        case Media(kind=kind, data=data, url=url):
+            return kind, data or url
+        case Opaque(kind=kind, wire=wire):
+            return kind, dump_text(_unmarked(wire))
+        case Text(text=text) | Thinking(text=text):
+            return "text", text
+
+
+def _sorted(arguments: str) -> str:
+    """Return arguments whose keys are in order; as they are where they are no JSON."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic").decode()
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return arguments
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a payload without the marks of caches, its keys in order."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {key: _unmarked(fields[key]) for key in sorted(fields) if key not in _MARKS}
+    return (
+        [_unmarked(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
+    )
+
+
+class Alignment(Struct, frozen=True):
+    """How far a host's list and a known one are the same.
+
+    The first `same` messages are, one by one. `spans` has, for each of the host's messages after
+    them that was found, the first known one that it holds and one past the last. `rest` is what
+    the last of them says beyond, if a host merged something new into what it knew.
+    """
+
+    same: int
+    spans: tuple[tuple[int, int], ...] = ()
+    rest: Message | None = None
+
+    @property
+    def given(self) -> int:
+        """How many of the host's messages were found."""
+        return self.same + len(self.spans)
+
+    @property
+    def known(self) -> int:
+        """How many known messages they hold."""
+        return self.spans[-1][1] if self.spans else self.same
+
+
+def same_start(given: Sequence[bytes], known: Sequence[bytes]) -> int:
+    """Return how many digests are the same, from the first on."""
+    most = min(len(given), len(known))
+    if given[:most] == known[:most]:
+        return most
+    return next(at for at in range(most) if given[at] != known[at])
+
+
+def align(
+    given: Sequence[bytes],
+    known: Sequence[bytes],
+    message_given: Callable[[int], Message],
+    message_known: Callable[[int], Message],
+) -> Alignment:
+    """Return how far a host's list is the same as a known one, from the first message on.
+
+    The messages themselves are asked for only if digests differ: the host may have merged
+    neighbors, or have put our summary and words of its user into one message.
+    """
+    at = same = same_start(given, known)
+    spans: list[tuple[int, int]] = []
+    for index in range(same, len(given)):
+        if at >= len(known):
+            break
+        found = (at + 1, None) if given[index] == known[at] else None
+        found = found or _merged(message_given(index), at, len(known), message_known)
+        if found is None:
+            break
+        spans.append((at, found[0]))
+        at, rest = found
+        if rest is not None:
+            return Alignment(same, tuple(spans), rest)
+    return Alignment(same, tuple(spans))
+
+
+def _merged(
+    given: Message, at: int, length: int, message_known: Callable[[int], Message]
+) -> tuple[int, Message | None] | None:
+    """Return where the known messages end that one of the host's holds, and what else it says."""
+    if given.role not in ("user", "assistant", "system", "developer"):
+        return None
+    whole = _squashed(given)
+    joined: list[str] = []
+    for stop in range(at, min(at + _MOST_MERGED, length)):
+        one = message_known(stop)
+        if one.role != given.role:
+            break
+        joined.append(_squashed(one))
+        if stop > at and "".join(joined) == whole:
+            return stop + 1, None
+    first = message_known(at)
+    if first.origin == "summary" and carried_summary(given) is not None:
+        alone = without_summary(given)
+        held = whole.removesuffix(_squashed(alone))
+        if held == _squashed(first) and alone.parts:
+            return _after_summary(alone, at + 1, length, message_known)
+    return None
+
+
+def _after_summary(
+    alone: Message, at: int, length: int, message_known: Callable[[int], Message]
+) -> tuple[int, Message | None]:
+    """Return the same for what a message says beside our summary: known words, or new ones."""
+    if at < length:
+        if digest(alone) == digest(message_known(at)):
+            return at + 1, None
+        found = _merged(alone, at, length, message_known)
+        if found is not None:
+            return found
+    return at, alone
+
+
+def _squashed(message: Message) -> str:
+    """Return all that a message says without blanks: a merge puts some between."""
+    return "".join("".join(text.split()) for _, text in _pieces(message.parts))

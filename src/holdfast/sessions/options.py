@@ -1,0 +1,62 @@
+"""What a session is opened with, as one value that goes to other handles and processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from holdfast.compaction.prune import without_older_media
+from holdfast.dialects.profiles import dialect_for
+from holdfast.engine.compressor import Compressor
+from holdfast.engine.economy import Clock
+from holdfast.engine.run import Model, model_of
+from holdfast.policy import Policy
+from holdfast.ports import MediaReducer, Redact, Summarizer
+from holdfast.sessions.hooks import Hooks
+from holdfast.sessions.leasing import TTL_SECONDS
+from holdfast.sessions.tracking import Same
+from holdfast.transcript import Payload
+from holdfast.writing.writers import Writers
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """The settings of the compressor, and how a session behaves beside it."""
+
+    model: str | Model = ""
+    context_length: int | None = None
+    policy: Policy | None = None
+    provider: str | None = None
+    summarizer: Summarizer | Writers | str | None = None
+    redact: Redact | None = None
+    tools: Sequence[Payload] = ()
+    background: bool = False
+    hooks: Hooks = Hooks()
+    media: MediaReducer = without_older_media
+    same: Same | None = None
+    on_error: Literal["raise", "pass"] = "raise"
+    lease_seconds: float = TTL_SECONDS
+    clock: Clock = time.time
+
+    @property
+    def dialect(self) -> str:
+        """The wire format of the provider, "" if none was named."""
+        return dialect_for(self.provider, None) or ""
+
+    def compressor(self, model: str, dialect: str) -> Compressor:
+        """Return the compressor of a conversation; `model` is the one that it had, if none is
+        named here.
+        """
+        return Compressor(
+            model=self.model if model_of(self.model) != Model() else model,
+            context_length=self.context_length,
+            policy=self.policy,
+            provider=self.provider or dialect or None,
+            summarizer=self.summarizer,
+            redact=self.redact,
+            tools=self.tools,
+            background=self.background,
+            clock=self.clock,
+        )

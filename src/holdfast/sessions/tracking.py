@@ -1,0 +1,280 @@
+"""Where a host's list belongs in what a session knows, and how the view is said in its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import parse
+from holdfast.dialects.registry import dialect_named
+from holdfast.facts.frame import carried_summary, recognize, summary_of
+from holdfast.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
+from holdfast.sessions.matching import Alignment, align, digest, digest_of_key, same_start
+from holdfast.transcript import Folded, Kept, Message, Rewritten, ToolResult, View
+
+MOST_VOLATILE = 8
+"""How many of its newest messages a host may rewrite from request to request; goose rewrites four,
+and twice that leaves room for others."""
+_TELLING_TAIL = 6
+"""Messages at the end of a log by which a list is known that its host compacted; chosen."""
+
+Same: TypeAlias = Callable[[Any], object]
+"""A host's own function: payloads for which it returns the same are the same message."""
+
+
+class Shown(Struct, frozen=True, gc=False):
+    """One message that the model sees, and the part of the log that it stands for."""
+
+    message: Message
+    start: int
+    stop: int
+    is_kept: bool
+
+
+def shown_by(view: View, log: Sequence[Message]) -> list[Shown]:
+    """Return what a view shows, message by message."""
+    found: list[Shown] = []
+    for item in view.items:
+        if isinstance(item, Kept):
+            found += [Shown(log[at], at, at + 1, True) for at in range(item.start, item.stop)]
+        elif isinstance(item, Rewritten):
+            found.append(Shown(item.message, item.start, item.stop, False))
+        else:
+            found += [Shown(one, item.start, item.stop, False) for one in item.messages]
+    return found
+
+
+class ListPlace(Struct, frozen=True):
+    """Where a host's list belongs.
+
+    `reach` is how much of the log it covers from its start; `shown` is what the model sees, if the
+    list was compared with that, and None if it was with the log.
+    """
+
+    alignment: Alignment
+    reach: int
+    length: int
+    shown: Sequence[Shown] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the list holds all that is known."""
+        return self.reach == self.length
+
+    @property
+    def is_by_position(self) -> bool:
+        """Whether the host's messages are those of the log, one by one."""
+        return self.shown is None and not self.alignment.spans
+
+
+class Tracker:
+    """The digests of a log, and those of the list that a host handed over last."""
+
+    def __init__(self, same: Same | None = None) -> None:
+        self._same = same
+        self._log: Sequence[Message] = ()
+        self._known: list[bytes] = []
+        self._given: dict[bytes, bytes] = {}
+        self._last: Sequence[bytes] = ()
+        self._generated: dict[int, tuple[Message, bytes]] = {}
+
+    def load(self, log: Sequence[Message]) -> None:
+        """Begin with the log of a session, which may grow; it is read when a list is followed."""
+        self._log, self._known, self._last = log, [], ()
+
+    def _catch_up(self) -> list[bytes]:
+        """Return the digests of the log."""
+        known = self._known
+        known += [self._of(message) for message in self._log[len(known) :]]
+        return known
+
+    def _of(self, message: Message) -> bytes:
+        if self._same is not None and message.wire is not None:
+            return digest_of_key(self._same(message.wire))
+        return digest(message)
+
+    def digests(self, given: HostList, dialect: str) -> list[bytes]:
+        """Return the digests of a host's list; only messages that are new are read."""
+        decode, known = dialect_named(dialect).decode, self._given
+        found: dict[bytes, bytes] = {}
+        for at, raw in enumerate(given.raws):
+            made = known.get(raw) or found.get(raw)
+            if made is None:
+                (message,) = decode([parse(raw)], at)
+                made = self._of(message)
+            found[raw] = made
+        self._given = found
+        return [found[raw] for raw in given.raws]
+
+    def is_last(self, digests: Sequence[bytes]) -> bool:
+        """Return whether a list is the one that was handed over last."""
+        was, self._last = self._last, digests
+        return was == digests
+
+    def place(
+        self, given: HostList, digests: Sequence[bytes], view: View, log: Sequence[Message],
+        dialect: str,
+    ) -> ListPlace:  # fmt: skip
+        """Return where a list belongs: in the log, or in what the model sees of it."""
+        decode = dialect_named(dialect).decode
+
+        def message_given(at: int) -> Message:
+            (message,) = decode([parse(given.raws[at])], at)
+            return message
+
+        found = align(digests, self._catch_up(), message_given, lambda at: log[at])
+        as_log = ListPlace(found, found.known, len(log))
+        if as_log.is_whole or found.given == len(digests):
+            return as_log
+        shown = shown_by(view, log)
+        if all(one.is_kept for one in shown):
+            return as_log
+        marks = [self._known[one.start] if one.is_kept else self._mark(one) for one in shown]
+        seen = align(digests, marks, message_given, lambda at: shown[at].message)
+        reach = shown[seen.known - 1].stop if seen.known else 0
+        as_view = ListPlace(seen, reach, len(log), shown)
+        return as_view if reach > as_log.reach else as_log
+
+    def _mark(self, one: Shown) -> bytes:
+        """Return the digest of a message that was generated; read once."""
+        found = self._generated.get(one.start)
+        if found is None or found[0] is not one.message:
+            found = (one.message, digest(one.message))
+            self._generated[one.start] = found
+        return found[1]
+
+    def reach(self, digests: Sequence[bytes]) -> int:
+        """Return how many messages of a list are those of the log, from the first on."""
+        return same_start(digests, self._catch_up())
+
+    def course(
+        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
+        dialect: str,
+    ) -> Course:  # fmt: skip
+        """Return what a list is that lacks some of what is known."""
+        lacks, has = place.length - place.reach, len(digests) - place.alignment.given
+        if not has and place.alignment.rest is None:
+            return "rewind"
+        if place.reach and lacks <= MOST_VOLATILE and has >= lacks:
+            return "volatile"
+        if self._is_compacted(place, given, digests, log, dialect):
+            return "compression"
+        said = [one.role for one in log[: place.reach] if one.role not in ("system", "developer")]
+        return "branch" if said else "delegation"
+
+    def _is_compacted(
+        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
+        dialect: str,
+    ) -> bool:  # fmt: skip
+        """Return whether a host compacted its list: it has a summary where something else was, or
+        goes on with the newest answers and results.
+        """
+        start, length = place.alignment.given, len(log)
+        newest = range(max(length - _TELLING_TAIL, place.reach), length)
+        telling = {self._known[at] for at in newest if _is_telling(log[at])}
+        if not telling.isdisjoint(digests[start:]):
+            return True
+        decode = dialect_named(dialect).decode
+        first = decode([parse(raw) for raw in given.raws[start : start + 2]], start)
+        return any(summary_of(one) is not None for one in recognize(first)) or any(
+            carried_summary(one) is not None for one in first
+        )
+
+
+def _is_telling(message: Message) -> bool:
+    """Return whether a message can only come from this conversation."""
+    return message.role in ("assistant", "tool") or any(
+        isinstance(part, ToolResult) for part in message.parts
+    )
+
+
+Key: TypeAlias = tuple[int, int, bytes]
+
+
+def ending_at(view: View, length: int) -> View | None:
+    """Return the part of a view that shows the first messages of the log, None if one of its items
+    reaches beyond them.
+    """
+    items: list[Kept | Rewritten | Folded] = []
+    for item in view.items:
+        if item.start >= length:
+            break
+        if item.stop > length:
+            if not isinstance(item, Kept):
+                return None
+            item = Kept(item.start, length)
+        items.append(item)
+    return View(tuple(items), length)
+
+
+def edits_to(
+    view: View,
+    log: Sequence[Message],
+    place: ListPlace,
+    appended: Mapping[int, int],
+    payload: Callable[[Message], Any],
+) -> tuple[Edit, ...]:
+    """Return the steps from a host's list to what the model should see.
+
+    `appended` has the positions of the log that the rest of the list became, with their places
+    in the list.
+    """
+    if place.is_by_position and (place.is_whole or not appended):
+        return joined(_by_position(view, payload))
+    shown = shown_by(view, log)
+    known = _keys(place)
+    cover = {known(at): at for at in range(place.alignment.same)}
+    held = dict.fromkeys(range(place.alignment.same), 1)
+    for index, (start, stop) in enumerate(place.alignment.spans, place.alignment.same):
+        for at in range(start, stop):
+            cover[known(at)] = index
+        held[index] = stop - start
+    for position, index in appended.items():
+        cover[position, position + 1, b""] = index
+        held[index] = held.get(index, 0) + 1
+    return joined(_steps(shown, cover, held, payload))
+
+
+def _by_position(view: View, payload: Callable[[Message], Any]) -> Iterator[Edit]:
+    """Yield the steps for a host whose list is the log."""
+    for item in view.items:
+        if isinstance(item, Kept):
+            yield Keep(item.start, item.stop)
+        elif isinstance(item, Rewritten):
+            yield Replace(item.start, payload(item.message))
+        else:
+            yield from (Insert(payload(one)) for one in item.messages)
+
+
+def _steps(
+    shown: list[Shown], cover: Mapping[Key, int], held: Mapping[int, int],
+    payload: Callable[[Message], Any],
+) -> Iterator[Edit]:  # fmt: skip
+    at = 0
+    while at < len(shown):
+        one = shown[at]
+        index = cover.get(_key(one))
+        if index is not None:
+            group = shown[at : at + held[index]]
+            if len(group) == held[index] and all(cover.get(_key(two)) == index for two in group):
+                yield Keep(index, index + 1)
+                at += len(group)
+                continue
+        was = cover.get((one.start, one.stop, b""))
+        if not one.is_kept and was is not None and held[was] == 1:
+            yield Replace(was, payload(one.message))
+        else:
+            yield Insert(payload(one.message))
+        at += 1
+
+
+def _keys(place: ListPlace) -> Callable[[int], Key]:
+    """Return what names the messages that a list was compared with, by their places."""
+    shown = place.shown
+    return (lambda at: (at, at + 1, b"")) if shown is None else lambda at: _key(shown[at])
+
+
+def _key(one: Shown) -> Key:
+    return one.start, one.stop, b"" if one.is_kept else digest(one.message)

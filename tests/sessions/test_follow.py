@@ -1,0 +1,421 @@
+"""A session follows the list that a host keeps, whatever the host does to it."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import Policy, check
+from holdfast.dialects.convert import convert
+from holdfast.errors import InvalidSetting, NotReadable, StoreUnavailable
+from holdfast.sessions.following import Insert, Keep, Replace, applied
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+
+DATA = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[3] / "shared" / "data")
+DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+WINDOW: Any = {
+    "context_length": 8_000,
+    "policy": Policy(floor_tokens=500, summary_min_tokens=100),
+}
+WORDS = "and the words that fill a window go on and on " * 12
+
+
+def talk(count: int, start: int = 0) -> list[Any]:
+    """Return turns of an agent: an ask, a call, its result, an answer."""
+    found: list[Any] = []
+    for number in range(start, start + count):
+        function = {"name": "read_file", "arguments": json.dumps({"path": f"module_{number}.py"})}
+        call = {"id": f"call_{number}", "type": "function", "function": function}
+        found += [
+            {"role": "user", "content": f"Question {number} on module_{number}.py. {WORDS}"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"call_{number}", "content": f"{number}: {WORDS}"},
+            {"role": "assistant", "content": f"Answer {number}. {WORDS}"},
+        ]
+    return found
+
+
+def spoken(dialect: str, count: int, start: int = 0) -> list[Any]:
+    """Return the same in a wire format."""
+    made = convert(talk(count, start), dialect).messages
+    return made if isinstance(made, list) else next(iter(made.values()))
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_longer_list_appends_what_is_new_and_is_compacted_when_due(dialect: str) -> None:
+    """The host keeps all of its messages; what it sends stays inside the window and is valid."""
+    session, whole = Session(**WINDOW), spoken(dialect, 24)
+    step = len(whole) // 12
+    changed = False
+    for stop in range(step, len(whole) + 1, step):
+        found = session.follow(whole[:stop])
+        assert session.info.length == stop
+        assert applied(found.edits, whole[:stop]) == found.messages
+        assert check(found.messages, dialect=dialect) == []
+        kept = [whole[at] for edit in found.edits if isinstance(edit, Keep)
+                for at in range(edit.start, edit.stop)]  # fmt: skip
+        own = [one for one in found.messages if any(one is mine for mine in whole)]
+        assert len(own) == len(kept)
+        changed = changed or found.is_changed
+        again = session.follow(whole[:stop])
+        assert (dumped(again.messages), again.course) == (dumped(found.messages), "same")
+    assert changed
+    assert session.info.compactions >= 2
+    assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_host_that_takes_what_it_was_given_goes_on_from_there(dialect: str) -> None:
+    """What comes back is recognized: one log, in which every message is once."""
+    session, host = Session(**WINDOW), list[Any]()
+    whole = spoken(dialect, 24)
+    step = len(whole) // 12
+    for start in range(0, len(whole), step):
+        host += whole[start : start + step]
+        host = session.follow(host).messages
+    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    assert dumped(rows) == dumped(whole)
+    assert session.info.compactions >= 2
+
+
+def with_marks(messages: list[Any]) -> list[Any]:
+    return [{**one, "cache_control": {"type": "ephemeral"}} for one in messages]
+
+
+def with_keys(messages: list[Any]) -> list[Any]:
+    return [{"_db_persisted": True, **one, "finish_reason": "stop"} for one in messages]
+
+
+def turned_around(messages: list[Any]) -> list[Any]:
+    return [dict(reversed(one.items())) for one in messages]
+
+
+def as_blocks(messages: list[Any]) -> list[Any]:
+    return [
+        {**one, "content": [{"type": "text", "text": one["content"]}]}
+        if isinstance(one.get("content"), str) and one["role"] != "tool"
+        else one
+        for one in messages
+    ]
+
+
+def with_new_ids(messages: list[Any]) -> list[Any]:
+    return json.loads(json.dumps(messages).replace("call_", "toolu_x"))
+
+
+def merged(messages: list[Any]) -> list[Any]:
+    """Return messages as hosts send them that never have two of a user in a row."""
+    found: list[Any] = []
+    for one in messages:
+        last = found[-1] if found else None
+        if last and last["role"] == one["role"] == "user":
+            both = (last["content"], one["content"])
+            if all(isinstance(content, str) for content in both):
+                found[-1] = {**last, "content": "\n\n".join(both)}
+            else:
+                found[-1] = as_blocks([last])[0]
+                found[-1]["content"] = [*found[-1]["content"], *as_blocks([one])[0]["content"]]
+        else:
+            found.append(one)
+    return found
+
+
+DISGUISES: tuple[Callable[[list[Any]], list[Any]], ...] = (
+    with_marks, with_keys, turned_around, as_blocks, with_new_ids,
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from([*DISGUISES, merged]), min_size=12, max_size=12), st.booleans())
+def test_no_spelling_of_the_same_list_is_another_list(
+    disguises: list[Callable[[list[Any]], list[Any]]], adopts: bool
+) -> None:
+    """Keys, marks, order, blocks, ids, merged neighbors: whether the host keeps its own list or
+    goes on with what it was given, nothing is entered twice and nothing branches."""
+    session, host, whole = Session(**WINDOW), list[Any](), talk(24)
+    for number, disguise in enumerate(disguises):
+        host += whole[8 * number : 8 * number + 8]
+        shown = disguise(list(host))
+        found = session.follow(shown)
+        assert found.course in ("new", "continues")
+        host = found.messages if adopts else host
+    assert session.info.length == len(whole)
+    assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+def test_words_beside_our_summary_are_the_users_and_are_kept() -> None:
+    """A host that puts the summary and the next request into one string loses neither."""
+    session, whole = Session(**WINDOW), talk(20)
+    host = session.follow(whole, force=True).messages
+    at = next(n for n, one in enumerate(host) if "recall hf-" in (one["content"] or ""))
+    asked = "Now deploy it to staging-eu-7, please."
+    one_string = [*host[:at], {**host[at], "content": f"{host[at]['content']}\n\n{asked}"}]
+    found = session.follow([*one_string, *host[at + 1 :]])
+    assert asked in dumped(found.messages)
+    said = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    assert any(asked == one.get("content") for one in said) or asked in dumped(said)
+
+
+def test_a_shorter_list_loses_nothing_and_another_end_is_a_branch() -> None:
+    """What was known stays in its session, and references lead to it from every branch."""
+    session, whole = Session(key="host"), talk(30)
+    session = Session(key="host", **WINDOW)
+    first = session.follow(whole, force=True)
+    row = first.report.references[0]
+    before = session.follow(whole[:8])
+    assert (before.course, before.messages) == ("rewind", whole[:8])
+    other = session.follow([*whole[:8], *talk(1, 90)])
+    assert other.course == "branch"
+    assert other.report.compaction_count == first.report.compaction_count
+    assert session.recall(row.ref) == whole[row.start : row.stop]
+    back = session.follow([*whole, *talk(1, 31)])
+    assert back.course == "continues"
+    assert len(session._store.lineage(session.id)) == 2  # pyright: ignore[reportPrivateUsage]
+    assert session.info.length == len(whole) + 4
+
+
+def test_a_list_that_the_host_compacted_goes_on_under_the_same_key(tmp_path: Path) -> None:
+    """Its summary takes the place of what it dropped; a restart goes on there."""
+    whole = talk(12)
+    session = Session(tmp_path, "host", **WINDOW)
+    session.follow(whole)
+    own = {"role": "user", "content": "This session is being continued from a previous "
+           "conversation that ran out of context.\n\n## Goal\nFix the modules."}  # fmt: skip
+    found = session.follow([own, *whole[-4:], *talk(1, 50)])
+    assert found.course == "compression"
+    again = Session(tmp_path, "host", **WINDOW)
+    assert again.id == session.id
+    assert again.follow([own, *whole[-4:], *talk(1, 50)]).course == "same"
+    assert len(again._store.read(again.info.parent_id)) == len(whole)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_tail_that_the_host_rewrites_each_time_is_kept_when_it_stays() -> None:
+    """As goose does: a clock before the newest call. After the first surprise nothing branches."""
+    session, whole = Session(**WINDOW), talk(30)
+    courses: list[str] = []
+    for stop in range(4, len(whole) + 1, 2):
+        clock = {"role": "user", "content": f"<info>it is {stop}</info>"}
+        found = session.follow([*whole[: stop - 2], clock, *whole[stop - 2 : stop]])
+        courses.append(found.course)
+        assert found.messages[-3:] == [clock, *whole[stop - 2 : stop]]
+    assert set(courses[3:]) == {"continues"}
+    assert session.info.compactions >= 1
+    rows = session._store.read(session.id, 4)  # pyright: ignore[reportPrivateUsage]
+    assert not any(b"<info>" in row.body for row in rows)
+
+
+SCRIPT = """
+import json, sys
+from holdfast import Policy
+from holdfast.sessions.session import Session
+where, key, count = sys.argv[1:]
+from tests.sessions.test_follow import WINDOW, spoken
+session = Session(where, key, **WINDOW)
+print(json.dumps(session.follow(spoken(key, int(count))).messages))
+"""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_list_gives_the_same_bytes_after_a_restart_and_elsewhere(
+    tmp_path: Path, dialect: str
+) -> None:
+    """Also through a copy, a pickle and another process, and nothing is written twice."""
+    session = Session(tmp_path, dialect, **WINDOW)
+    whole = spoken(dialect, 24)
+    found = dumped(session.follow(whole, force=True).messages)
+    again = Session(tmp_path, dialect, **WINDOW)
+    for one in (again, copy.deepcopy(session), pickle.loads(pickle.dumps(session))):
+        assert (one.id, dumped(one.follow(whole).messages)) == (session.id, found)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path), dialect, "24"],
+        capture_output=True, text=True, check=True, cwd=root,
+    )  # fmt: skip
+    assert dumped(json.loads(done.stdout)) == found
+    assert session.info.length == len(whole)
+
+
+def test_two_handles_on_one_key_agree(tmp_path: Path) -> None:
+    """Each takes up what the other one wrote; nothing is entered twice."""
+    whole = talk(24)
+    first, second = Session(tmp_path, "k", **WINDOW), Session(tmp_path, "k", **WINDOW)
+    for stop in range(8, len(whole) + 1, 8):
+        one = first.follow(whole[:stop])
+        two = second.follow(whole[:stop])
+        assert dumped(one.messages) == dumped(two.messages)
+        first, second = second, first
+    assert first.info.length == second.info.length == len(whole)
+    assert first.id == second.id
+
+
+def test_a_request_comes_back_as_the_same_bytes_except_for_what_changed() -> None:
+    """Blanks, escapes and numbers of everything that stayed are as the host wrote them."""
+    body = json.dumps(
+        {"model": "m", "temperature": 1.0, "messages": talk(24), "note": "caf\u00e9"}, indent=1
+    )
+    short = json.dumps({"model": "m", "messages": talk(1)}).encode()
+    session = Session(**WINDOW)
+    assert session.follow(request=short).body is short
+    found = session.follow(request=body.encode(), force=True)
+    made = json.loads(found.body)
+    assert made["messages"] == found.messages
+    assert found.body.endswith(body.encode()[-30:])
+    for edit in found.edits:
+        assert isinstance(edit, (Keep, Replace, Insert))
+    kept = json.dumps(talk(24)[-1], indent=1).replace("\n", "\n  ").encode()
+    assert kept in found.body
+    as_object = Session(**WINDOW).follow(request=json.loads(body), force=True)
+    assert dumped(as_object.body) == dumped(made)
+
+
+def test_tools_and_the_answer_count() -> None:
+    """What stands beside the messages is measured, not guessed."""
+    tools = [{"type": "function", "function": {"name": f"tool_{n}", "description": WORDS,
+              "parameters": {"type": "object", "properties": {}}}} for n in range(20)]  # fmt: skip
+    request = {"model": "m", "messages": talk(4)}
+    bare = Session(**WINDOW).follow(request=request).report
+    full = Session(**WINDOW).follow(request={**request, "tools": tools, "max_tokens": 900}).report
+    assert full.prompt_tokens > bare.prompt_tokens + 20 * 100
+    assert full.effective_window == bare.effective_window - 900
+
+
+@pytest.mark.parametrize("wrong", ["hello", 42, None, {"foo": 1}, b"7"])
+def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong: Any) -> None:
+    """And a list that is no list, a request with two of them, and a request that is none."""
+    session = Session()
+    with pytest.raises(NotReadable, match=r"no message|not readable|message"):
+        session.append({"role": "user", "content": "hi"}, wrong)
+    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
+    for given_wrong in ("hello", 42, {"role": "user"}):
+        with pytest.raises(NotReadable, match="list"):
+            session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(NotReadable, match="2 lists"):
+        session.follow(request={"messages": talk(1), "contents": talk(1)})
+
+
+def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """Nobody else's session is written to."""
+    Session(tmp_path, "k").append(*talk(1))
+    with pytest.raises(InvalidSetting, match="openai-chat"):
+        Session(tmp_path, "k").follow(
+            request={"model": "m", "max_tokens": 9, "messages": spoken("anthropic", 3)},
+        )
+    assert Session(tmp_path, "k").info.length == 4
+
+
+def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path) -> None:
+    """A session is there from its first message on."""
+    with pytest.raises(InvalidSetting):
+        Session(tmp_path, "k", context_length=-1)
+    Session(tmp_path, "k")
+    with open_store(tmp_path) as store:
+        assert store.folders() == {}
+
+
+class Broken:
+    """A store that went away between two calls."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.is_gone = store, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_gone and name in ("append", "read", "create", "newest_leaf"):
+            raise StoreUnavailable("s.db", "the disk is full", remedy="free some room")
+        return getattr(self._store, name)
+
+
+def test_a_host_may_ask_for_its_own_list_if_the_session_fails() -> None:
+    """The reason is said; without that wish it is raised, and the next call goes on."""
+    whole = talk(4)
+    for on_error in ("raise", "pass"):
+        store: Any = Broken(open_store(":memory:"))
+        session = Session(store, "k", on_error=on_error, **WINDOW)
+        session.follow(whole[:8])
+        store.is_gone = True
+        if on_error == "raise":
+            with pytest.raises(StoreUnavailable):
+                session.follow(whole)
+        else:
+            found = session.follow(whole)
+            assert found.messages == whole
+            assert "disk is full" in found.error
+        store.is_gone = False
+        assert session.follow(whole).course == "continues"
+        assert session.info.length == len(whole)
+
+
+REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
+
+
+@pytest.mark.skipif(not REQUESTS, reason="needs the captured requests of HOLDFAST_DATA")
+@pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name.partition(".")[0])
+def test_requests_of_real_agents_are_followed_without_a_false_branch(path: Path) -> None:
+    """Each body comes out as the same bytes; only goose rewrites its newest messages, and only
+    requests for a title are another conversation."""
+    session, courses = Session(key=path.name), list[str]()
+    with gzip.open(path) as lines:
+        for line in lines:
+            body = json.loads(line)["body"].encode()
+            for _ in range(2):
+                found = session.follow(request=body)
+                assert found.body is body
+                courses.append(found.course)
+    allowed = {"new", "continues", "same"}
+    if path.name.startswith(("goose", "opencode")):
+        allowed |= {"delegation"}
+    if path.name.startswith("goose"):
+        allowed |= {"volatile"}
+        assert courses.count("volatile") <= 2
+    assert set(courses) <= allowed
+
+
+def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
+    """Messages and whole responses of the openai and anthropic packages, as their own types."""
+    chat = pytest.importorskip("openai.types.chat")
+    responses = pytest.importorskip("openai.types.responses")
+    anthropic = pytest.importorskip("anthropic.types")
+    said = {"role": "assistant", "content": "Done.", "refusal": None}
+    completion = chat.ChatCompletion.model_validate({
+        "id": "c1", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": said}],
+    })  # fmt: skip
+    for one in (completion, completion.choices[0].message, completion.model_dump_json().encode()):
+        session = Session()
+        session.append({"role": "user", "content": "Do it."}, one)
+        assert session.messages[1]["content"] == "Done."
+        assert check(session.messages) == []
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Done.", "annotations": []}]}  # fmt: skip
+    response = responses.Response.model_construct(
+        id="r1", object="response", output=[responses.ResponseOutputMessage.model_validate(item)]
+    )
+    session = Session(provider="openai-responses")
+    session.append({"role": "user", "content": "Do it."}, response)
+    assert session.messages[1]["content"][0]["text"] == "Done."
+    answer = anthropic.Message.model_validate({
+        "id": "m1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+        "content": [{"type": "text", "text": "Done."}],
+    })  # fmt: skip
+    session = Session(provider="anthropic")
+    session.append({"role": "user", "content": "Do it."}, answer)
+    assert session.messages[1] == {
+        "role": "assistant", "content": [{"type": "text", "text": "Done."}],
+    }  # fmt: skip
+    assert check(session.messages, dialect="anthropic") == []
