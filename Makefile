@@ -1,6 +1,6 @@
 # Every target sets itself up: nothing is needed but make and Python 3.11 or newer.
 #   make demo    check, repair, compress, keep and search transcripts, in pictures
-#   make test    all checks and tests
+#   make test    all tests
 #   make test-fast  the pure parts in a minute, while you work
 #   make rules   after a change of the redaction rules in src/holdfast/redaction/rules/
 #   make bench   the comparison of docs/benchmarks.md; bench-quick in minutes, bench-full for all
@@ -15,7 +15,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test tests test-fast test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model test test-fast test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -23,13 +23,9 @@ demo: $(VENV)/.stamp-plain
 demo-model: $(MODEL)/.stamp
 	@$(MODEL)/bin/python bench/demo_model.py --weights $(MODEL)/weights.gguf $(MODEL_OPTIONS)
 
-# side by side: the type checker has one thread and would leave the other cores idle
-test: $(VENV)/.stamp-dev
-	@$(MAKE) --no-print-directory -j 2 check tests
-
 # bytecode is kept whatever the machine says: without it every start of a command compiles it again
-tests: export PYTHONDONTWRITEBYTECODE =
-tests: $(VENV)/.stamp-dev
+test: export PYTHONDONTWRITEBYTECODE =
+test: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not soak"
 	@echo "$$(grep -rhE '^ *(async )?def test_' tests --include='test_*.py' | wc -l) test functions"
 

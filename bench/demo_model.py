@@ -258,7 +258,8 @@ def _show_summary(messages: list[Any]) -> str:
 def _show_gate(answer: SummaryAnswer, evidence: Evidence, summary: str) -> None:
     """Print entry by entry what became of a note."""
     read = read_answer(answer.text, evidence.language, is_cut=answer.stopped == "length")
-    print(f"\n# The gate ({read.form}, {read.entries} entries)")
+    entries = sum(map(len, read.summary.sections.values()))
+    print(f"\n# The gate ({entries} entries)")
     for section, rows in read.summary.sections.items():
         for entry in rows:
             verdict, left = _verdict(section, entry, read.summary, evidence)

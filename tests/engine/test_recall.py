@@ -7,16 +7,19 @@ import json
 import pytest
 
 from holdfast import load
-from holdfast.engine.recall import TOOLS, answer_tool, find, recall
+from holdfast.dialects.jsontext import dump_text
+from holdfast.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall
 from holdfast.errors import UnknownReference
 from holdfast.report import Reference
 from holdfast.testing import assistant, call, result, talk, user
+from holdfast.tokens import Estimator
 
 WIRE = talk(
     user("Find the Needle."), assistant("On it.", call("grep", q="straße")), result("nothing here"),
     assistant("The needle is gone."),
 ).as_openai_chat()  # fmt: skip
 LOG = load(WIRE).messages
+PAGE = AnswerPage(6_000, Estimator())
 ROWS = (Reference("hf-0000000001", (0, 2), "fold"), Reference("hf-0000000002", (2, 3), "digest"))
 
 
@@ -53,20 +56,32 @@ def test_a_snippet_is_short_and_holds_the_text() -> None:
 def test_the_recall_tool_answers_with_the_originals() -> None:
     """As JSON, without a character changed."""
     text = answer_tool(
-        "holdfast_recall", {"ref": "hf-0000000001"}, ROWS, lambda ref: recall(ref, ROWS, LOG), LOG
+        "holdfast_recall",
+        {"ref": "hf-0000000001"},
+        ROWS,
+        lambda ref: recall(ref, ROWS, LOG),
+        LOG,
+        PAGE,
     )
     assert json.loads(text) == WIRE[:2]
 
 
 def test_the_recall_tool_says_what_it_left_out() -> None:
-    """A very long original is cut, and the answer says that it is."""
+    """A very long original comes in pages; all of them together are the original."""
     log = load([{"role": "user", "content": "x" * 200_000}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log
+        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log, PAGE
     )
-    assert len(text) < 70_000
-    assert "more" in text[-200:] or "cut" in text[-200:] or "left out" in text[-200:]
+    assert PAGE.counter.count(text) < PAGE.tokens + 100
+    whole, pages = dump_text(recall("r", rows, log)), ""
+    while len(pages) < len(whole):
+        asked = {"ref": "r", "offset": len(pages), "limit": 90_000}
+        text = answer_tool(
+            "holdfast_recall", asked, rows, lambda ref: recall(ref, rows, log), log, PAGE
+        )
+        pages += text.rpartition("\n[")[0]
+    assert pages == whole
 
 
 def test_originals_that_no_utf8_can_hold_are_answered() -> None:
@@ -74,7 +89,7 @@ def test_originals_that_no_utf8_can_hold_are_answered() -> None:
     log = load([{"role": "user", "content": "a \ud800 b"}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log
+        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log, PAGE
     )
     assert "a " in text
 

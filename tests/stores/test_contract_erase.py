@@ -142,7 +142,7 @@ def test_what_is_old_or_too_much_is_named_by_lineage(store: Store) -> None:
         body = noise.randbytes(200_000)
         store.append(name, [NewMessage(body=body, role="user", time=100.0 * number)])
     store.create(
-        NewSession(dialect="x", id="fresh", started=500.0), parent_id="old", descent="reset"
+        NewSession(dialect="x", id="fresh", started=500.0), parent_id="old", descent="delegation"
     )
     assert store.expired() == ()
     assert store.expired(older_than=150.0) == ("mid",)

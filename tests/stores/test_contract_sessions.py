@@ -228,11 +228,11 @@ def test_a_branch_has_its_parents_view_where_it_fits(store: Store) -> None:
 
 @pytest.mark.parametrize("descent", ["delegation", "reset"])
 def test_a_delegation_and_a_reset_share_nothing(store: Store, descent: str) -> None:
-    """They only belong to the lineage."""
+    """A subagent only belongs to the lineage; after a reset another one begins."""
     parent = filled(store, 3, title="T", goal="g")
     child = store.create(new(), parent_id=parent, descent=descent)  # pyright: ignore
     assert (child.length, child.forked_at, child.goal) == (0, 0, "")
-    assert child.root_id == parent
+    assert child.root_id == (parent if descent == "delegation" else child.id)
     assert child.title == ("" if descent == "delegation" else "T #2")
 
 
