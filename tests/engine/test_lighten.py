@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Compressor, check
+from holdfast import Compressor, Policy, check
 
 PIXELS = "iVBORw0KGgo" + "A" * 4_000
 
@@ -118,3 +118,32 @@ def test_pictures_go_also_beside_results_that_are_shown_otherwise_since_their_ar
     assert check(engine.messages, provider="anthropic") == []
     assert engine.undo()
     assert engine.messages == on_arrival
+
+
+WORDS = "and some words so that a fold is worth its summary " * 30
+
+
+def test_a_compaction_keeps_the_newest_picture_of_the_user_and_of_a_tool() -> None:
+    """Also among the newest messages, which stay as they are otherwise; the others can be
+    recalled. The first messages stay as the policy says."""
+    talked: list[Any] = []
+    for number in range(14):
+        talked += [picture(f"p{number}"), {"role": "assistant", "content": f"{number} {WORDS}"}]
+    compressor = Compressor(context_length=200_000, policy=Policy(protect_first=0))
+    compressor.append(*talked)
+    report = compressor.compact(force=True)
+    assert report.status == "compacted"
+    left = json.dumps(compressor.messages)
+    assert left.count("base64") == 1
+    assert f"{PIXELS}p13" in left
+    assert check(compressor.messages) == []
+    shots = screenshots()
+    browser = Compressor(
+        context_length=200_000, provider="anthropic", policy=Policy(protect_first=0)
+    )
+    browser.append(*[{"role": "user", "content": WORDS}, {"role": "assistant", "content": WORDS}]
+                   * 12, *shots)  # fmt: skip
+    assert browser.compact(force=True).status == "compacted"
+    assert json.dumps(browser.messages).count('"base64"') == 1
+    for row in browser.references:
+        assert browser.recall(row.ref)

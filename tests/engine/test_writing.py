@@ -133,6 +133,21 @@ def test_the_other_summarizer_is_asked_once(kind: FailureKind, how: str) -> None
     assert not made.state.breaker.is_open(0)
 
 
+def test_a_first_summarizer_that_failed_is_passed_over_while_the_other_one_writes() -> None:
+    """Nobody waits for it again at every compaction; after its pause it is asked once more."""
+    clock = Clock()
+    first = ScriptedSummarizer([failure("timed out"), GOOD])
+    other = ScriptedSummarizer([GOOD, GOOD], name="scripted:other")
+    made = engine(clock=clock, summarizer=first, fallback=other)
+    for _ in range(2):
+        assert made.compact().summary_source.name == "scripted:other"
+        made.append(*ITEMS)
+    assert (len(first.requests), len(other.requests)) == (1, 2)
+    clock.now += 3_600
+    assert made.compact().summary_source.name == "scripted:model"
+    assert made.state.first_breaker.strikes == 0
+
+
 def test_both_fail_and_the_last_failure_counts() -> None:
     """One pause, that of the second."""
     clock = Clock()

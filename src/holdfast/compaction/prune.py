@@ -47,12 +47,14 @@ class Newer(Struct):
     """What stands further on in the log, so that an older copy may point there.
 
     `outputs` are texts of results that stay whole, `reads` what those read of which file, `media`
-    whether a newer user message bears media. Filled from the end of the log towards its start.
+    and `result_media` whether a newer message of a user, or of a tool, bears media. Filled from
+    the end of the log towards its start.
     """
 
     outputs: set[str] = set()
     reads: set[str] = set()
     media: bool = False
+    result_media: bool = False
 
 
 class Prepared(Struct, frozen=True, gc=False):
@@ -148,6 +150,23 @@ def note_newer(message: Message, prepared: Mapping[str, Prepared], newer: Newer)
             newer.reads.add(ready.read)
     if message.role == "user" and any(type(part) is Media for part in message.parts):
         newer.media = True
+    if any(type(part) is ToolResult and holds_media(part.parts) for part in message.parts):
+        newer.result_media = True
+
+
+def without_seen_media(message: Message, newer: Newer, reference: str) -> Message:
+    """Return one of the newest messages with placeholders for media if newer ones of its kind, a
+    user's or a tool's, are shown further on; the same object if there are none.
+    """
+    parts = tuple(
+        media_placeholder(part, reference) if type(part) is Media and newer.media
+        else replace(part, parts=_without_media(part.parts, reference), intact=False)
+        if type(part) is ToolResult and newer.result_media and holds_media(part.parts)
+        else part
+        for part in message.parts
+    )  # fmt: skip
+    is_same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+    return message if is_same or message.role == "assistant" else message.with_parts(parts)
 
 
 def depends_on_newer(message: Message, prepared: Mapping[str, Prepared], newer: Newer) -> bool:
@@ -314,16 +333,17 @@ def without_older_media(messages: Sequence[Message]) -> Sequence[Message]:
     without media are the same objects.
     """
     found = list(messages)
-    bearing = [at for at, message in enumerate(found) if _holds_media(message.parts)]
+    bearing = [at for at, message in enumerate(found) if holds_media(message.parts)]
     for at in bearing[:-1]:
         reference = reference_of(found[at])
         found[at] = found[at].with_parts(_without_media(found[at].parts, reference))
     return found
 
 
-def _holds_media(parts: Sequence[Part]) -> bool:
+def holds_media(parts: Sequence[Part]) -> bool:
+    """Return whether parts, or results among them, bear media."""
     return any(
-        isinstance(part, Media) or (isinstance(part, ToolResult) and _holds_media(part.parts))
+        isinstance(part, Media) or (isinstance(part, ToolResult) and holds_media(part.parts))
         for part in parts
     )
 
@@ -333,7 +353,7 @@ def _without_media(parts: Sequence[Part], reference: str) -> tuple[Part, ...]:
     for part in parts:
         if isinstance(part, Media):
             found.append(media_placeholder(part, reference))
-        elif isinstance(part, ToolResult) and _holds_media(part.parts):
+        elif isinstance(part, ToolResult) and holds_media(part.parts):
             inner = _without_media(part.parts, reference)
             found.append(replace(part, parts=inner, intact=False))
         else:

@@ -11,8 +11,10 @@ from holdfast.compaction.prune import (
     Prepared,
     depends_on_newer,
     excerpt,
+    holds_media,
     note_newer,
     prune_message,
+    without_seen_media,
 )
 from holdfast.compaction.references import reference_of
 from holdfast.compaction.work import CompactionInput
@@ -63,9 +65,11 @@ class Pruner:
             self.pruned[index] = self._was[index]
             note_newer(message, prepared, self._newer)
             return message_tokens(self._was[index], work.counter)
-        if index >= self._from or index in work.options.pinned:
+        if index in work.options.pinned:
             note_newer(message, prepared, self._newer)
             return work.costs[index]
+        if index >= self._from:
+            return self._newest(index, prepared)
         if depends_on_newer(message, prepared, self._newer):
             return self._pruned_now(index, prepared)
         short = at_hand.shortened(index)
@@ -74,6 +78,20 @@ class Pruner:
         self.pruned[index] = short.message
         self.references[index] = short.reference
         return short.tokens
+
+    def _newest(self, index: int, prepared: Mapping[str, Prepared]) -> int:
+        """Take one of the newest messages, which stay as they are but for media that newer ones
+        have made old; return its tokens.
+        """
+        work, message, newer = self.work, self.work.log[index], self._newer
+        tokens = work.costs[index]
+        if (newer.media or newer.result_media) and holds_media(message.parts):
+            made = without_seen_media(message, newer, self._reference(message))
+            if made is not message:
+                self.pruned[index] = made
+                tokens = message_tokens(made, work.counter)
+        note_newer(message, prepared, newer)
+        return tokens
 
     def _pruned_now(self, index: int, prepared: Mapping[str, Prepared]) -> int:
         """Prune a message in the light of what stands further on; return its tokens."""

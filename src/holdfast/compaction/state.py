@@ -47,6 +47,8 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """It tells of the log up to here."""
     breaker: Breaker = Breaker()
     """How long no summarizer is asked after failures."""
+    first_breaker: Breaker = Breaker()
+    """How long the first summarizer is passed over: it failed, and the other one wrote."""
     native: NativeItem | None = None
     """The latest item of a provider's own compaction, and our summary of the same messages."""
     native_breaker: Breaker = Breaker()

@@ -178,6 +178,7 @@ def with_pauses(state: CompactionState, written: Draft) -> CompactionState:
     return replace(
         state,
         breaker=written.breaker,
+        first_breaker=written.first_breaker,
         native_breaker=state.native_breaker if native is None else native,
     )
 

@@ -67,6 +67,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     checked: Checked | None = None
     note: SummaryNote = SummaryNote()
     breaker: Breaker = Breaker()
+    first_breaker: Breaker = Breaker()
+    """The pause of the first summarizer, if the other one was asked in its place."""
     done: Compaction | None = None
     """The next view if it is made already, as by a provider's own compaction."""
     native_breaker: Breaker | None = None
@@ -178,6 +180,9 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
     deadline = _Deadline(writers.timeout)
     notes: list[str] = []
     names = _in_order(material.ledger, writers)
+    first = plan.work.state.first_breaker
+    if len(names) > 1 and first.is_open(context.now) and not context.forced:
+        names = names[1:]
     for number, writer in enumerate(names, 1):
         notes.extend(window_note(writer, plan.work.budget))
         try:
@@ -189,6 +194,7 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
             said = sentence(failure, step)
             if step == "other":
                 notes.append(said)
+                first = after_failure(first, failure, context.now)
                 continue
             note = failure_note(failure.kind)
             paused = after_failure(breaker, failure, context.now)
@@ -200,7 +206,8 @@ def write_steps(plan: Plan, writers: Writers, context: WriteContext) -> Steps[Dr
         if checked is None:
             return Draft(note=BY_LEDGER, breaker=breaker)
         note = _model_note(writer.name, checked, calls)
-        return Draft(checked=checked, note=note, notes=tuple(notes))
+        paused = Breaker() if writer is writers.main else first
+        return Draft(checked=checked, note=note, notes=tuple(notes), first_breaker=paused)
     raise AssertionError("a failure of the last summarizer ends in a step")
 
 
