@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.reduction.reduced import Reduced
     from holdfast.report import Report
     from holdfast.sessions.chat import Chat
-    from holdfast.sessions.session import Session
+    from holdfast.sessions.session import Session, warm
     from holdfast.stores.store import Store
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "redact",
     "reduce",
     "repair",
+    "warm",
 ]
 
 _LATER = {
@@ -77,6 +78,7 @@ _LATER = {
     "Reduced": "holdfast.reduction.reduced",
     "Report": "holdfast.report",
     "Session": "holdfast.sessions.session",
+    "warm": "holdfast.sessions.session",
     "Store": "holdfast.stores.store",
     "Summarizer": "holdfast.ports",
     "compress": "holdfast.engine.oneshot",

@@ -433,3 +433,19 @@ def test_no_two_user_messages_stand_in_a_row(adopts: bool) -> None:
         assert ("user", "user") not in list(pairwise(roles))
         host = found if adopts else host
     assert session.info.compactions > 3
+
+
+def test_after_warming_up_the_first_compaction_loads_nothing() -> None:
+    """In a process of its own: no module of ours is imported any more."""
+    script = (
+        "import sys, holdfast; holdfast.warm();"
+        "from tests.sessions.test_follow import talk, WINDOW;"
+        "known = {name for name in sys.modules if name.startswith('holdfast')};"
+        "session = holdfast.Session(**WINDOW); session.follow(talk(24), force=True);"
+        "print(sorted(n for n in sys.modules if n.startswith('holdfast') and n not in known))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.stdout == "[]\n"

@@ -239,6 +239,22 @@ class Session(FollowingConversation):
         return self._engine.recall(reference)
 
 
+def warm() -> None:
+    """Load and build what a first compaction needs, for hosts whose turns must not wait for it."""
+    words = "password=hunter2024! and some words that fill a window, " * 40
+    asked = {"role": "user", "content": words}
+    call = {"name": "read_file", "arguments": '{"path": "a.py"}'}
+    turn = [
+        asked,
+        {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": call}]},
+        {"role": "tool", "tool_call_id": "c", "content": words},
+        {"role": "assistant", "content": words},
+    ]
+    Session(context_length=8_000, policy=Policy(floor_tokens=500)).follow(
+        [*turn * 6, asked], force=True
+    )
+
+
 def _arguments(given: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     """Return the arguments of a call, none if what a model wrote is no object."""
     if isinstance(given, str):
