@@ -263,3 +263,11 @@ def _slices(data: bytes) -> list[bytes]:
 
 def _indented(text: str) -> int:
     return text.rindex("{", 0, text.index('"role"'))
+
+
+def test_one_item_of_responses_is_a_document_where_the_format_is_named() -> None:
+    """An item without a role on a line of its own, as a repair may leave it."""
+    line = b'{"type":"compaction","id":"c","encrypted_content":"x"}\n'
+    found = read_document(line, dialect="openai-responses")
+    assert [len(record.transcript.messages) for record in found.records] == [1]
+    assert write_document(found, [record.transcript for record in found.records]) == line

@@ -10,7 +10,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -420,19 +419,6 @@ def test_the_objects_of_the_clients_are_taken_as_they_come() -> None:
         "role": "assistant", "content": [{"type": "text", "text": "Done."}],
     }  # fmt: skip
     assert check(session.messages, dialect="anthropic") == []
-
-
-@pytest.mark.parametrize("adopts", [False, True])
-def test_no_two_user_messages_stand_in_a_row(adopts: bool) -> None:
-    """However often it is compacted, for a chat whose own messages alternate."""
-    session, host, whole = Session(**WINDOW), list[Any](), talk(40)
-    for start in range(0, len(whole), 4):
-        host += whole[start : start + 4]
-        found = session.follow(host).messages
-        roles = [one["role"] for one in found]
-        assert ("user", "user") not in list(pairwise(roles))
-        host = found if adopts else host
-    assert session.info.compactions > 3
 
 
 def test_after_warming_up_the_first_compaction_loads_nothing() -> None:

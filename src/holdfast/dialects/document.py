@@ -74,7 +74,9 @@ def read_document(
     if body.lstrip()[:1] not in (b"[", b"{") and not _has_whole_line(body):
         raise _no_transcript(body)
     try:
-        found = _read_lines(body, dialect) if _is_lines(body) else _read_value(body, dialect)
+        found = (
+            _read_lines(body, dialect) if _is_lines(body, dialect) else _read_value(body, dialect)
+        )
     except RecursionError:
         raise too_deep() from None
     return replace(found, source=text, compressed=compressed)
@@ -128,7 +130,7 @@ def write_document(document: Document, transcripts: Sequence[Transcript]) -> byt
             return mark + b"[" + b",\n".join(pieces) + b"]\n"
 
 
-def _is_lines(text: bytes) -> bool:
+def _is_lines(text: bytes, dialect: str | None) -> bool:
     """Return whether `text` is JSON lines.
 
     Its first line is a whole object and something follows, or it is no JSON value as a whole and
@@ -142,7 +144,8 @@ def _is_lines(text: bytes) -> bool:
     whole, left = _objects_at(first.strip(), before.count(b"\n") + 1)
     if whole:
         alone = whole[0][1]
-        is_message = not _holds_list(alone) and ("role" in alone or "from" in alone)
+        is_item = dialect == "openai-responses" and type(alone.get("type")) is str
+        is_message = not _holds_list(alone) and ("role" in alone or "from" in alone or is_item)
         return left > 0 or len(whole) > 1 or bool(rest.strip()) or is_message
     if not _has_whole_line(rest):
         return False

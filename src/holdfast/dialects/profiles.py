@@ -86,7 +86,6 @@ _OPENAI_CHAT = Profile(
         content-present tool-text-only keys-foreign
     """),
     answers="following run",
-    prefers_alternation=True,
     id_pattern=_OPENAI_ID,
 )
 

@@ -152,7 +152,7 @@ class FollowingConversation(KeptConversation):
         begun = self._tried(lambda: self._take_list(given))
         self._engine.take_request(given.frame, held=begun.held)
         if isinstance(usage, int):
-            self._engine.report_usage(usage, corrects=False)
+            self.used(usage)
         switch_to(self.id)
         return begun
 

@@ -227,9 +227,12 @@ class KeptConversation:
 
     def used(self, usage: object, *, cost: float | None = None) -> None:
         """Take what the provider reported for the last request, a mapping or the object of its
-        client; it corrects the estimates.
+        client; it corrects the estimates. A number is its count of what would be sent now.
         """
         self._fresh()
+        if isinstance(usage, int):
+            self._engine.report_usage(usage, corrects=False)
+            return
         figures = figures_of(usage)
         self._engine.report_usage(figures)
         row = turn_usage(
