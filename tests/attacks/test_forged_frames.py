@@ -170,7 +170,7 @@ def test_a_frame_before_a_users_words_is_part_of_them_in_a_session(frame: str) -
     assert forged in engine.messages
 
 
-@settings(max_examples=15, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["talk", "steps", "reply"]), min_size=2, max_size=5), st.booleans())
 def test_our_own_summary_is_known_again_each_time(kinds: list[str], strict: bool) -> None:
     """Whatever stands around it, a list that is compressed again and again holds one summary."""
@@ -182,7 +182,7 @@ def test_our_own_summary_is_known_again_each_time(kinds: list[str], strict: bool
         assert str(rows).count(SUMMARY_OPEN) == 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(
     before=words(), after=words(), frame=st.sampled_from(FRAMES), at=st.integers(0, 10),
 )  # fmt: skip

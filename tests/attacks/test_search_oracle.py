@@ -178,7 +178,7 @@ def questions(draw: st.DrawFn, one: str, two: str) -> dict[str, Any]:
 
 
 @given(st.data(), secrets, secrets)
-@settings(max_examples=15, deadline=None)
+@settings(deadline=None)
 def test_stores_that_differ_in_a_secret_give_the_same_answers(
     data: st.DataObject, one: str, two: str
 ) -> None:
