@@ -34,7 +34,7 @@ from compress import BENCH, DATA, peer_python
 from holdfast.search.query import parse_query
 from holdfast.search.values import Wanted
 from holdfast.sessions.finding import discover
-from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.showing import redactor_of
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from recall import CUTS, append, ask, lines, quality, show_quality

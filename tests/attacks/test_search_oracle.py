@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.dialects.registry import dialect_named
-from holdfast.sessions.finding import Show
-from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.recalling import recall_from
+from holdfast.sessions.finding import Show, recall_from
 from holdfast.sessions.rows import new_message
+from holdfast.sessions.showing import redactor_of
 from holdfast.sessions.tools import Library, answer
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store

@@ -16,8 +16,8 @@ from holdfast.cli import run
 from holdfast.config import open_store
 from holdfast.policy import Policy
 from holdfast.sessions.exporting import export
+from holdfast.sessions.finding import recall_from
 from holdfast.sessions.leaving import Project, project_at, project_of
-from holdfast.sessions.recalling import recall_from
 from holdfast.sessions.session import Session
 from holdfast.sessions.tools import TOOLS, Library, answer
 from holdfast.stores.store import Store

@@ -21,7 +21,7 @@ from mcp.client.stdio import stdio_client
 from holdfast.cli import run
 from holdfast.config import open_store
 from holdfast.mcp.server import make_server
-from holdfast.sessions.hiding import redactor_of
+from holdfast.sessions.showing import redactor_of
 from holdfast.sessions.tools import MARK, TOOLS, Library
 from holdfast.stores.values import NewMessage, NewSession, SessionFilter
 from holdfast.tokens import estimate_text

@@ -22,9 +22,9 @@ from holdfast.memory.manager import MemoryManager
 from holdfast.policy import Policy
 from holdfast.redaction import RedactionPolicy
 from holdfast.sessions.chat import Chat
-from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.recalling import recall_from
+from holdfast.sessions.finding import recall_from
 from holdfast.sessions.session import Session
+from holdfast.sessions.showing import redactor_of
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession

@@ -11,8 +11,7 @@ import pytest
 from holdfast import Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
 from holdfast.policy import Policy
-from holdfast.sessions.current import SessionField, current_session
-from holdfast.sessions.hooks import Compacted, Hooks, Switched
+from holdfast.sessions.hooks import Compacted, Hooks, SessionField, Switched, current_session
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo

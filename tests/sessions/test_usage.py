@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.sessions.usage import turn_usage, usage_in
+from holdfast.sessions.rows import turn_usage, usage_in
 from holdfast.stores.values import StoredMessage
 
 

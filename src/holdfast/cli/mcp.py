@@ -17,9 +17,9 @@ from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
 from holdfast.config import redaction_policy
 from holdfast.mcp.server import Address, make_server, serve_http, serve_stdio
-from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.leaving import Project, project_at, project_of
 from holdfast.sessions.library import Library
+from holdfast.sessions.showing import redactor_of
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):)?(?P<port>[0-9]{1,5})")
 _MOST_PORT = 65_535

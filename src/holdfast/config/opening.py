@@ -83,8 +83,8 @@ def open_memory(
     from holdfast.memory.files.provider import FilesProvider, memory_folder
     from holdfast.memory.manager import MemoryManager
     from holdfast.redaction import Redactor
-    from holdfast.sessions.hiding import redactor_of
-    from holdfast.sessions.recalling import recall_from
+    from holdfast.sessions.finding import recall_from
+    from holdfast.sessions.showing import redactor_of
 
     chosen = read_settings(environment=environment) if settings is None else settings
     redact = None if store is None else redactor_of(store, policy=redaction_policy(chosen))

@@ -10,8 +10,19 @@ if TYPE_CHECKING:
     from holdfast.sessions.following import Followed, Insert, Keep, Replace
     from holdfast.sessions.hooks import Compacted, Hooks, Switched
     from holdfast.sessions.session import Session
+    from holdfast.sessions.showing import redactor_of
 
-__all__ = ["Compacted", "Followed", "Hooks", "Insert", "Keep", "Replace", "Session", "Switched"]
+__all__ = [
+    "Compacted",
+    "Followed",
+    "Hooks",
+    "Insert",
+    "Keep",
+    "Replace",
+    "Session",
+    "Switched",
+    "redactor_of",
+]
 
 _LATER = {
     "Compacted": "holdfast.sessions.hooks",
@@ -22,6 +33,7 @@ _LATER = {
     "Replace": "holdfast.sessions.following",
     "Session": "holdfast.sessions.session",
     "Switched": "holdfast.sessions.hooks",
+    "redactor_of": "holdfast.sessions.showing",
 }
 
 __getattr__ = import_later(__name__, _LATER)

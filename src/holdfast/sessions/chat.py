@@ -19,9 +19,9 @@ from holdfast.memory.provider import Switch
 from holdfast.policy import Policy
 from holdfast.ports import Redact, Summarizer
 from holdfast.report import Report
-from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.hooks import Hooks, Switched, told
 from holdfast.sessions.session import Session
+from holdfast.sessions.showing import redactor_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession, SessionInfo
 from holdfast.transcript import Message, Role, Text, ToolCall, is_ask, texts

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -10,7 +11,8 @@ from holdfast.engine.saved import unpack_view
 from holdfast.search.query import parse_query
 from holdfast.search.snippet import snippet
 from holdfast.search.values import Filters, Match, Reveal, Sort, Term, Wanted
-from holdfast.sessions.showing import Show, as_it_is, revealing
+from holdfast.sessions.leaving import SPEAKERS
+from holdfast.sessions.showing import Show, as_it_is, redactor_of, revealing
 from holdfast.stores.store import Store
 from holdfast.stores.values import Line, SessionFilter, SessionInfo, SessionKind, Stretch
 from holdfast.transcript import Folded, extend
@@ -258,3 +260,31 @@ def _live(store: Store, current: str) -> tuple[tuple[str, int, int], ...]:
         for start, stop in seen
         if start < last and stop > first
     )
+
+
+_MOST = 3
+_SAID = Filters(roles=SPEAKERS)
+
+
+def recall_from(store: Store, *, show: Show | None = None) -> Callable[[str, str], str]:
+    """Return what finds the best places of past sessions; a line each, without secrets.
+
+    It takes a text and the id of the session that asks, of which only what was folded is found.
+    Without `show`, placeholders are made by the key of the store, which may be used by another
+    thread at the same time.
+    """
+    hide = show or redactor_of(store)
+
+    def recall(text: str, session_id: str) -> str:
+        hits = discover(
+            store, text, filters=_SAID, current=session_id, most=_MOST, around=0, show=hide
+        )
+        return "\n".join(
+            f"- {_day(hit.time)}, {hit.role}, session {hit.session}: {hit.snippet}" for hit in hits
+        )
+
+    return recall
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(seconds))

@@ -1,9 +1,10 @@
-"""What a host may hear of a session, and what it may be asked for."""
+"""What a host may hear of a session and be asked for, and which one a thread works on."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from msgspec import Struct
@@ -57,3 +58,25 @@ def told(hook: Callable[[Any], Any] | None, value: Any) -> Any:
         name = getattr(hook, "__qualname__", type(hook).__name__)
         _log.warning("the hook %s raised %s", name, type(error).__name__)
         return None
+
+
+_CURRENT: ContextVar[str] = ContextVar("holdfast_session", default="")
+
+
+def current_session() -> str:
+    """Return the id of the session that this thread or task works on, "" where there is none."""
+    return _CURRENT.get()
+
+
+def switch_to(session_id: str) -> None:
+    """Make a session the current one, for this thread or task."""
+    _CURRENT.set(session_id)
+
+
+class SessionField(logging.Filter):
+    """Gives every log record the field `holdfast_session`; add it to a handler or a logger."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Set the field; no record is held back."""
+        record.holdfast_session = _CURRENT.get()
+        return True

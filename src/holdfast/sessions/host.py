@@ -13,7 +13,6 @@ from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.report import Report
-from holdfast.sessions.current import switch_to
 from holdfast.sessions.following import (
     Course,
     Edit,
@@ -23,8 +22,11 @@ from holdfast.sessions.following import (
     body_with,
     given_by,
     keep_all,
+    messages_of,
+    refuse_others,
+    shown_dialect,
 )
-from holdfast.sessions.incoming import messages_of, refuse_others, shown_dialect
+from holdfast.sessions.hooks import switch_to
 from holdfast.sessions.kept import KeptConversation
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import decoded

@@ -17,16 +17,22 @@ from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
 from holdfast.report import Report
-from holdfast.sessions.current import switch_to
-from holdfast.sessions.hiding import redactor_of
-from holdfast.sessions.hooks import Compacted, Switched, told
+from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
-from holdfast.sessions.mending import MendedView, is_broken, is_foreign, mended
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.rows import new_message, payloads, tool_names
-from holdfast.sessions.standing import kept_positions, save_snapshot, snapshot_of, unchanged
+from holdfast.sessions.rows import new_message, payloads, tool_names, turn_usage
+from holdfast.sessions.showing import redactor_of
+from holdfast.sessions.standing import (
+    MendedView,
+    is_broken,
+    is_foreign,
+    kept_positions,
+    mended,
+    save_snapshot,
+    snapshot_of,
+    unchanged,
+)
 from holdfast.sessions.tracking import Tracker
-from holdfast.sessions.usage import turn_usage
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
 from holdfast.transcript import View

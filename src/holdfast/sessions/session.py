@@ -19,8 +19,7 @@ from holdfast.errors import HoldfastError, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
-from holdfast.sessions.current import switch_to
-from holdfast.sessions.hooks import Hooks, Switched, told
+from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions

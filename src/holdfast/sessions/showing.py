@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
+from holdfast.redaction import RedactionPolicy, Redactor
+from holdfast.redaction.policy import DEFAULT_KEY
 from holdfast.search.text import searchable
 from holdfast.search.values import HIDDEN, Reveal, Revealed, Written
+from holdfast.stores.store import Store
 from holdfast.transcript import ToolCall
 
 Show: TypeAlias = Callable[[str], str]
@@ -56,3 +59,15 @@ def _without_secret_arguments(written: Written, show: Show) -> str:
         for part in message.parts
     )
     return searchable(replace(message, parts=parts)).text
+
+
+def redactor_of(
+    store: Store, *, personal: bool = False, policy: RedactionPolicy | None = None
+) -> Redactor:
+    """Return a redactor whose placeholders are made by the key of the store.
+
+    `policy` says what it hides. Without one, personal data stays unless it is asked for: the agent
+    goes on with it. A store that is only read and has no key yet gets the public one.
+    """
+    key = store.redaction_key() or DEFAULT_KEY
+    return Redactor(replace(policy or RedactionPolicy(personal=personal), key=key))

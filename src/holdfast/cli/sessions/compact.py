@@ -29,8 +29,8 @@ from holdfast.engine.difference import ViewDifference, difference
 from holdfast.engine.run import Model
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
-from holdfast.sessions.hiding import redactor_of
 from holdfast.sessions.session import Session
+from holdfast.sessions.showing import redactor_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 from holdfast.writing.cached_prompt import check_cached_prompt

@@ -19,7 +19,7 @@ from holdfast.cli.inputs import COUNT, print_json
 from holdfast.cli.stores import opened, session_command, session_line, session_row
 from holdfast.errors import MissingExtra
 from holdfast.report import Report
-from holdfast.sessions.usage import usage_in
+from holdfast.sessions.rows import usage_in
 from holdfast.stores.store import Store
 from holdfast.stores.values import Pin, SessionInfo, StoredView, TurnUsage
 
