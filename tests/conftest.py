@@ -35,7 +35,7 @@ _EXAMPLES = Path(__file__).resolve().parent.parent / ".hypothesis" / "examples"
 
 settings.register_profile(
     "default",
-    max_examples=6,
+    max_examples=5,
     deadline=None,
     derandomize=False,
     database=DirectoryBasedExampleDatabase(_EXAMPLES),

@@ -61,6 +61,7 @@ def put(tmp_path: Path) -> Callable[[str, bytes], Path]:
     return write
 
 
+@pytest.mark.soak
 def test_an_import_of_a_bomb_is_refused_and_the_rest_is_taken(tmp_path: Path, put: Any) -> None:
     """One line of 320 MB; the file beside it is taken, the report names the limit and setting."""
     folder = tmp_path / "folder"

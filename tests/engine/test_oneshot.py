@@ -135,7 +135,7 @@ def test_arguments_nested_500_deep_are_compacted() -> None:
             assert_clear(items, made, provider)
 
 
-@pytest.mark.parametrize("size", [5_000_000, 50_000_000])
+@pytest.mark.parametrize("size", [5_000_000, pytest.param(50_000_000, marks=pytest.mark.soak)])
 def test_one_enormous_message_is_compacted(size: int) -> None:
     """A tool result, or an ask, of many megabytes: cut to an excerpt, folded, or said to be too
     large; never a crash."""

@@ -169,6 +169,7 @@ def test_the_same_turns_are_asked_for_once(tmp_path: Path, server: ModelServer):
     assert done.report.total.summary_calls == 8
 
 
+@pytest.mark.soak
 def test_a_torn_answer_is_asked_for_again(records: Path, tmp_path: Path, server: ModelServer):
     """It counts as not there, drafts are taken away, and the output is the same."""
     job, out = _job(server), tmp_path / "out"
@@ -313,6 +314,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.soak
 def test_whatever_a_model_says_the_output_is_sound(tmp_path: Path, server: ModelServer):
     """A summary stands in every record, the target holds, and nothing that does harm came
     through.

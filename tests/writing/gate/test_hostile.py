@@ -124,6 +124,7 @@ def test_the_gate_is_linear_in_what_the_model_wrote(planned: Planned, piece: str
     assert time.process_time() - started < 4
 
 
+@pytest.mark.soak
 def test_ten_thousand_messages_are_evidence_in_a_moment(planned: Planned) -> None:
     """One pass over the log; what a note names is then looked up."""
     rows: list[Step] = []
