@@ -312,6 +312,21 @@ def test_export_leaves_out_what_was_generated(
     assert len(texts[1]) > 100
 
 
+def test_a_tool_is_counted_once_for_a_call_and_its_result(holdfast: Any, put: Any) -> None:
+    """What `show` says of tools is how often each was called."""
+    function = {"name": "read_file", "arguments": "{}"}
+    messages: list[Any] = [{"role": "user", "content": "Read it twice."}]
+    for number in range(2):
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "words"},
+        ]
+    (done,) = holdfast("import", put("calls.json", messages), "--json").reports
+    (told,) = holdfast("sessions", "show", done["sessions"][0]["session"], "--json").reports
+    assert told["tools"] == {"read_file": 2}
+
+
 def test_deleted_is_gone_for_good(holdfast: Any, put: Any, talked: str, home: Path) -> None:
     """It says what went, no file holds its words any more, and other sessions stay."""
     holdfast("import", put("other.json", [{"role": "user", "content": "zebra"}]))
