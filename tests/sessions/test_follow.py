@@ -435,3 +435,42 @@ def test_after_warming_up_the_first_compaction_loads_nothing() -> None:
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("last", [1, 4])
+def test_a_host_that_went_on_with_a_view_may_change_its_end(last: int) -> None:
+    """What it sends is its own list, and the log before stays with the session before."""
+    session, whole = Session(**WINDOW), talk(24)
+    host = session.follow(whole, force=True).messages
+    edited = [*host[:-last], {"role": "user", "content": "No: undo that first."}]
+    if last == 1:
+        edited = [*edited, *talk(1, 60)]
+    found = session.follow(edited)
+    assert found.course in ("volatile", "branch", "compression")
+    assert dumped(found.messages) == dumped(edited)
+    assert dumped(session.follow(edited).messages) == dumped(edited)
+    goes_on = [*edited, {"role": "assistant", "content": "Undone."}]
+    assert dumped(session.follow(goes_on).messages) == dumped(goes_on)
+
+
+@pytest.mark.parametrize("course", ["new", "branch", "compression"])
+def test_results_are_shown_as_the_host_has_them_after_a_restart_too(
+    tmp_path: Path, course: str
+) -> None:
+    """Nothing is reduced on arrival, also in the child of a list that went another way."""
+    lines = "\n".join(f"\x1b[32mok\x1b[0m   test_{number % 3} passed   " for number in range(300))
+    whole = talk(6)
+    whole[2]["content"] = whole[-2]["content"] = lines
+    session = Session(tmp_path, "k", context_length=100_000)
+    if course == "branch":
+        session.follow([*talk(3), *talk(12, 30)])
+    elif course == "compression":
+        session.follow([*talk(3, 70), *whole[-4:]])
+    first = session.follow(whole)
+    assert not first.is_changed
+    assert dumped(Session(tmp_path, session.id).messages) == dumped(whole)
+    again = Session(tmp_path, "k", context_length=100_000).follow(whole)
+    assert dumped(again.messages) == dumped(whole)
+    appended = Session(context_length=100_000)
+    appended.append(*whole)
+    assert dumped(appended.messages) != dumped(whole)  # fed by append, it is reduced

@@ -205,8 +205,17 @@ class FollowingConversation(KeptConversation):
             return course, place
         if course == "volatile":
             self._note_volatile(place.length - place.reach + self._volatile)
-        self._go_another_way(course, place.reach)
+        self._go_another_way(course, self._shared(place))
         return course, self._place(given, digests)
+
+    def _shared(self, place: ListPlace) -> int:
+        """Return how much of the log a child shares: as much as the host's list covers. A list that
+        covers it by a summary shares nothing if the view with that summary reaches further.
+        """
+        if place.shown is None:
+            return place.reach
+        view = self._store.view(self.id)
+        return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
         engine = self._engine

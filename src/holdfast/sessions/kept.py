@@ -443,7 +443,9 @@ class KeptConversation:
         snapshot = snapshot_of(store, info, kept)
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self._frame()
-        noted = frame.get("arrival") if rows else None
+        noted = frame.get("arrival")
+        if not rows and noted is not None and noted["level"] != "off":
+            noted = None  # nothing came yet: by the policy of now; a host that is followed stays so
         counted: str = frame.get("counted", "")
         is_known = counted == engine.counted_by
         self._counted: str = engine.counted_by if is_known or not rows else ""
@@ -454,6 +456,8 @@ class KeptConversation:
             arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
             engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
+        elif noted is not None:
+            engine.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
