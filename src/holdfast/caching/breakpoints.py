@@ -35,10 +35,10 @@ Given = TypeVar("Given", bound="Mapping[str, Any] | Sequence[Any]")
 
 
 def wants_breakpoints(model: str, *, provider: str = "", base_url: str = "") -> Wire | None:
-    """Return how to mark requests to this model, None where marks are unknown or not needed.
+    """Return how to mark requests to this model, None if marks are unknown or not needed.
 
     Claude models on Anthropic and on OpenRouter want them. A base URL says more than the name of
-    a provider; where both are missing nothing is known, and nothing is marked.
+    a provider; if both are missing nothing is known, and nothing is marked.
     """
     if "claude" not in model.lower():
         return None
@@ -89,7 +89,7 @@ class _Place(Struct, frozen=True, order=True):
     """Where a mark stands, in the order of the prefix.
 
     `part` is 0 for tools, 1 for the system prompt, 2 for messages; `at` the tool or message;
-    `block` the block in it, -1 where the content is one text.
+    `block` the block in it, -1 if the content is one text.
     """
 
     part: int
@@ -123,7 +123,7 @@ def _wanted(body: Mapping[str, Any], wire: Wire) -> list[_Place]:
 
 
 def _fixed_place(body: Mapping[str, Any], messages: Sequence[Any], wire: Wire) -> _Place | None:
-    """Return the end of what never changes: the system prompt, or the tools where there is none."""
+    """Return the end of what never changes: the system prompt, or the tools if there is none."""
     block = _bearer(body.get("system"))
     if block is not None:
         return _Place(1, 0, block)
@@ -141,7 +141,7 @@ def _fixed_place(body: Mapping[str, Any], messages: Sequence[Any], wire: Wire) -
 
 
 def _bearer(content: object) -> int | None:
-    """Return the last block that may be marked, -1 for a text, None where nothing may."""
+    """Return the last block that may be marked, -1 for a text, None if nothing may."""
     if isinstance(content, str):
         return -1 if content.strip() else None
     blocks = _items(content)
@@ -273,7 +273,7 @@ def prefix_key(
     """Return a key of the instructions and tool definitions, at most 64 characters long.
 
     The order of the tools, and of the keys in them, makes no difference; nor do cache marks. The
-    session id counts only where there are neither instructions nor tools; "" where there is
+    session id counts only if there are neither instructions nor tools; "" if there is
     nothing at all. A hint for routing: equal keys promise nothing about equal requests. Raises
     `NotReadable` for a definition that JSON cannot say.
     """

@@ -20,7 +20,7 @@ def models_called(name: str, purpose: str) -> Iterator[tuple[str, Any]]:
     """Yield what may be meant by a name, with its seller, the likeliest first.
 
     A name may carry its provider, as in `anthropic/claude-sonnet-4-5`. Nothing is fetched: the
-    data is the one that the package ships. Raises `MissingExtra` where it is not installed; it
+    data is the one that the package ships. Raises `MissingExtra` if it is not installed; it
     is imported only here, because it brings a validation library and an HTTP client.
     """
     if not name:
@@ -60,7 +60,7 @@ class Economy(Struct, frozen=True, kw_only=True):
 
 
 def prices_of(model: str) -> Prices | None:
-    """Return the prices of `model` today, None where they are not known.
+    """Return the prices of `model` today, None if they are not known.
 
     Names and `MissingExtra` are as `models_called` has them.
     """
@@ -73,7 +73,7 @@ def prices_of(model: str) -> Prices | None:
 
 
 def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
-    """Return what costs are reckoned by; None where nobody knows the prices."""
+    """Return what costs are reckoned by; None if nobody knows the prices."""
     found = prices
     if found is None:
         try:
@@ -84,7 +84,7 @@ def economy_of(model: str, prices: Prices | None, ttl: Ttl) -> Economy | None:
 
 
 def _prices(table: Any, model: str, source: str) -> Prices | None:
-    """Return a price table as our value; None where it does not sell text by the token.
+    """Return a price table as our value; None if it does not sell text by the token.
 
     Of the steps for longer prompts only the first is taken.
     """
@@ -130,7 +130,7 @@ def window_of(model: str, given: int | None) -> tuple[int, Literal["given", "mod
 
 
 def context_window(model: str) -> int | None:
-    """Return the context length of `model` in tokens, None where it is not known.
+    """Return the context length of `model` in tokens, None if it is not known.
 
     Names and `MissingExtra` are as `models_called` has them.
     """

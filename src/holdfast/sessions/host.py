@@ -72,7 +72,7 @@ class FollowingConversation(KeptConversation):
 
         Mappings, JSON as bytes, or what the openai and anthropic clients return: messages, whole
         responses and the results of streams. What is no message is refused before anything is
-        written. What another process appended meanwhile is taken up first; `Conflict` where that
+        written. What another process appended meanwhile is taken up first; `Conflict` if that
         goes on.
         """
         given = [one for message in messages for one in messages_of(message)]

@@ -179,7 +179,7 @@ class KeptConversation:
     def render_system(self) -> None:
         """Ask the hook for the system prompt and keep what it says, until a compaction asks again.
 
-        Done at the start and after every compaction; a host does it where it takes up a session.
+        Done at the start and after every compaction; a host does it when it takes up a session.
         """
         text = told(self._hooks.system, self._info)
         if isinstance(text, str) and text != self.system:
@@ -252,7 +252,7 @@ class KeptConversation:
     def compact(
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
-        """Compact where it is due, or by hand with `force`, and return what was done."""
+        """Compact if it is due, or by hand with `force`, and return what was done."""
         force, focus = self._wished(force, focus)
         with self._compacting(force) as ready:
             if ready is not None:
@@ -297,7 +297,7 @@ class KeptConversation:
 
     @contextmanager
     def _compacting(self, force: bool) -> Generator[Report | None]:
-        """Hold the lease for the body; a report instead where there is nothing to do, or
+        """Hold the lease for the body; a report instead if there is nothing to do, or
         somebody else is at it.
         """
         self._fresh()
@@ -382,7 +382,7 @@ class KeptConversation:
         return replace(unchanged(self._engine, str(error)), reason="aborted")
 
     def undo(self) -> bool:
-        """Take back the last compaction and keep what came since; False where there is none."""
+        """Take back the last compaction and keep what came since; False if there is none."""
         self._fresh()
         if not self._info.view:
             return False
@@ -419,7 +419,7 @@ class KeptConversation:
         self._stale = False
 
     def _fresh(self) -> None:
-        """Take up what the store holds where that may differ from what is here."""
+        """Take up what the store holds if that may differ from what is here."""
         if self._stale:
             self._load()
             self._stale = False

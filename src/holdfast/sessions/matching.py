@@ -77,7 +77,7 @@ def _said(part: Part) -> tuple[str, str]:
 
 
 def _sorted(arguments: str) -> str:
-    """Return arguments whose keys are in order; as they are where they are no JSON."""
+    """Return arguments whose keys are in order; as they are if they are no JSON."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic").decode()
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

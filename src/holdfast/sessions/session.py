@@ -114,10 +114,10 @@ class Session(FollowingConversation):
     # Requests
 
     def send(self, call: Callable[[list[Any]], T]) -> T:
-        """Compact where it is due and hand what the model should see to `call`.
+        """Compact if it is due and hand what the model should see to `call`.
 
-        Where the provider says that the request was too long or too large, it is compacted and
-        sent once more; every other error comes out as it is.
+        As long as the provider says that the request was too long or too large, it is compacted
+        and sent again, until nothing more can be folded; every other error comes out as it is.
         """
         return send(self, call)
 
@@ -126,9 +126,9 @@ class Session(FollowingConversation):
         return await asend(self, call)
 
     def recover(self, error: BaseException) -> bool:
-        """Make the request smaller where an error says that it was too big.
+        """Make the request smaller if an error says that it was too big.
 
-        False where the error says something else, or nothing could be made smaller: then the
+        False if the error says something else, or nothing could be made smaller: then the
         error stands.
         """
         return recovered(self, error)
