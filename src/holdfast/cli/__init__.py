@@ -33,6 +33,7 @@ COMMANDS = {
     "repair": "Repair what breaks a provider's rules.",
     "rules": "List the rules of the providers.",
     "search": "Find a text in all past sessions, or in a file of originals.",
+    "serve": "Serve as a gateway between agents and their providers.",
     "sessions": "List, show, compact, undo, export and delete kept sessions.",
     "simulate": "Replay sessions and show what each strategy would cost.",
     "trajectories": "Make finished runs fit a training window, in batches.",

@@ -108,6 +108,7 @@ class FollowingConversation(KeptConversation):
         usage: object = None,
         force: bool = False,
         focus: str = "",
+        compacts: bool = True,
     ) -> Followed:
         """Take the host's whole list and return what to send in its place.
 
@@ -115,11 +116,11 @@ class FollowingConversation(KeptConversation):
         its tools, system prompt and settings are taken into account. `usage` is what the provider
         reported for the last request, or a number: its count of this list. The same list gives
         the same result, on a retry, after a restart and in another process. What is new is kept,
-        and compacted if that is due, or with `force`.
+        and compacted if that is due, or with `force`; without `compacts` it is only kept.
         """
         try:
             begun = self._begin_follow(messages, request, usage)
-            if begun.is_new or force:
+            if compacts and (begun.is_new or force):
                 begun.report = self.compact(force=force, focus=focus)
             return self._end_follow(begun)
         except (HoldfastError, OSError) as error:

@@ -38,11 +38,11 @@ from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pi
 from holdfast.transcript import View
 
 
-def find_by_key(store: Store, key: str) -> SessionInfo | None:
+def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
     """Return where the conversation of a host's key, or of a session's id, goes on."""
     if not key:
         return None
-    found = store.by_source("", key)
+    found = store.by_source(source, key)
     if found is None:
         try:
             found = store.session(key)
@@ -69,7 +69,7 @@ class KeptConversation:
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
         self._stale = True
-        self._known_info = find_by_key(store, key)
+        self._known_info = find_by_key(store, key, self._source)
         if self._known_info is None:
             # refuses what cannot be, before it begins
             _ = options.compressor("", self._first_dialect).settings.budget
@@ -90,6 +90,11 @@ class KeptConversation:
     @_info.setter
     def _info(self, info: SessionInfo) -> None:
         self._known_info = info
+
+    @property
+    def _source(self) -> str:
+        """Whose key it is."""
+        return self._new.source if self._new else ""
 
     @property
     def _first_dialect(self) -> str:
@@ -113,7 +118,7 @@ class KeptConversation:
         try:
             self._known_info = self._store.create(new)
         except Conflict:
-            self._known_info = find_by_key(self._store, self._key)
+            self._known_info = find_by_key(self._store, self._key, self._source)
             if self._known_info is None:
                 raise
         self._stale = True

@@ -1,0 +1,80 @@
+"""`holdfast serve`: the gateway in front of providers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from holdfast.cli import say
+from holdfast.cli.inputs import options, usage_error
+from holdfast.cli.settings import settings_from
+from holdfast.cli.stores import opened, store_options
+from holdfast.config import writers_from
+from holdfast.errors import MissingExtra
+
+_UPSTREAM = re.compile(r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)")
+
+
+@click.command()
+@options(
+    ("--port", click.IntRange(0, 65_535), "PORT", "Where to listen; 8787 if not given."),
+    ("--host", str, "ADDRESS", "Where to listen; by default only this machine can reach it."),
+    ("--upstream", [str], "[WIRE=]URL",
+     "Where the provider is: for all requests, for one wire (messages, chat, responses, gemini), "
+     "or for paths that begin with /NAME. By default the provider of each wire."),
+    ("--window", click.IntRange(1_000), "TOKENS",
+     "The context length of the models; by default that of each name, or what their provider "
+     "says when it refuses a request."),
+    ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
+    ("--allow-host", [str], "NAME", "A name under which other machines may call."),
+)  # fmt: skip
+@store_options
+def serve(**given: Any) -> int:
+    """Serve as a gateway between agents and their providers.
+
+    \b
+    holdfast serve
+    ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
+    """
+    try:
+        from holdfast.gateway.app import is_loopback
+        from holdfast.gateway.app import serve as run
+        from holdfast.gateway.conversations import GatewayOptions
+    except ImportError:
+        raise MissingExtra("gateway", "holdfast serve") from None
+    host = given["host"] or "127.0.0.1"
+    if not is_loopback(host) and not given["token"]:
+        raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
+    settings = settings_from(given)
+    chosen = GatewayOptions(
+        context_length=given["window"] or settings.context_length,
+        policy=settings.policy,
+        summarizer=None if settings.summarizer == "none" else writers_from(settings),
+        upstreams=_upstreams(given["upstream"]),
+        token=given["token"] or "",
+        hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
+    )
+    port = 8787 if given["port"] is None else given["port"]
+    with opened(given, "create") as store:
+        try:
+            run(store, chosen, host, port, _tell)
+        except OSError as error:
+            return say(f"{host}:{port} cannot be listened on ({error.strerror})")
+    return 0
+
+
+def _upstreams(given: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        match = _UPSTREAM.fullmatch(text)
+        if match is None:
+            raise usage_error(f"--upstream: {text!r} is not [WIRE=]URL")
+        found[match["name"] or ""] = match["url"]
+    return found
+
+
+def _tell(address: str) -> None:
+    click.echo(f"holdfast: listening at {address}", err=True)

@@ -1,0 +1,111 @@
+"""The gateway as a server: its own pages beside what it passes on, and who may ask."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.gateway.conversations import Conversations, GatewayOptions
+from holdfast.gateway.figures import Figures
+from holdfast.gateway.relay import Relay
+from holdfast.stores.store import Store
+
+_OWN_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+def make_app(store: Store, options: GatewayOptions) -> ASGIApp:
+    """Return the application of a gateway."""
+    figures = Figures()
+    conversations = Conversations(store, options)
+    relay = Relay(conversations, options, figures)
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        await relay.start()
+        yield
+        await relay.stop()
+        conversations.close()
+
+    async def healthy(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    routes = [Route("/healthz", healthy), Mount("/", app=relay)]
+    return Guard(Starlette(routes=routes, lifespan=life), options)
+
+
+class Guard:
+    """Refuses whoever may not ask: pages in a browser, other names of this machine, no token."""
+
+    def __init__(self, app: ASGIApp, options: GatewayOptions) -> None:
+        """Stand before an application."""
+        self._app, self._options = app, options
+        self._names = {*_OWN_NAMES, *options.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        why = self._refusal(headers)
+        if why:
+            await JSONResponse({"error": {"message": why}}, 403)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: dict[bytes, str]) -> str:
+        if _name_in(f"//{headers.get(b'host', '')}") not in self._names:
+            return "holdfast: this name is not served; allow it with --allow-host"
+        origin = headers.get(b"origin")
+        if origin is not None and _name_in(origin) not in self._names:
+            return "holdfast: pages of other sites may not ask"
+        token = self._options.token
+        if token and not hmac.compare_digest(
+            headers.get(b"x-holdfast-token", "").encode(), token.encode()
+        ):
+            return "holdfast: the header x-holdfast-token is missing or wrong"
+        return ""
+
+
+def _name_in(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    store: Store, options: GatewayOptions, host: str, port: int, ready: Callable[[str], None]
+) -> None:
+    """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
+    listening = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
+    )
+    shown = f"[{host}]" if ":" in host else host
+    ready(f"http://{shown}:{listening.getsockname()[1]}")
+    config = uvicorn.Config(
+        make_app(store, options), log_level="critical", access_log=False, lifespan="on",
+        timeout_keep_alive=75, server_header=False, date_header=False, proxy_headers=False,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,95 @@
+"""What a request is: a turn of which conversation, or something that passes as it came."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Mapping
+
+import zstandard
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import parse, split_list, split_object
+from holdfast.dialects.registry import dialect_named
+from holdfast.errors import NotReadable
+from holdfast.gateway.identity import agent_of, named_by_client, named_by_start
+from holdfast.gateway.wires import Route
+
+_SMALL_FIELD = 4_096
+"""Bytes of a field that is read to tell whose request it is; model, metadata and settings are far
+smaller, tools and system prompts far larger."""
+
+
+class Turn(Struct, frozen=True):
+    """A request of a conversation."""
+
+    key: str
+    """The name of the conversation."""
+    model: str
+    agent: str
+    body: bytes
+    """The request as JSON."""
+    is_first: bool
+    """Whether the model has not spoken in it yet."""
+
+
+class Passing(Struct, frozen=True):
+    """Why a request goes on as it came."""
+
+    reason: str
+
+
+def asked(
+    route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int
+) -> Turn | Passing:
+    """Return the conversation that a request belongs to, or why it passes."""
+    plain = unpacked(body, headers.get("content-encoding", ""), most_bytes)
+    if plain is None:
+        return Passing("unknown encoding")
+    try:
+        return _asked(route, headers, plain)
+    except NotReadable:
+        return Passing("not readable")
+
+
+def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Passing:
+    fields = split_object(body)
+    held = fields.get(dialect_named(route.wire.dialect).list_key)
+    if held is None or not (listed := bytes(held)).startswith(b"["):
+        return Passing("no list")
+    frame = {name: parse(raw) for name, raw in fields.items() if len(bytes(raw)) <= _SMALL_FIELD}
+    if frame.get("previous_response_id") or frame.get("conversation"):
+        return Passing("the provider holds the conversation")
+    is_first = not any(mark in listed for mark in route.wire.marks)
+    tools = fields.get("tools")
+    if is_first and (tools is None or len(bytes(tools)) <= len("[ ]")):
+        return Passing("side request")
+    name = named_by_client(headers, frame)
+    if not name:
+        name = "" if is_first else named_by_start(split_list(held), route.wire)
+        if not name:
+            return Passing("not known yet")
+    model = route.model or str(frame.get("model") or "")
+    return Turn(f"{route.wire.name}:{name}", model, agent_of(headers), body, is_first)
+
+
+def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes | None:
+    """Return a body without its compression; None if it cannot be read, or is too large then."""
+    try:
+        match encoding.strip().lower():
+            case "" | "identity":
+                return body
+            case "gzip" | "x-gzip":
+                with gzip.GzipFile(fileobj=io.BytesIO(body)) as packed:
+                    found = packed.read(most_bytes + 1)
+            case "deflate":
+                found = zlib.decompressobj().decompress(body, most_bytes + 1)
+            case "zstd":
+                with zstandard.ZstdDecompressor().stream_reader(body) as packed:
+                    found = packed.read(most_bytes + 1)
+            case _:
+                return None
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
+        return None
+    return None if len(found) > most_bytes else found

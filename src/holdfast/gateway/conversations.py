@@ -1,0 +1,207 @@
+"""The conversations that go through a gateway: what to send for each request of theirs.
+
+A request that nothing can change is not held up: it is sent as it came, and taken down after its
+answer. As soon as something was compacted, or is about to be, the list is followed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from holdfast.errors import HoldfastError
+from holdfast.gateway.asked import Turn
+from holdfast.policy import Policy
+from holdfast.sessions.following import Followed
+from holdfast.sessions.session import Session
+from holdfast.sessions.too_long import Refusal
+from holdfast.stores.store import Store
+from holdfast.stores.values import NewSession
+from holdfast.transcript import Kept
+from holdfast.writing.writers import Writers
+
+T = TypeVar("T")
+
+_BYTES_PER_TOKEN = 2
+"""The fewest that a token of JSON text takes: so growth in bytes never hides growth in tokens."""
+_SMALLER = 0.98
+"""What a request must come to beside the one that was refused, to be worth another try."""
+_FAULTS = 3
+"""Faults in a row after which a conversation is left alone for a while."""
+_PAUSE_SECONDS = 60.0
+"""How long it is left alone; as long as a summarizer that failed."""
+_DEADLINE = (0.25, 200_000)
+"""Seconds for a request of so many bytes, and in the same ratio..."""
+_LARGE_DEADLINE = (2.0, 4_000_000)
+"""...up to these for a large one: what an agent does not notice beside the model's own time."""
+
+
+class GatewayOptions(Struct, frozen=True, kw_only=True):
+    """How a gateway treats the conversations that pass."""
+
+    context_length: int | None = None
+    """The window of every model, if the settings give one; by default that of its name."""
+    policy: Policy | None = None
+    summarizer: Writers | None = None
+    upstreams: Mapping[str, str] = {}
+    """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
+    token: str = ""
+    """What clients must send in `x-holdfast-token`; "" asks for none."""
+    hosts: tuple[str, ...] = ()
+    """Names under which other machines may call."""
+    most_bytes: int = 64 << 20
+    """Of one request; the providers take 32 MB."""
+    most_conversations: int = 256
+    """Held open at once; others are taken up from the store when they go on."""
+    workers: int = 4
+    """Threads that follow and compact; the event loop only passes bytes on."""
+
+
+class Conversation:
+    """One conversation of one model, followed one request at a time."""
+
+    def __init__(self, open_session: Callable[[int | None], Session], pool: ThreadPoolExecutor):
+        self._open, self._pool = open_session, pool
+        self._session: Session | None = None
+        self._window: int | None = None
+        self._lock = asyncio.Lock()
+        self._size, self._room = 0, 0
+        self._faults, self._left_alone = 0, 0.0
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Whether it failed too often lately."""
+        return time.monotonic() < self._left_alone
+
+    def passes(self, turn: Turn) -> bool:
+        """Return whether nothing can change a request: nothing was compacted, nothing is due."""
+        if self._session is None:
+            return turn.is_first
+        return len(turn.body) - self._size < self._room
+
+    async def sent_for(self, turn: Turn) -> Followed:
+        """Return what to send in the place of a request."""
+        return await self._run(lambda: self._follow(turn))
+
+    async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, followed: bool) -> None:
+        """Keep what a request held and what its answer cost; compact now if that is due, so that
+        the next request need not wait for it.
+        """
+        await self._run(lambda: self._take_down(turn, usage, followed))
+
+    async def smaller(self, turn: Turn, refusal: Refusal) -> Followed | None:
+        """Return less to send for a request that was refused as too big, None if there is no less.
+
+        The window that the refusal names, or half of what was sent, holds from now on.
+        """
+        return await self._run(lambda: self._shrink(turn, refusal))
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        async with self._lock:
+            try:
+                done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            except Exception:
+                self._faults += 1
+                self._session, self._room = None, 0
+                if self._faults >= _FAULTS:
+                    self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
+                raise
+            self._faults = 0
+            return done
+
+    # In a thread
+
+    def _current(self) -> Session:
+        if self._session is None:
+            self._session = self._open(self._window)
+        return self._session
+
+    def _follow(self, turn: Turn) -> Followed:
+        session = self._current()
+        followed = session.follow(request=turn.body)
+        self._note_room(session, turn, followed)
+        return followed
+
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any], followed: bool) -> None:
+        session = self._current()
+        if not followed:
+            session.follow(request=turn.body, compacts=False)
+        if usage:
+            session.used(usage)
+        if session.engine.decide().due:
+            session.compact()
+        self._note_room(session, turn, None)
+
+    def _note_room(self, session: Session, turn: Turn, followed: Followed | None) -> None:
+        """Note how much may come before anything can be due; nothing after a compaction."""
+        self._size, self._room = len(turn.body), 0
+        engine = session.engine
+        if all(isinstance(item, Kept) for item in engine.view.items) and not (followed and followed.is_changed):
+            decision, budget = engine.decide(), engine.settings.budget
+            self._room = (budget.threshold_tokens - decision.prompt_tokens) * _BYTES_PER_TOKEN
+
+    def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
+        session = self._current()
+        session.follow(request=turn.body, compacts=False)
+        before = session.engine.estimate()
+        try:
+            if refusal.means == "payload":
+                session.lighten()
+            else:
+                window = session.engine.settings.context_length
+                known = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+                self._window = min(known, window)
+                session = self._session = self._open(self._window)
+            followed = session.follow(request=turn.body, force=True)
+        except HoldfastError:
+            return None
+        self._note_room(session, turn, followed)
+        return followed if session.engine.estimate() < _SMALLER * before else None
+
+
+class Conversations:
+    """All conversations of a gateway; those that were quiet for longest are let go of."""
+
+    def __init__(self, store: Store, options: GatewayOptions) -> None:
+        """Take a store, which other gateways may share."""
+        self._store, self._options = store, options
+        self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="holdfast")
+        self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+
+    def of(self, turn: Turn) -> Conversation:
+        """Return the conversation of a request."""
+        name = (turn.key, turn.model)
+        found = self._held.get(name)
+        if found is None:
+            found = Conversation(lambda window: self._open(turn, window), self._pool)
+            self._held[name] = found
+            if len(self._held) > self._options.most_conversations:
+                self._held.popitem(last=False)
+        self._held.move_to_end(name)
+        return found
+
+    def _open(self, turn: Turn, window: int | None) -> Session:
+        options = self._options
+        return Session(
+            self._store, turn.key, model=turn.model,
+            context_length=window or options.context_length, policy=options.policy,
+            summarizer=options.summarizer, background=options.summarizer is not None,
+            new=NewSession(dialect="", source=turn.agent, model=turn.model),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Wait for what is being written."""
+        self._pool.shutdown(wait=True)
+
+
+def deadline(size: int) -> float:
+    """Return how many seconds a request of so many bytes may be held up."""
+    (least, small), (most, large) = _DEADLINE, _LARGE_DEADLINE
+    share = (size - small) / (large - small)
+    return least + min(max(share, 0.0), 1.0) * (most - least)

@@ -1,0 +1,353 @@
+"""The way of a request to its provider and of the answer back: bytes, as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import aiohttp
+from msgspec import Struct
+
+from holdfast.dialects.jsontext import dump
+from holdfast.gateway.asked import Passing, Turn, asked, unpacked
+from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
+from holdfast.gateway.figures import Figures, Outcome
+from holdfast.gateway.wires import Route, Wire, refused, route_of, usage_in
+from holdfast.sessions.too_long import Refusal, refusal_of
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_LOG = logging.getLogger("holdfast.gateway")
+
+_HOP = frozenset({
+    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
+    b"transfer-encoding", b"upgrade", b"host", b"content-length", b"expect",
+})  # fmt: skip
+"""Headers of one connection, by RFC 9110, and those that every hop writes itself."""
+_OWN = b"x-holdfast"
+_PING_SECONDS = 10.0
+"""Of silence; Claude Code warns after 20 and gives up after 180."""
+_CONNECT_SECONDS = 30.0
+_PIECE = 1 << 18
+"""Bytes of a request that are written at a time, so that other streams go on between them."""
+_MOST_ERROR = 1 << 16
+"""Bytes of an error that are read; what providers say is shorter."""
+_HEAD, _TAIL = 1 << 14, 1 << 18
+"""Bytes of an answer that are kept to read its usage: providers report it first or last."""
+_TRIES = 6
+"""How often a request is made smaller: halving six times goes below any window."""
+_TOO_BIG = frozenset({400, 413, 422, 429})
+
+
+class Cut(Exception):
+    """The provider broke off in the middle of an answer; the client must see the same."""
+
+
+class Sent(Struct):
+    """A request on its way."""
+
+    body: bytes
+    note: str
+    """What is said of it in the header `x-holdfast`."""
+    turn: Turn | None = None
+    is_followed: bool = False
+    is_changed: bool = False
+
+
+class Relay:
+    """Passes requests on; an ASGI application."""
+
+    def __init__(self, conversations: Conversations, options: GatewayOptions, figures: Figures):
+        """Take what knows the conversations; `start` and `stop` belong to the server's life."""
+        self._conversations, self._options, self._figures = conversations, options, figures
+        self._client: aiohttp.ClientSession | None = None
+        self._behind: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Open the way to the providers."""
+        self._client = aiohttp.ClientSession(
+            auto_decompress=False,
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def stop(self) -> None:
+        """Wait for what is being written, and close."""
+        if self._behind:
+            await asyncio.wait(self._behind)
+        if self._client is not None:
+            await self._client.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = {name.decode("latin-1"): value.decode("latin-1")
+                   for name, value in scope["headers"]}  # fmt: skip
+        route = route_of(scope["method"], scope["path"], headers)
+        body = await _read(receive, self._options.most_bytes)
+        if isinstance(body, str):
+            if body == "too large":
+                await _refuse(send, route.wire, 413, "request_too_large", "the request is larger "
+                              f"than {self._options.most_bytes:,} bytes")  # fmt: skip
+            return
+        begun = time.perf_counter()
+        sent = await self._prepared(route, headers, body)
+        held = time.perf_counter() - begun
+        gone = asyncio.create_task(_disconnected(receive))
+        answering = asyncio.create_task(self._answer(scope, send, route, sent, body, held))
+        try:
+            await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                answering.cancel()
+            with suppress(asyncio.CancelledError):
+                await answering
+        finally:
+            gone.cancel()
+
+    # What is sent
+
+    async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
+        """Return what to send for a request: on any fault of ours, what came."""
+        if route.operation != "turn":
+            return Sent(body, "pass; " + ("counted" if route.operation == "count" else "other"))
+        turn = asked(route, headers, body, self._options.most_bytes)
+        if isinstance(turn, Passing):
+            return Sent(body, f"pass; {turn.reason}")
+        conversation = self._conversations.of(turn)
+        if conversation.is_left_alone:
+            return Sent(body, "pass; left alone after faults")
+        if conversation.passes(turn):
+            return Sent(body, "pass; nothing is due", turn)
+        following = asyncio.ensure_future(conversation.sent_for(turn))
+        try:
+            followed = await asyncio.wait_for(asyncio.shield(following), deadline(len(body)))
+        except TimeoutError:
+            following.add_done_callback(_retrieved)
+            return Sent(body, "pass; deadline", turn, is_followed=True)
+        except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
+            self._note_fault(error)
+            return Sent(body, f"pass; {type(error).__name__}")
+        if not followed.is_changed:
+            return Sent(body, "pass; nothing is due", turn, is_followed=True)
+        return Sent(followed.body, _note(followed.report), turn, is_followed=True, is_changed=True)
+
+    async def _smaller(self, sent: Sent, refusal: Refusal) -> Sent | None:
+        turn = sent.turn
+        if turn is None:
+            return None
+        try:
+            followed = await self._conversations.of(turn).smaller(turn, refusal)
+        except Exception as error:  # noqa: BLE001
+            self._note_fault(error)
+            return None
+        if followed is None or not followed.is_changed:
+            return None
+        return Sent(followed.body, _note(followed.report), turn, is_followed=True, is_changed=True)
+
+    def _note_fault(self, error: Exception) -> None:
+        self._figures.fault(type(error).__name__)
+        _LOG.warning("passed a request as it came", extra={"fault": type(error).__name__})
+
+    # What comes back
+
+    async def _answer(
+        self, scope: Scope, send: Send, route: Route, sent: Sent, body: bytes, held: float
+    ) -> None:
+        outcome = Outcome(wire=route.wire.name, bytes_in=len(body), held=held)
+        kept = _Kept()
+        try:
+            for _ in range(_TRIES):
+                async with self._request(scope, route, sent, body) as up:
+                    outcome.status, outcome.note = up.status, sent.note
+                    outcome.bytes_out = len(sent.body)
+                    again = None
+                    error = b""
+                    if up.status in _TOO_BIG and sent.turn is not None:
+                        error = await up.content.read(_MOST_ERROR)
+                        refusal = _refusal(up, error)
+                        again = await self._smaller(sent, refusal) if refusal else None
+                    if again is None:
+                        await _pass_on(up, error, send, route.wire, sent.note, kept)
+                        break
+                    sent = again
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+            if kept.has_begun:
+                raise Cut from error
+            outcome.status, outcome.note = 502, f"unreachable; {type(error).__name__}"
+            await _refuse(send, route.wire, 502, "api_error", "the provider cannot be reached "
+                          f"({type(error).__name__})")  # fmt: skip
+        finally:
+            outcome.usage = kept.usage()
+            self._figures.add(outcome)
+            if sent.turn is not None and outcome.status == 200:
+                self._take_down(sent.turn, outcome.usage, sent.is_followed)
+
+    def _request(self, scope: Scope, route: Route, sent: Sent, body: bytes) -> Any:
+        assert self._client is not None
+        changed = sent.body is not body
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in scope["headers"]
+            if name not in _HOP and not name.startswith(_OWN)
+            and not (changed and name == b"content-encoding")
+        ]  # fmt: skip
+        data = sent.body
+        if data:
+            headers.append(("content-length", str(len(data))))
+        return self._client.request(
+            scope["method"], self._address(scope, route.wire), headers=headers,
+            data=_pieces(data) if data else None, allow_redirects=False,
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        )  # fmt: skip
+
+    def _address(self, scope: Scope, wire: Wire) -> Any:
+        """Return where a request goes: the longest beginning of its path that has an address, else
+        that of its wire.
+        """
+        from yarl import URL
+
+        path, known = scope["raw_path"].decode("ascii"), self._options.upstreams
+        prefix = max((one for one in known if one.startswith("/") and path.startswith(one)),
+                     key=len, default="")  # fmt: skip
+        base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
+        query = scope["query_string"].decode("ascii")
+        rest = path[len(prefix) :] + (f"?{query}" if query else "")
+        return URL(base.rstrip("/") + rest, encoded=True)
+
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any], is_followed: bool) -> None:
+        async def behind() -> None:
+            try:
+                await self._conversations.of(turn).take_down(turn, usage, followed=is_followed)
+            except Exception as error:  # noqa: BLE001
+                self._note_fault(error)
+
+        task = asyncio.create_task(behind())
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
+
+
+class _Kept:
+    """The parts of an answer in which its usage may stand."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self.content_type = self.encoding = ""
+        self._head, self._tail = bytearray(), bytearray()
+
+    def add(self, data: bytes) -> None:
+        room = _HEAD - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data
+        if len(self._tail) > 2 * _TAIL:
+            del self._tail[:-_TAIL]
+
+    def usage(self) -> dict[str, Any]:
+        plain = unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20)
+        return usage_in(plain, self.content_type) if plain else {}
+
+
+async def _pass_on(
+    up: aiohttp.ClientResponse, read: bytes, send: Send, wire: Wire, note: str, kept: _Kept
+) -> None:
+    """Send an answer on as it comes; `read` is what was read of it already."""
+    kept.content_type = up.headers.get("content-type", "")
+    kept.encoding = up.headers.get("content-encoding", "")
+    headers = [pair for pair in up.raw_headers
+               if pair[0].lower() not in _HOP or pair[0].lower() == b"content-length"]  # fmt: skip
+    kept.has_begun = True
+    await send({
+        "type": "http.response.start", "status": up.status,
+        "headers": [*headers, (_OWN, note.encode("latin-1", "replace"))],
+    })  # fmt: skip
+    is_stream = kept.content_type.startswith("text/event-stream") and not kept.encoding
+    last = read
+    if read:
+        await send({"type": "http.response.body", "body": read, "more_body": True})
+    while True:
+        try:
+            async with asyncio.timeout(_PING_SECONDS):
+                data = await up.content.readany()
+        except TimeoutError:
+            if is_stream and (not last or last.endswith((b"\n\n", b"\r\n\r\n"))):
+                ping = {"type": "http.response.body", "body": wire.ping, "more_body": True}
+                await send(ping)
+            continue
+        if not data:
+            break
+        last = data
+        kept.add(data)
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _read(receive: Receive, most: int) -> bytes | str:
+    """Return the body of a request; "gone" if the client went away, or "too large"."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return "gone"
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > most:
+            return "too large"
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(data), _PIECE):
+        yield data[at : at + _PIECE]
+
+
+async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str) -> None:
+    body = dump(refused(wire, status, kind, f"holdfast: {sentence}"))
+    headers = [(b"content-type", b"application/json"), (_OWN, b"refused")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class _Refused(Exception):
+    """An error of a provider, in the form that `refusal_of` reads."""
+
+    def __init__(self, status: int, body: Any, text: str) -> None:
+        super().__init__(text)
+        self.status_code, self.body = status, body
+
+
+def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
+    """Return what an error says of the size of its request, None if it says something else."""
+    plain = unpacked(error, up.headers.get("content-encoding", ""), _MOST_ERROR) or b""
+    text = plain.decode("utf-8", "replace")
+    from holdfast.dialects.jsontext import parse
+    from holdfast.errors import NotReadable
+
+    try:
+        body = parse(plain)
+    except NotReadable:
+        body = None
+    return refusal_of(_Refused(up.status, body, text))
+
+
+def _note(report: Any) -> str:
+    return f"compacted {report.compaction_count}"
+
+
+def _retrieved(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
