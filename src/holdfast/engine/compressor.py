@@ -67,6 +67,9 @@ from holdfast.writing.writers import Writers, with_request, writers_of
 
 _WORTH_ANOTHER = 0.05
 """A share of the threshold: so much must have come before a summary is prepared again."""
+_RESERVED_SHARE = 4
+"""At most a quarter of the window is reserved for an answer because a request asks for it: some agents
+ask for the most that any model writes, whatever the window is; chosen."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -245,7 +248,8 @@ class Compressor:
                 settings,
                 model=settings.model or str(frame.get("model") or ""),
                 tools=tuple(self._request.tools),
-                output_tokens=self._reserved or answer_limit(frame),
+                output_tokens=self._reserved
+                or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
             )
         decode = dialect_named(self.log.dialect).decode
         after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0

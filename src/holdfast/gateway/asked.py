@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Mapping
+from typing import Any
 
 import zstandard
 from msgspec import Struct
@@ -32,6 +33,9 @@ class Turn(Struct, frozen=True):
     """The request as JSON."""
     is_first: bool
     """Whether the model has not spoken in it yet."""
+    binds: bool = False
+    """Whether the model's thinking may be bound to all that stands before it: then nothing before
+    an answer that is on its way may change."""
 
 
 class Passing(Struct, frozen=True):
@@ -71,7 +75,9 @@ def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Pass
         if not name:
             return Passing("not known yet")
     model = route.model or str(frame.get("model") or "")
-    return Turn(f"{route.wire.name}:{name}", model, agent_of(headers), body, is_first)
+    thinking: Any = frame.get("thinking")
+    binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}
+    return Turn(f"{route.wire.name}:{name}", model, agent_of(headers), body, is_first, binds)
 
 
 def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes | None:

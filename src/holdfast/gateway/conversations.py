@@ -7,6 +7,7 @@ answer. As soon as something was compacted, or is about to be, the list is follo
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -85,13 +86,21 @@ class Conversation:
             return turn.is_first
         return len(turn.body) - self._size < self._room
 
-    async def sent_for(self, turn: Turn) -> Followed:
-        """Return what to send in the place of a request."""
-        return await self._run(lambda: self._follow(turn))
+    async def sent_for(self, turn: Turn, seconds: float) -> Followed:
+        """Return what to send in the place of a request; raises `TimeoutError` if that takes
+        longer, and then a compaction that an answer could not bear is taken back.
+        """
+        claim = threading.Lock()
+        following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
+        done, _ = await asyncio.wait((following,), timeout=seconds)
+        if not done and claim.acquire(blocking=False):
+            following.add_done_callback(_retrieved)
+            raise TimeoutError
+        return await following
 
     async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, followed: bool) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
-        the next request need not wait for it.
+        the next request need not wait for it, unless the answer is bound to what was sent.
         """
         await self._run(lambda: self._take_down(turn, usage, followed))
 
@@ -122,9 +131,12 @@ class Conversation:
             self._session = self._open(self._window)
         return self._session
 
-    def _follow(self, turn: Turn) -> Followed:
+    def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
         session = self._current()
         followed = session.follow(request=turn.body)
+        is_late = not claim.acquire(blocking=False)
+        if is_late and turn.binds and followed.report.status == "compacted":
+            session.undo()
         self._note_room(session, turn, followed)
         return followed
 
@@ -134,7 +146,7 @@ class Conversation:
             session.follow(request=turn.body, compacts=False)
         if usage:
             session.used(usage)
-        if session.engine.decide().due:
+        if not turn.binds and session.engine.decide().due:
             session.compact()
         self._note_room(session, turn, None)
 
@@ -205,3 +217,9 @@ def deadline(size: int) -> float:
     (least, small), (most, large) = _DEADLINE, _LARGE_DEADLINE
     share = (size - small) / (large - small)
     return least + min(max(share, 0.0), 1.0) * (most - least)
+
+
+def _retrieved(task: asyncio.Future[Any]) -> None:
+    """Look at what a task raised: nobody waits for it any more."""
+    if not task.cancelled():
+        task.exception()

@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 
 import aiohttp
 from msgspec import Struct
+from yarl import URL
 
-from holdfast.dialects.jsontext import dump
+from holdfast.dialects.jsontext import dump, parse
+from holdfast.errors import NotReadable
 from holdfast.gateway.asked import Passing, Turn, asked, unpacked
 from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
 from holdfast.gateway.figures import Figures, Outcome
@@ -124,11 +126,9 @@ class Relay:
             return Sent(body, "pass; left alone after faults")
         if conversation.passes(turn):
             return Sent(body, "pass; nothing is due", turn)
-        following = asyncio.ensure_future(conversation.sent_for(turn))
         try:
-            followed = await asyncio.wait_for(asyncio.shield(following), deadline(len(body)))
+            followed = await conversation.sent_for(turn, deadline(len(body)))
         except TimeoutError:
-            following.add_done_callback(_retrieved)
             return Sent(body, "pass; deadline", turn, is_followed=True)
         except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
             self._note_fault(error)
@@ -210,8 +210,6 @@ class Relay:
         """Return where a request goes: the longest beginning of its path that has an address, else
         that of its wire.
         """
-        from yarl import URL
-
         path, known = scope["raw_path"].decode("ascii"), self._options.upstreams
         prefix = max((one for one in known if one.startswith("/") and path.startswith(one)),
                      key=len, default="")  # fmt: skip
@@ -334,9 +332,6 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     """Return what an error says of the size of its request, None if it says something else."""
     plain = unpacked(error, up.headers.get("content-encoding", ""), _MOST_ERROR) or b""
     text = plain.decode("utf-8", "replace")
-    from holdfast.dialects.jsontext import parse
-    from holdfast.errors import NotReadable
-
     try:
         body = parse(plain)
     except NotReadable:
@@ -347,7 +342,3 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
 def _note(report: Any) -> str:
     return f"compacted {report.compaction_count}"
 
-
-def _retrieved(task: asyncio.Future[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
