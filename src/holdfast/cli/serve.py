@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +14,15 @@ from holdfast.cli.inputs import options, usage_error
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import opened, store_options
 from holdfast.config import writers_from
+from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import MissingExtra
 
-_UPSTREAM = re.compile(r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)")
+_UPSTREAM = re.compile(
+    r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)?(?P<url>https?://.+)"
+)
+
+_PORT = 8_787
+"""Chosen; no agent or model server that we know listens there."""
 
 
 @click.command()
@@ -30,6 +37,9 @@ _UPSTREAM = re.compile(r"(?:(?P<name>messages|chat|responses|gemini|/[\w./-]*)=)
      "says when it refuses a request."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
+    ("--log", click.Choice(["faults", "requests"]), "",
+     "What is written to standard error, as lines of JSON without content: faults (the default), "
+     "or every request with its figures."),
 )  # fmt: skip
 @store_options
 def serve(**given: Any) -> int:
@@ -57,7 +67,8 @@ def serve(**given: Any) -> int:
         token=given["token"] or "",
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
     )
-    port = 8787 if given["port"] is None else given["port"]
+    port = _PORT if given["port"] is None else given["port"]
+    _log_to_stderr(given["log"] or "faults")
     with opened(given, "create") as store:
         try:
             run(store, chosen, host, port, _tell)
@@ -74,6 +85,26 @@ def _upstreams(given: Sequence[str]) -> dict[str, str]:
             raise usage_error(f"--upstream: {text!r} is not [WIRE=]URL")
         found[match["name"] or ""] = match["url"]
     return found
+
+
+class _JsonLines(logging.Formatter):
+    """A line of JSON for each record: when, what, and its figures."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        facts = getattr(record, "outcome", None) or {"fault": getattr(record, "fault", "")}
+        line = {"time": record.created, "level": record.levelname.lower(),
+                "message": record.getMessage(), **facts}  # fmt: skip
+        return dump_text(line)
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonLines())
+    log = logging.getLogger("holdfast.gateway")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO if level == "requests" else logging.WARNING)
+    log.propagate = False
 
 
 def _tell(address: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
@@ -31,7 +32,7 @@ def make_app(store: Store, options: GatewayOptions) -> ASGIApp:
     relay = Relay(conversations, options, figures)
 
     @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncGenerator[None]:
         await relay.start()
         yield
         await relay.stop()
@@ -40,7 +41,20 @@ def make_app(store: Store, options: GatewayOptions) -> ASGIApp:
     async def healthy(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    routes = [Route("/healthz", healthy), Mount("/", app=relay)]
+    async def ready(_: Request) -> Response:
+        health = await run_in_threadpool(store.health)
+        is_well = not health.problems
+        return JSONResponse({"status": "ok" if is_well else "problems"}, 200 if is_well else 503)
+
+    async def metrics(_: Request) -> Response:
+        return Response(figures.text(), media_type="text/plain; version=0.0.4")
+
+    routes = [
+        Route("/healthz", healthy),
+        Route("/readyz", ready),
+        Route("/metrics", metrics),
+        Mount("/", app=relay),
+    ]
     return Guard(Starlette(routes=routes, lifespan=life), options)
 
 

@@ -98,6 +98,16 @@ class Conversation:
             raise TimeoutError
         return await following
 
+    async def counted_for(self, turn: Turn) -> Followed | None:
+        """Return what would be sent for a request that is only to be counted; nothing is kept.
+
+        None if it would be sent as it is.
+        """
+        if self._session is None or self.passes(turn):
+            return None
+        followed = await self._run(lambda: self._current().preview(request=turn.body))
+        return followed if followed.is_changed else None
+
     async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, followed: bool) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
         the next request need not wait for it, unless the answer is bound to what was sent.
@@ -154,7 +164,9 @@ class Conversation:
         """Note how much may come before anything can be due; nothing after a compaction."""
         self._size, self._room = len(turn.body), 0
         engine = session.engine
-        if all(isinstance(item, Kept) for item in engine.view.items) and not (followed and followed.is_changed):
+        if all(isinstance(item, Kept) for item in engine.view.items) and not (
+            followed and followed.is_changed
+        ):
             decision, budget = engine.decide(), engine.settings.budget
             self._room = (budget.threshold_tokens - decision.prompt_tokens) * _BYTES_PER_TOKEN
 

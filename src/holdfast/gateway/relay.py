@@ -59,7 +59,6 @@ class Sent(Struct):
     """What is said of it in the header `x-holdfast`."""
     turn: Turn | None = None
     is_followed: bool = False
-    is_changed: bool = False
 
 
 class Relay:
@@ -89,6 +88,9 @@ class Relay:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if scope["type"] == "websocket":
+            await self._speak(scope, receive, send)
+            return
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
         route = route_of(scope["method"], scope["path"], headers)
@@ -116,11 +118,20 @@ class Relay:
 
     async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
         """Return what to send for a request: on any fault of ours, what came."""
-        if route.operation != "turn":
-            return Sent(body, "pass; " + ("counted" if route.operation == "count" else "other"))
+        if route.operation == "other":
+            return Sent(body, "pass; other request")
         turn = asked(route, headers, body, self._options.most_bytes)
         if isinstance(turn, Passing):
             return Sent(body, f"pass; {turn.reason}")
+        try:
+            if route.operation == "count":
+                return await self._counted(turn, body)
+            return await self._followed(turn, body)
+        except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
+            self._note_fault(error)
+            return Sent(body, f"pass; {type(error).__name__}")
+
+    async def _followed(self, turn: Turn, body: bytes) -> Sent:
         conversation = self._conversations.of(turn)
         if conversation.is_left_alone:
             return Sent(body, "pass; left alone after faults")
@@ -130,12 +141,17 @@ class Relay:
             followed = await conversation.sent_for(turn, deadline(len(body)))
         except TimeoutError:
             return Sent(body, "pass; deadline", turn, is_followed=True)
-        except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
-            self._note_fault(error)
-            return Sent(body, f"pass; {type(error).__name__}")
         if not followed.is_changed:
             return Sent(body, "pass; nothing is due", turn, is_followed=True)
-        return Sent(followed.body, _note(followed.report), turn, is_followed=True, is_changed=True)
+        return Sent(followed.body, _note(followed.report), turn, is_followed=True)
+
+    async def _counted(self, turn: Turn, body: bytes) -> Sent:
+        """Return what is counted: what would really be sent."""
+        counting = self._conversations.of(turn).counted_for(turn)
+        followed = await asyncio.wait_for(counting, deadline(len(body)))
+        if followed is None:
+            return Sent(body, "pass; nothing is due")
+        return Sent(followed.body, "counted as it would be sent")
 
     async def _smaller(self, sent: Sent, refusal: Refusal) -> Sent | None:
         turn = sent.turn
@@ -148,7 +164,7 @@ class Relay:
             return None
         if followed is None or not followed.is_changed:
             return None
-        return Sent(followed.body, _note(followed.report), turn, is_followed=True, is_changed=True)
+        return Sent(followed.body, _note(followed.report), turn, is_followed=True)
 
     def _note_fault(self, error: Exception) -> None:
         self._figures.fault(type(error).__name__)
@@ -159,7 +175,12 @@ class Relay:
     async def _answer(
         self, scope: Scope, send: Send, route: Route, sent: Sent, body: bytes, held: float
     ) -> None:
-        outcome = Outcome(wire=route.wire.name, bytes_in=len(body), held=held)
+        turn = sent.turn
+        outcome = Outcome(
+            wire=route.wire.name, operation=route.operation, bytes_in=len(body), held=held,
+            agent=turn.agent if turn else "", model=turn.model if turn else route.model,
+            conversation=turn.key if turn else "",
+        )  # fmt: skip
         kept = _Kept()
         try:
             for _ in range(_TRIES):
@@ -176,28 +197,45 @@ class Relay:
                         await _pass_on(up, error, send, route.wire, sent.note, kept)
                         break
                     sent = again
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
             if kept.has_begun:
                 raise Cut from error
             outcome.status, outcome.note = 502, f"unreachable; {type(error).__name__}"
             await _refuse(send, route.wire, 502, "api_error", "the provider cannot be reached "
                           f"({type(error).__name__})")  # fmt: skip
         finally:
-            outcome.usage = kept.usage()
-            self._figures.add(outcome)
+            usage = kept.usage()
+            self._figures.add(outcome, usage)
             if sent.turn is not None and outcome.status == 200:
-                self._take_down(sent.turn, outcome.usage, sent.is_followed)
+                self._take_down(sent.turn, usage, sent.is_followed)
+
+    async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a WebSocket through, in both directions, as it is."""
+        assert self._client is not None
+        headers = _headers(scope, b"sec-websocket-key", b"sec-websocket-version",
+                           b"sec-websocket-extensions", b"sec-websocket-protocol")  # fmt: skip
+        await receive()  # the client's wish to connect
+        wire = route_of("POST", scope["path"], dict(headers)).wire
+        try:
+            up = await self._client.ws_connect(
+                self._address(scope, wire), headers=headers, protocols=scope["subprotocols"],
+                max_msg_size=self._options.most_bytes,
+            )  # fmt: skip
+        except (aiohttp.ClientError, OSError):
+            await send({"type": "websocket.close", "code": 1014})
+            return
+        await send({"type": "websocket.accept", "subprotocol": up.protocol})
+        ways = [asyncio.create_task(_to_provider(receive, up)),
+                asyncio.create_task(_to_client(up, send))]  # fmt: skip
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for way in ways:
+            way.cancel()
+        await up.close()
 
     def _request(self, scope: Scope, route: Route, sent: Sent, body: bytes) -> Any:
         assert self._client is not None
-        changed = sent.body is not body
-        headers = [
-            (name.decode("latin-1"), value.decode("latin-1"))
-            for name, value in scope["headers"]
-            if name not in _HOP and not name.startswith(_OWN)
-            and not (changed and name == b"content-encoding")
-        ]  # fmt: skip
         data = sent.body
+        headers = _headers(scope, *((b"content-encoding",) if data is not body else ()))
         if data:
             headers.append(("content-length", str(len(data))))
         return self._client.request(
@@ -286,6 +324,32 @@ async def _pass_on(
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def _headers(scope: Scope, *without: bytes) -> list[tuple[str, str]]:
+    """Return the headers of a request that its provider gets."""
+    return [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in scope["headers"]
+        if name not in _HOP and name not in without and not name.startswith(_OWN)
+    ]
+
+
+async def _to_provider(receive: Receive, up: aiohttp.ClientWebSocketResponse) -> None:
+    while (message := await receive())["type"] == "websocket.receive":
+        if (text := message.get("text")) is not None:
+            await up.send_str(text)
+        else:
+            await up.send_bytes(message["bytes"])
+
+
+async def _to_client(up: aiohttp.ClientWebSocketResponse, send: Send) -> None:
+    async for message in up:
+        if message.type is aiohttp.WSMsgType.TEXT:
+            await send({"type": "websocket.send", "text": message.data})
+        elif message.type is aiohttp.WSMsgType.BINARY:
+            await send({"type": "websocket.send", "bytes": message.data})
+    await send({"type": "websocket.close", "code": up.close_code or 1000})
+
+
 async def _read(receive: Receive, most: int) -> bytes | str:
     """Return the body of a request; "gone" if the client went away, or "too large"."""
     pieces: list[bytes] = []
@@ -341,4 +405,3 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
 
 def _note(report: Any) -> str:
     return f"compacted {report.compaction_count}"
-

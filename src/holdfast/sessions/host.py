@@ -144,6 +144,26 @@ class FollowingConversation(KeptConversation):
         except (HoldfastError, OSError) as error:
             return self._passed(messages, request, error)
 
+    def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
+        """Return what would be sent for a request by what was compacted so far; nothing is kept.
+
+        A list that does not hold all that is known comes back as it is.
+        """
+        given = given_by(None, request, self._dialect)
+        self._begin_with(given.dialect or self._dialect)
+        self._fresh()
+        engine, items, edits = self._engine, given.items, keep_all(given.items)
+        place = self._place(given, self._tracker.digests(given, self._info.dialect))
+        if place.is_whole and place.alignment.rest is None:
+            edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
+            if place.alignment.given < len(items):
+                edits = _with_tail(edits, place.alignment.given, len(items))
+        return Followed(
+            given=given.items, edits=edits, body=body_with(given, edits),
+            report=unchanged(self._engine, "only a preview"), course="same",
+            session_id=self.id, is_changed=edits != keep_all(given.items),
+        )  # fmt: skip
+
     def _begin_follow(self, messages: Any, request: Any, usage: object) -> _Following:
         """Take what is new in a list."""
         given = given_by(messages, request, self._dialect)
