@@ -676,15 +676,16 @@ class Compressor:
         """The recall and search tools for the model; constant, so that prompts stay cached."""
         return [dict(tool) for tool in TOOLS]
 
-    def answer_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        dropped = self._dropped()
-        return answer_tool(name, arguments, self.references, self.recall, dropped, self.page)
+    def answer_tool(
+        self, name: str, arguments: Mapping[str, Any],
+        recall: Callable[[str], list[Any]] | None = None,
+    ) -> str:  # fmt: skip
+        """Answer the recall and search tools; a wrong reference gets a sentence, never an error.
 
-    @property
-    def page(self) -> AnswerPage:
-        """How much one answer of a tool may hold."""
-        return AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        `recall` finds originals in the place of our own.
+        """
+        page = AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
 
     @property
     def references(self) -> list[Reference]:

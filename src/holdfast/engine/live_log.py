@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -202,21 +202,13 @@ class GrowingLog(LogIndex):
 
         What does not arrive now was sent before, and is shown as it is.
         """
-        calls: dict[str, ToolCall] = {}
-        known = ChainMap(calls, self._calls)
         whole = self.arrivals.beside()
-        found: list[MeasuredMessage] = []
-        for message, merged in self._recognized(items, live=arrives):
-            for part in message.parts:
-                if type(part) is ToolCall:
-                    calls[part.id] = part
-            found.append(self._arrival(message, merged, known, whole if arrives else None))
+        found = list(self._measured(items, lambda _: whole if arrives else None, live=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
             for item, arrival in zip(items, found, strict=True)
         ]
-        self._calls.update(calls)
         self.arrivals.note(whole)
         for arrival in found:
             self._take(arrival, arrives=arrives)
@@ -228,17 +220,27 @@ class GrowingLog(LogIndex):
         """Take a log that was kept, and the view on it; `tokens` is what each message costs as it
         came, if that is known.
         """
-        calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, (message, merged) in enumerate(self._recognized(items)):
-            for part in message.parts:
-                if type(part) is ToolCall:
-                    calls[part.id] = part
-            cost = None if tokens is None else tokens[at]
-            alone: Whole | None = None if at in folded else {}
-            self._take(self._arrival(message, merged, calls, alone, cost))
-        self._calls.update(calls)
+        for arrival in self._measured(items, lambda at: None if at in folded else {}, tokens):
+            self._take(arrival)
         self._show_again(view or whole_view(0))
+
+    def _measured(
+        self,
+        items: Sequence[Any],
+        whole: Callable[[int], Whole | None],
+        tokens: Sequence[int] | None = None,
+        *,
+        live: bool = False,
+    ) -> Iterator[MeasuredMessage]:
+        """Yield new wire messages, measured; `whole` gives what is shown whole before each."""
+        calls: dict[str, ToolCall] = {}
+        known = ChainMap(calls, self._calls)
+        for at, (message, merged) in enumerate(self._recognized(items, live=live)):
+            calls |= {part.id: part for part in message.parts if type(part) is ToolCall}
+            cost = None if tokens is None else tokens[at]
+            yield self._arrival(message, merged, known, whole(at), cost)
+        self._calls |= calls
 
     def _arrival(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.errors import UnknownReference
+from holdfast.errors import HoldfastError, UnknownReference
 from holdfast.facts.tables import read_table
 from holdfast.ports import TokenCounter
 from holdfast.report import Reference
@@ -101,17 +101,17 @@ def find(text: str, log: Sequence[Message], most: int) -> list[tuple[int, str]]:
 def answer_tool(
     name: str,
     arguments: Mapping[str, Any],
-    references: Sequence[Reference],
     recalled: Callable[[str], list[Any]],
     dropped: Sequence[Message],
     page: AnswerPage,
 ) -> str:
     """Return the answer to one of the tools; what cannot be found is said in a sentence."""
     if name == "holdfast_recall":
-        wanted = str(arguments.get("ref", ""))
-        if not any(row.ref == wanted for row in references):
-            return str(UnknownReference(wanted, len(references)))
-        return page.of(dump_text(recalled(wanted)), wanted, arguments)
+        ref = str(arguments.get("ref", ""))
+        try:
+            return page.of(dump_text(recalled(ref)), ref, arguments)
+        except HoldfastError as error:
+            return str(error)
     if name == "holdfast_search":
         rows = look_for(str(arguments.get("text", "")), dropped, 10)
         if not rows:

@@ -160,7 +160,7 @@ class FollowingConversation(KeptConversation):
 
     def _take_list(self, given: HostList) -> _Following:
         self._show_as_it_came()
-        digests = self._tracker.digests(given, self._info.dialect)
+        digests = self._tracker.digests(given)
         course, place = self._placed(given, digests)
         is_last = self._tracker.is_last(digests)
         if course in ("rewind", "same"):
@@ -198,9 +198,7 @@ class FollowingConversation(KeptConversation):
             place = self._place(given, digests)
             if place.is_whole:
                 return "continues", place
-        course = self._tracker.course(
-            place, given, digests, self._engine.log.messages, self._info.dialect
-        )
+        course = self._tracker.course(place, given, digests)
         if course == "rewind":
             return course, place
         if course == "volatile":
@@ -218,10 +216,7 @@ class FollowingConversation(KeptConversation):
         return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
-        engine = self._engine
-        return self._tracker.place(
-            given, digests, engine.view, engine.log.messages, self._info.dialect
-        )
+        return self._tracker.place(given, digests, self._engine.view)
 
     def _relative(self, digests: Sequence[bytes], reach: int) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
@@ -232,7 +227,7 @@ class FollowingConversation(KeptConversation):
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
                 tracker = Tracker(self._options.same)
-                tracker.load(decoded(self._store.read(info.id), info.dialect))
+                tracker.load(decoded(self._store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
             found = known[1].reach(digests)
             if found > reach:
@@ -264,17 +259,14 @@ class FollowingConversation(KeptConversation):
 
     def _note_volatile(self, count: int) -> None:
         if count > self._volatile:
-            self._info = self._store.change(
-                self.id, frame=dump({**self._frame(), "volatile": count})
-            )
+            self._note(volatile=count)
 
     def _show_as_it_came(self) -> None:
         """See that results are shown as the host has them, from now on and after a restart."""
         arriving = self._engine.arriving
         if arriving.level != "off":
             noted = msgspec.to_builtins(replace(arriving, level="off"))
-            frame = {**self._frame(), "arrival": noted, "counted": self._counted}
-            self._info = self._store.change(self.id, frame=dump(frame))
+            self._note(arrival=noted, counted=self._counted)
             self._stale = True
             self._fresh()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
-from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
 from holdfast.engine.run import model_of
@@ -20,7 +20,7 @@ from holdfast.report import Report
 from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.rows import new_message, payloads, tool_names, turn_usage
+from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
 from holdfast.sessions.showing import redactor_of
 from holdfast.sessions.standing import (
     MendedView,
@@ -49,6 +49,13 @@ def find_by_key(store: Store, key: str) -> SessionInfo | None:
         except UnknownSession:
             return None
     return store.newest_leaf(found.id)
+
+
+class KeptRun(msgspec.Struct):
+    """A change of the view under way: whether to make it, and what came of it."""
+
+    report: Report
+    is_wanted: bool = True
 
 
 class KeptConversation:
@@ -183,8 +190,7 @@ class KeptConversation:
         """
         text = told(self._hooks.system, self._info)
         if isinstance(text, str) and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
+            self._note(system=text)
 
     def _seen(self) -> MendedView:
         shown = self._engine.messages
@@ -227,8 +233,7 @@ class KeptConversation:
         """
         if not self._has_noted:
             noted = msgspec.to_builtins(self._engine.arriving)
-            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
-            self._info = self._store.change(self.id, frame=frame)
+            self._note(arrival=noted, counted=self._counted)
             self._has_noted = True
 
     def used(self, usage: object, *, cost: float | None = None) -> None:
@@ -254,69 +259,61 @@ class KeptConversation:
     ) -> Report:
         """Compact if it is due, or by hand with `force`, and return what was done."""
         force, focus = self._wished(force, focus)
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            return self._done(
-                lambda: self._engine.compact(
+        with self._compacting(force) as run:
+            if run.is_wanted:
+                run.report = self._engine.compact(
                     force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
                 )
-            )
+        return run.report
 
     async def acompact(
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
         """Do what `compact` does, for hosts that await a summarizer."""
         force, focus = self._wished(force, focus)
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            try:
-                with self._unsettled():
-                    before = self._before()
-                    report = await self._engine.acompact(
-                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                    )
-            except (Conflict, LeaseLost) as error:
-                return self._aborted(error)
-            return self._after(before, report)
+        with self._compacting(force) as run:
+            if run.is_wanted:
+                run.report = await self._engine.acompact(
+                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                )
+        return run.report
 
     def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
         return (force, focus) if wish is None else (True, focus or wish)
 
-    def _done(self, run: Callable[[], Report]) -> Report:
-        try:
-            with self._unsettled():
-                before = self._before()
-                report = run()
-        except (Conflict, LeaseLost) as error:
-            return self._aborted(error)
-        return self._after(before, report)
-
     @contextmanager
-    def _compacting(self, force: bool) -> Generator[Report | None]:
-        """Hold the lease for the body; a report instead if there is nothing to do, or
-        somebody else is at it.
+    def _compacting(self, force: bool) -> Generator[KeptRun]:
+        """Hold the lease for the body, which changes the view if it is wanted; it is not if there
+        is nothing to do, or somebody else is at it.
         """
         self._fresh()
         if not force and not self._engine.decide().due and not self._engine.is_prepared:
-            yield self._engine.compact()
+            yield KeptRun(self._engine.compact(), is_wanted=False)
             return
         with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
+            run = KeptRun(unchanged(self._engine, ""))
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
                 )
-                yield replace(unchanged(self._engine, detail), reason="already running")
+                busy = replace(run.report, detail=detail, reason="already running")
+                yield KeptRun(busy, is_wanted=False)
                 return
             self._lease = lease
             self._catch_up()
             said = told(self._hooks.before_compaction, self._info)
             self._engine.remembered = said if isinstance(said, str) else ""
+            was, view = self._info, self._engine.view
             try:
-                yield None
+                with self._unsettled():
+                    yield run
+            except (Conflict, LeaseLost) as error:
+                self._fresh()
+                run.report = replace(unchanged(self._engine, str(error)), reason="aborted")
+            else:
+                run.report = self._after(was, view, run.report)
             finally:
                 self._lease = None
 
@@ -340,11 +337,7 @@ class KeptConversation:
     def _persistence(self) -> Any:
         return "child" if self._info.mode == "rotate" else "in place"
 
-    def _before(self) -> tuple[SessionInfo, View]:
-        return self._info, self._engine.view
-
-    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
-        was, view = before
+    def _after(self, was: SessionInfo, view: View, report: Report) -> Report:
         report = replace(report, repaired=(*report.repaired, *self._seen().rules))
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
@@ -376,10 +369,6 @@ class KeptConversation:
     def _switched(self, previous_id: str, descent: Descent) -> None:
         switch_to(self.id)
         told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
-
-    def _aborted(self, error: Conflict | LeaseLost) -> Report:
-        self._fresh()
-        return replace(unchanged(self._engine, str(error)), reason="aborted")
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
@@ -461,7 +450,7 @@ class KeptConversation:
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
-        self._tracker.load(engine.log.messages)
+        self._tracker.load(engine.log.messages, info.dialect)
         engine.goal = info.goal
         self._mended: tuple[tuple[str, int, int], MendedView] | None = None
         self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
@@ -471,7 +460,11 @@ class KeptConversation:
             self.render_system()
 
     def _frame(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
+        return frame_of(self._info)
+
+    def _note(self, **facts: Any) -> None:
+        """Keep facts with the session."""
+        self._info = self._store.change(self.id, frame=dump({**self._frame(), **facts}))
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

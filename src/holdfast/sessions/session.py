@@ -15,7 +15,7 @@ from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import HoldfastError, NotReadable
+from holdfast.errors import NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference, Report
@@ -135,10 +135,10 @@ class Session(FollowingConversation):
 
     def lighten(self) -> Report:
         """Show older media as placeholders, under their references."""
-        with self._compacting(True) as ready:
-            if ready is not None:
-                return ready
-            return self._done(lambda: self._engine.lighten(self._options.media))
+        with self._compacting(True) as run:
+            if run.is_wanted:
+                run.report = self._engine.lighten(self._options.media)
+        return run.report
 
     # Lineage
 
@@ -210,13 +210,7 @@ class Session(FollowingConversation):
         if name == COMPACT["name"]:
             self._wish = str(arguments.get("focus") or "")
             return "older messages are folded before the next turn"
-        if name != "holdfast_recall":
-            return self._engine.answer_tool(name, arguments)
-        ref = str(arguments.get("ref", ""))
-        try:
-            return self._engine.page.of(dump_text(self.recall(ref)), ref, arguments)
-        except HoldfastError as error:
-            return str(error)
+        return self._engine.answer_tool(name, arguments, self.recall)
 
     # The way back
 
