@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
@@ -24,10 +24,10 @@ from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import detect, dialect_named
 from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.background import InTask, InThread
-from holdfast.engine.economy import Clock, CostCheck, as_values
-from holdfast.engine.lighten import lighten
+from holdfast.engine.economy import Clock, CostCheck
 from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
+from holdfast.engine.old_media import drop_old_media
 from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
 from holdfast.engine.run import (
     Finished,
@@ -489,7 +489,7 @@ class Compressor:
     def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
         """Show older media as placeholders, for a request whose payload is too large."""
         work = self.work_with(Options())
-        done = lighten(self.log, work, self.estimate(), reducer)
+        done = drop_old_media(self.log, work, self.estimate(), reducer)
         report = self.report_on(work, done, self.decide())
         if isinstance(done, Compaction):
             self.adopt(done, report)
@@ -549,7 +549,7 @@ class Compressor:
         if report.status == "compacted":
             self._costs.begin_again()
         if verdict is not None:
-            economics = {**as_values(verdict), **(report.economics or {})}
+            economics = {**to_builtins(verdict), **(report.economics or {})}
             self.last_report = report = replace(report, economics=economics)
         return report
 

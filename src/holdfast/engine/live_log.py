@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.compaction.arrival import (
-    Copy,
     GrownView,
     ResultPolicy,
     ShortResult,
@@ -54,30 +53,6 @@ class ShortResults:
         self._exempt: set[int] = set()
         self._rows: list[Reference] = []
         self._refs: set[str] = set()
-
-    def form(
-        self, message: Message, calls: Mapping[str, ToolCall], tokens: int
-    ) -> ShortResult | None:
-        """Return how a message is shown for itself; nothing is kept."""
-        if message.position < self.arriving.start:
-            return None
-        return arrived(message, calls, tokens, self.arriving, self._counter)
-
-    def beside(self) -> ChainMap[Copy, str]:
-        """Return what is shown whole, to go on from without changing it."""
-        return ChainMap({}, self.whole)
-
-    def note(self, beside: ChainMap[Copy, str]) -> None:
-        """Take in what is shown whole since."""
-        self.whole.update(beside.maps[0])
-
-    def shown(
-        self, message: Message, form: ShortResult | None, tokens: int, whole: Whole
-    ) -> tuple[Message, int]:
-        """Return a new message as it is shown after what is `whole`, and its tokens."""
-        if self.arriving.level == "off" or message.position < self.arriving.start:
-            return message, tokens
-        return as_shown(message, form, tokens, whole, self._counter)
 
     def take(self, at: int, form: ShortResult | None, *, arrives: bool = True) -> None:
         """Keep the form of a message; one that does not arrive was sent already, as it is."""
@@ -202,14 +177,14 @@ class GrowingLog(LogIndex):
 
         What does not arrive now was sent before, and is shown as it is.
         """
-        whole = self.arrivals.beside()
+        whole = ChainMap({}, self.arrivals.whole)
         found = list(self._measured(items, lambda _: whole if arrives else None, live=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
             for item, arrival in zip(items, found, strict=True)
         ]
-        self.arrivals.note(whole)
+        self.arrivals.whole.update(whole.maps[0])
         for arrival in found:
             self._take(arrival, arrives=arrives)
         return seen
@@ -255,17 +230,17 @@ class GrowingLog(LogIndex):
         `merged` is a summary that was merged into it; `whole` is what is shown whole before it,
         None for what is shown as it is; `cost` is what it costs as it came, if that is known.
         """
-        readings = self._readings
+        counter, arrivals = self._readings.counter, self.arrivals
         is_merged = merged is not None
         message = without_summary(given) if is_merged else given
-        tokens = message_tokens(message, readings.counter) if cost is None else cost
+        tokens = message_tokens(message, counter) if cost is None else cost
         form, shown, shown_tokens = None, given, tokens
         if is_merged:
-            shown_tokens = message_tokens(given, readings.counter)
-        elif whole is not None:
-            form = self.arrivals.form(message, calls, tokens)
+            shown_tokens = message_tokens(given, counter)
+        elif whole is not None and arrivals.arrives(message.position):
+            form = arrived(message, calls, tokens, arrivals.arriving, counter)
             tokens = tokens if form is None else form.tokens
-            shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
+            shown, shown_tokens = as_shown(message, form, tokens, whole, counter)
         answered = _answered(message, calls)
         carried = merged if is_merged else summary_of(given)
         return MeasuredMessage(message, shown, tokens, shown_tokens, answered, carried, form)

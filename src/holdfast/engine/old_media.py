@@ -18,7 +18,7 @@ from holdfast.report import Reference
 from holdfast.transcript import Message, render, rewrite
 
 
-def lighten(
+def drop_old_media(
     log: GrowingLog, work: CompactionInput, before: int, reducer: MediaReducer
 ) -> Compaction | Skipped:
     """Return the view with what the reducer makes of what the model sees, or why it stays.
@@ -37,7 +37,7 @@ def lighten(
     }
     if lighter and work.rules.strips_thinking:
         lighter.update(_unbound(log.messages, shown, lighter))
-    return _lightened(log, work, before, lighter)
+    return _with_lighter(log, work, before, lighter)
 
 
 def _base(log: GrowingLog, message: Message) -> Message | None:
@@ -69,7 +69,7 @@ def _unbound(
     return found
 
 
-def _lightened(
+def _with_lighter(
     log: GrowingLog, work: CompactionInput, before: int, lighter: Mapping[int, Message]
 ) -> Compaction | Skipped:
     if not lighter:
