@@ -115,7 +115,7 @@ def _search(library: Library, arguments: Asked) -> dict[str, Any]:
         _one_of(arguments, "sort", get_args(Sort)) if arguments.get("sort") else "relevance"
     )
     found = discover(
-        library.store, str(arguments["query"]), filters=filters, current=library.current,
+        library.store, str(arguments["query"]), filters=filters,
         kinds=() if arguments.get("subagents") else ("main",), sort=sort,
         most=min(max(int(arguments.get("most") or 5), 1), MOST_HITS), around=2,
         show=library.show,
@@ -240,17 +240,16 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     ref, offset = str(arguments["ref"]), int(arguments.get("offset") or 0)
     if offset < 0:
         raise _Misused(f"offset is {offset}: give 0, or `next` of the answer before")
-    place, show = library.place(ref)
+    place = library.place(ref)
     start, stop = place.reference.positions
     rows = library.store.read(place.session_id, start, stop)
-    own = place.session_id == library.current
     kept = [
         (row, payload) for row, payload in zip(rows, payloads(rows), strict=True)
-        if own or may_leave(row.role, payload)
+        if may_leave(row.role, payload)
     ]  # fmt: skip
     # secrets are looked for in the whole text: a page may hide what gives them away. A line end
     # parts the messages; within one it is an escape
-    text = show("[" + ",\n".join(dump_text(payload) for _, payload in kept) + "]")
+    text = library.show("[" + ",\n".join(dump_text(payload) for _, payload in kept) + "]")
     if offset and offset >= len(text):
         raise _Misused(f"offset is {offset}: the originals have {len(text)} characters")
     found: dict[str, Any] = {"session": place.session_id, "positions": [start, stop]}
@@ -276,7 +275,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
 def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     health = library.store.health()
     found: dict[str, Any] = {"offered": library.offered(), "problems": list(health.problems)}
-    name = str(arguments.get("session") or library.current)
+    name = str(arguments.get("session") or "")
     if name:
         info, show = library.find(name), library.show
         found |= {
