@@ -83,6 +83,8 @@ class Tracker:
 
     def load(self, log: Sequence[Message], dialect: str) -> None:
         """Begin with the log of a session, which may grow; it is read when a list is followed."""
+        if dialect != self._dialect:
+            self._given = {}
         self._log, self._known, self._last, self._dialect = log, [], (), dialect
 
     def _decode(self, raw: bytes, at: int) -> Message:
