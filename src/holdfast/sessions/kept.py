@@ -17,6 +17,7 @@ from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
 from holdfast.report import Report
+from holdfast.sessions.following import shown_dialect
 from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
@@ -123,7 +124,20 @@ class KeptConversation:
         """Begin the session for messages of a wire format, or check that they are of its own."""
         if self._known_info is None:
             self._begin(dialect)
-        self._refuse_dialect(dialect)
+        self._take_dialect(dialect)
+
+    def _take_dialect(self, dialect: str) -> bool:
+        """Read the log in the wire format that new messages show, and return whether that is
+        another one; raise `InvalidSetting` if the log shows a format of its own.
+        """
+        if not dialect or dialect == self._info.dialect:
+            return False
+        self._fresh()
+        if self._options.dialect or shown_dialect([one.wire for one in self._engine.log.messages]):
+            self._refuse_dialect(dialect)
+        self._info, self._stale = self._store.change(self.id, dialect=dialect), True
+        self._fresh()
+        return True
 
     def _refuse_dialect(self, dialect: str) -> None:
         """Raise `InvalidSetting` for messages of another wire format than the session has."""

@@ -77,6 +77,7 @@ class Tracker:
         self._log: Sequence[Message] = ()
         self._known: list[bytes] = []
         self._given: dict[bytes, bytes] = {}
+        self._dialect = ""
         self._last: Sequence[bytes] = ()
         self._generated: dict[int, tuple[Message, bytes]] = {}
 
@@ -97,7 +98,9 @@ class Tracker:
 
     def digests(self, given: HostList, dialect: str) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
-        decode, known = dialect_named(dialect).decode, self._given
+        decode = dialect_named(dialect).decode
+        known = self._given if dialect == self._dialect else {}
+        self._dialect = dialect
         found: dict[bytes, bytes] = {}
         for at, raw in enumerate(given.raws):
             made = known.get(raw) or found.get(raw)
