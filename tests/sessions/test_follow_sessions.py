@@ -37,13 +37,9 @@ class Host:
 
     def __init__(self, messages: list[Any], dialect: str) -> None:
         made: Any = convert(messages, dialect).messages
-        self.key: str = (
-            "" if isinstance(made, list) else next(key for key in LIST_KEYS if key in made)
-        )
-        self.whole: list[Any] = made[self.key] if self.key else made
-        self.frame: dict[str, Any] = (
-            {name: made[name] for name in made if name != self.key} if self.key else {}
-        )
+        self.frame: dict[str, Any] = {"": made} if isinstance(made, list) else dict(made)
+        self.key = next(key for key in ("", *LIST_KEYS) if key in self.frame)
+        self.whole: list[Any] = self.frame.pop(self.key)
         self.window: Any = {
             "context_length": max(3_000, len(dumped(self.whole)) // 8), "policy": POLICY,
         }  # fmt: skip

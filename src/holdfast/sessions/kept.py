@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
@@ -18,7 +19,7 @@ from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
 from holdfast.report import Report
 from holdfast.sessions.following import shown_dialect
-from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
+from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import new_message, payloads, tool_names, turn_usage
@@ -66,6 +67,7 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
+        self._is_pressed = False
         self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
@@ -295,6 +297,13 @@ class KeptConversation:
                 return self._aborted(error)
             return self._after(before, report)
 
+    def lighten(self) -> Report:
+        """Show older media as placeholders, under their references."""
+        with self._compacting(True) as ready:
+            if ready is not None:
+                return ready
+            return self._done(lambda: self._engine.lighten(self._options.media))
+
     def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
@@ -315,7 +324,9 @@ class KeptConversation:
         somebody else is at it.
         """
         self._fresh()
-        if not force and not self._engine.decide().due and not self._engine.is_prepared:
+        decision = self._engine.decide()
+        self._note_pressure(decision)
+        if not force and not decision.due and not self._engine.is_prepared:
             yield self._engine.compact()
             return
         with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
@@ -333,6 +344,14 @@ class KeptConversation:
                 yield None
             finally:
                 self._lease = None
+
+    def _note_pressure(self, decision: Decision) -> None:
+        """Tell the host once that a compaction comes near; not if it is done now."""
+        is_told = decision.pressure and not decision.due
+        if is_told and not self._is_pressed:
+            threshold = self._engine.settings.budget.threshold_tokens
+            told(self._hooks.pressure, Pressure(self._info, decision.prompt_tokens, threshold))
+        self._is_pressed = decision.pressure and (is_told or self._is_pressed)
 
     def _kept(self, step: Step) -> None:
         """Make a compaction durable; the engine takes it in only if this returns."""

@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from holdfast.engine.compressor import Compressor
 from holdfast.errors import InvalidSetting
-from holdfast.report import Report
+from holdfast.sessions.kept import KeptConversation
 from holdfast.sessions.too_long import refusal_of
-from holdfast.stores.values import SessionInfo
 
 T = TypeVar("T")
 _SMALLER = 0.98
 """What a request must come to beside the one that was refused, to be worth another try."""
 
 
-class RequestSession(Protocol):
-    """What a request needs of a session."""
-
-    @property
-    def messages(self) -> list[Any]:
-        """What the model should see now."""
-        ...
-
-    @property
-    def engine(self) -> Compressor:
-        """The compressor that holds the conversation."""
-        ...
-
-    @property
-    def info(self) -> SessionInfo:
-        """The session as the store had it last."""
-        ...
-
-    def compact(self, *, force: bool = False) -> Report:
-        """Compact where it is due."""
-        ...
-
-    async def acompact(self) -> Report:
-        """Do the same for hosts that await."""
-        ...
-
-    def lighten(self) -> Report:
-        """Show older media as placeholders."""
-        ...
-
-
-def send(session: RequestSession, call: Callable[[list[Any]], T]) -> T:
+def send(session: KeptConversation, call: Callable[[list[Any]], T]) -> T:
     """Compact where it is due, and hand what the model should see to `call`; again as long as the
     provider says that it was too big, and it can be made smaller.
     """
@@ -60,7 +27,7 @@ def send(session: RequestSession, call: Callable[[list[Any]], T]) -> T:
                 raise
 
 
-async def asend(session: RequestSession, call: Callable[[list[Any]], Awaitable[T]]) -> T:
+async def asend(session: KeptConversation, call: Callable[[list[Any]], Awaitable[T]]) -> T:
     """Do what `send` does, for hosts that await."""
     await session.acompact()
     while True:
@@ -71,7 +38,7 @@ async def asend(session: RequestSession, call: Callable[[list[Any]], Awaitable[T
                 raise
 
 
-def recovered(session: RequestSession, error: BaseException) -> bool:
+def recovered(session: KeptConversation, error: BaseException) -> bool:
     """Return whether an error said that a request was too big, and it is smaller now.
 
     The window is what the error names, or half of what was sent: so a window that nobody names is

@@ -18,7 +18,7 @@ from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
-from holdfast.report import Reference, Report
+from holdfast.report import Reference
 from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
@@ -132,13 +132,6 @@ class Session(FollowingConversation):
         error stands.
         """
         return recovered(self, error)
-
-    def lighten(self) -> Report:
-        """Show older media as placeholders, under their references."""
-        with self._compacting(True) as ready:
-            if ready is not None:
-                return ready
-            return self._done(lambda: self._engine.lighten(self._options.media))
 
     # Lineage
 
