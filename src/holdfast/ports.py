@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
-from holdfast.transcript import Message, Violation
+from holdfast.transcript import Media, Message, Violation
 
 
 class TokenCounter(Protocol):
@@ -25,6 +25,15 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Return the tokens of `text`, 0 for an empty one."""
+        ...
+
+
+@runtime_checkable
+class MediaCounter(Protocol):
+    """A `TokenCounter` that counts media too; by the others each counts 1,600 tokens."""
+
+    def count_media(self, media: Media) -> int:
+        """Return the tokens of an image, audio, video or document."""
         ...
 
 

@@ -137,6 +137,20 @@ def test_ineffective_runs_are_counted_and_then_wait() -> None:
     assert status["usage"] == status["prompt_tokens"] / 8_000
 
 
+@pytest.mark.parametrize(("last", "is_due"), [("user", False), ("tool", True)])
+def test_words_that_nobody_may_cut_are_no_reason_to_compact(last: str, is_due: bool) -> None:
+    """One huge message alone is not due, even if the window is too small; a result is."""
+    made = HermesEngine(context_length=8_000, policy=SMALL)
+    huge = {"role": last, "content": "word " * 9_000}
+    if last == "tool":
+        function = {"name": "read_file", "arguments": "{}"}
+        call = {"id": "c", "type": "function", "function": function}
+        made.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        huge["tool_call_id"] = "c"
+    made.append(huge)
+    assert made.decide().due is is_due
+
+
 def test_a_dense_session_is_called_dense_however_often_it_is_asked() -> None:
     """A run that was not begun says nothing about what stays."""
     made = HermesEngine(context_length=20_000)

@@ -44,6 +44,10 @@ HEAD_SHARE = 0.15
 measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
 
 
+FOLD_MORE = "keep_last or a target size folds more"
+"""What helps somebody who wants a short session folded."""
+
+
 class Skipped(Struct, frozen=True):
     """Why there is nothing to do."""
 
@@ -297,7 +301,7 @@ def _why_nothing(work: CompactionInput, before: int, floor: int) -> Skipped:
         return Skipped("cannot", detail, before, floor)
     detail = (
         f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
-        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
+        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,}); {FOLD_MORE}"
     )
     return Skipped("nothing to compact", detail, before, floor)
 

@@ -50,7 +50,17 @@ from holdfast.ports import (
     Summarizer,
 )
 from holdfast.report import Reference, Report
-from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
+from holdfast.transcript import (
+    Frame,
+    Message,
+    Payload,
+    Rewritten,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    View,
+    render,
+)
 from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.native import draft_steps, without_native
 from holdfast.writing.write import (
@@ -293,6 +303,7 @@ class Compressor:
             ineffective=self._strikes(tokens),
             floor_tokens=self._floor(),
             is_dense=self._is_dense(),
+            can_shorten=self._can_shorten(),
             unconfirmed=not self._meter.last.confirmed
             and unconfirmed < 0.1 * budget.threshold_tokens,
         )
@@ -310,6 +321,10 @@ class Compressor:
     def _floor(self) -> int:
         log, least = self._log, self.settings.policy.min_tail
         return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
+
+    def _can_shorten(self) -> bool:
+        newest = self._log.messages[-self.settings.policy.min_tail :] if self._log else ()
+        return any(isinstance(part, (ToolCall, ToolResult)) for one in newest for part in one.parts)
 
     def _strikes(self, prompt_tokens: int) -> int:
         """Return how often compaction was in vain; new material is a reason to try again, and any

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog import window_of
+from holdfast.compaction.choose import FOLD_MORE
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
 from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import fixed_categories, with_sections
@@ -218,6 +219,8 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
             f"{budget.target_tokens:,} tokens were asked for and {done.tokens_after:,} are left: "
             f"the newest messages, anchors and the summary's frame need them"
         )
+    if not folded:
+        notes.append(f"messages were only shortened, none was folded; {FOLD_MORE}")
     if done.known_faults:
         notes.append(
             f"what was given breaks {', '.join(done.known_faults)} already, and so does the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, ValidationError
 
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
 from holdfast.dialects.load import list_key, load_parsed, plain
@@ -94,14 +94,14 @@ def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
     return found.name if found.likeness(messages, frame or {}) > 1 else ""
 
 
-def _no_message(value: Any) -> NotReadable:
+def _no_message(value: Any, where: str = "") -> NotReadable:
     shown = repr(value)
     if len(shown) > _SHOWN_CHARS:
         shown = f"{shown[:_SHOWN_CHARS]}…"
     return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}",
+        f"is {kind_of(value)} and no message: {shown}", where=where,
         remedy="give messages as mappings with a role, as JSON, or as your client returns them",
-    )
+    )  # fmt: skip
 
 
 Course: TypeAlias = Literal["new", "continues", "same", "rewind", "volatile", "compression",
@@ -179,6 +179,12 @@ class HostList(Struct, frozen=True):
     dialect: str = ""
     """What wire format the request shows, "" if only a list was given."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no message."""
+        for at, raw in enumerate(self.raws):
+            if raw[:1] != b"{":
+                raise _no_message(self.items[at], f"$[{at}]")
+
 
 def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     """Return what a host hands over; raises `NotReadable` for what is no list or no request.
@@ -194,13 +200,17 @@ def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     elif isinstance(request, Mapping):
         found = _request_object(cast("Mapping[str, Any]", request), dialect)
     else:
-        raise NotReadable(
-            f"the request is {kind_of(request)}", remedy="give its body as bytes or as a mapping"
-        )
+        raise _no_request(request)
     if messages is None:
         return found
     listed = _plain_list(messages)
     return HostList(listed.items, listed.raws, None, "", found.frame, found.dialect)
+
+
+def _no_request(value: Any) -> NotReadable:
+    return NotReadable(
+        f"the request is {kind_of(value)}", remedy="give its body as bytes or as a mapping"
+    )
 
 
 def _plain_list(messages: Any) -> HostList:
@@ -225,7 +235,10 @@ def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
 
 
 def _request_bytes(source: bytes, dialect: str) -> HostList:
-    fields = split_object(source)
+    try:
+        fields = split_object(source)
+    except ValidationError:
+        raise _no_request(parse(source)) from None
     key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
     held = bytes(fields[key])
     if held[:1] == b'"':

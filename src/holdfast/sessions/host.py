@@ -161,7 +161,10 @@ class FollowingConversation(KeptConversation):
     def _take_list(self, given: HostList) -> _Following:
         self._show_as_it_came()
         digests = self._tracker.digests(given)
-        course, place = self._placed(given, digests)
+        place = self._place(given, digests)
+        if self._take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
+            return self._take_list(given)
+        course, place = self._placed(given, digests, place)
         is_last = self._tracker.is_last(digests)
         if course in ("rewind", "same"):
             return _Following(given, place, course, is_new=False)
@@ -181,10 +184,10 @@ class FollowingConversation(KeptConversation):
             given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
         )
 
-    def _placed(self, given: HostList, digests: Sequence[bytes]) -> tuple[Course, ListPlace]:
+    def _placed(
+        self, given: HostList, digests: Sequence[bytes], place: ListPlace
+    ) -> tuple[Course, ListPlace]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
-        place = self._place(given, digests)
-        self._refuse_dialect(shown_dialect(given.items[place.alignment.given :], given.frame))
         if not place.length:
             return "new", place
         if place.is_whole:
@@ -307,7 +310,9 @@ class FollowingConversation(KeptConversation):
             given = given_by(messages, request, "")
             items, body = list(given.items), given.source
         except HoldfastError:
-            items, body = list(messages or ()), request
+            if request is None:
+                raise error from None  # no list that could be given back
+            items, body = [], request
         report = Report(
             status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
             tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,

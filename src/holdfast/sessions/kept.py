@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
+from holdfast.compaction.trigger import Decision
 from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
@@ -17,7 +18,8 @@ from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
 from holdfast.report import Report
-from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
+from holdfast.sessions.following import shown_dialect
+from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
@@ -72,6 +74,7 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
+        self._is_pressed = False
         self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
@@ -130,7 +133,20 @@ class KeptConversation:
         """Begin the session for messages of a wire format, or check that they are of its own."""
         if self._known_info is None:
             self._begin(dialect)
-        self._refuse_dialect(dialect)
+        self._take_dialect(dialect)
+
+    def _take_dialect(self, dialect: str) -> bool:
+        """Read the log in the wire format that new messages show, and return whether that is
+        another one; raise `InvalidSetting` if the log shows a format of its own.
+        """
+        if not dialect or dialect == self._info.dialect:
+            return False
+        self._fresh()
+        if self._options.dialect or shown_dialect([one.wire for one in self._engine.log.messages]):
+            self._refuse_dialect(dialect)
+        self._info, self._stale = self._store.change(self.id, dialect=dialect), True
+        self._fresh()
+        return True
 
     def _refuse_dialect(self, dialect: str) -> None:
         """Raise `InvalidSetting` for messages of another wire format than the session has."""
@@ -278,6 +294,13 @@ class KeptConversation:
                 )
         return run.report
 
+    def lighten(self) -> Report:
+        """Show older media as placeholders, under their references."""
+        with self._compacting(True) as run:
+            if run.is_wanted:
+                run.report = self._engine.lighten(self._options.media)
+        return run.report
+
     def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
@@ -289,7 +312,9 @@ class KeptConversation:
         is nothing to do, or somebody else is at it.
         """
         self._fresh()
-        if not force and not self._engine.decide().due and not self._engine.is_prepared:
+        decision = self._engine.decide()
+        self._note_pressure(decision)
+        if not force and not decision.due and not self._engine.is_prepared:
             yield KeptRun(self._engine.compact(), is_wanted=False)
             return
         with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
@@ -316,6 +341,14 @@ class KeptConversation:
                 run.report = self._after(was, view, run.report)
             finally:
                 self._lease = None
+
+    def _note_pressure(self, decision: Decision) -> None:
+        """Tell the host once that a compaction comes near; not if it is done now."""
+        is_told = decision.pressure and not decision.due
+        if is_told and not self._is_pressed:
+            threshold = self._engine.settings.budget.threshold_tokens
+            told(self._hooks.pressure, Pressure(self._info, decision.prompt_tokens, threshold))
+        self._is_pressed = decision.pressure and (is_told or self._is_pressed)
 
     def _kept(self, step: Step) -> None:
         """Make a compaction durable; the engine takes it in only if this returns."""

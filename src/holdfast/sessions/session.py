@@ -15,16 +15,16 @@ from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import NotReadable
+from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
-from holdfast.report import Reference, Report
+from holdfast.report import Reference
 from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import payloads
+from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.tracking import Same
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
@@ -35,6 +35,8 @@ from holdfast.writing.writers import Writers
 T = TypeVar("T")
 _NOBODY = Hooks()
 _PLACE = re.compile(r"m(\d{1,9})")
+_SMALLER = 0.98
+"""What a request must come to beside the one that was refused, to be worth another try."""
 
 
 class Session(FollowingConversation):
@@ -119,26 +121,47 @@ class Session(FollowingConversation):
         As long as the provider says that the request was too long or too large, it is compacted
         and sent again, until nothing more can be folded; every other error comes out as it is.
         """
-        return send(self, call)
+        self.compact()
+        while True:
+            try:
+                return call(self.messages)
+            except Exception as error:
+                if not self.recover(error):
+                    raise
 
     async def asend(self, call: Callable[[list[Any]], Awaitable[T]]) -> T:
         """Do what `send` does, for hosts that await."""
-        return await asend(self, call)
+        await self.acompact()
+        while True:
+            try:
+                return await call(self.messages)
+            except Exception as error:
+                if not self.recover(error):
+                    raise
 
     def recover(self, error: BaseException) -> bool:
         """Make the request smaller if an error says that it was too big.
 
-        False if the error says something else, or nothing could be made smaller: then the
-        error stands.
+        The window is what the error names, or half of what was sent: so a window that nobody names
+        is found in a few steps. False if the error says something else, or nothing could be made
+        smaller: then the error stands.
         """
-        return recovered(self, error)
-
-    def lighten(self) -> Report:
-        """Show older media as placeholders, under their references."""
-        with self._compacting(True) as run:
-            if run.is_wanted:
-                run.report = self._engine.lighten(self._options.media)
-        return run.report
+        refusal = refusal_of(error)
+        if refusal is None:
+            return False
+        engine, before, lighter = self.engine, self.engine.estimate(), False
+        if refusal.means == "payload":
+            lighter = self.lighten().status == "compacted"
+        else:
+            window = engine.settings.context_length
+            limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+            if limit < window:
+                try:
+                    engine.use_model(self.info.model, limit)
+                except InvalidSetting:
+                    return False
+        is_smaller = self.compact(force=True).status == "compacted"
+        return lighter or (is_smaller and self.engine.estimate() < _SMALLER * before)
 
     # Lineage
 
