@@ -366,7 +366,7 @@ def test_a_list_that_begins_with_a_block_is_taken_as_it_is() -> None:
     first = engine(Provider("anthropic"))
     compact(first)
     made = Compressor(context_length=32_000, policy=SMALL, provider="anthropic")
-    made.follow(first.messages)
+    made.append(*first.messages, arrives=False)
     assert made.messages == first.messages
 
 
