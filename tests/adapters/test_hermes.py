@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 from abc import ABC, abstractmethod
@@ -98,12 +97,6 @@ def test_it_goes_on_from_its_own_result() -> None:
     assert all(recalled(made, row.ref) for row in made.session.engine.references)
 
 
-def test_the_awaited_form_gives_the_same() -> None:
-    """`acompress` is `compress` for hosts that await."""
-    one, two = HermesEngine(**WINDOW), HermesEngine(**WINDOW)
-    assert asyncio.run(one.acompress(ITEMS, force=True)) == two.compress(ITEMS, force=True)
-
-
 def test_questions_of_a_host_fold_nothing_and_a_compaction_after_them_does() -> None:
     """Before the first request, and with a list that is known already."""
     made = HermesEngine(**WINDOW)
@@ -119,7 +112,7 @@ def test_questions_of_a_host_fold_nothing_and_a_compaction_after_them_does() -> 
 
 def test_the_hosts_own_count_decides_also_for_a_list_that_was_handed_over() -> None:
     """As after an error that says that the request was too long; an empty focus forces nothing."""
-    made = HermesEngine(**{**WINDOW, "context_length": 200_000})
+    made = HermesEngine(context_length=200_000, policy=WINDOW["policy"])
     assert made.compress(ITEMS, current_tokens=10, focus_topic="") == ITEMS
     assert made.compress(ITEMS, current_tokens=190_000) != ITEMS
 
@@ -137,7 +130,7 @@ def test_reports_on_messages_that_were_not_handed_over_count_them_once() -> None
 
 def test_a_smaller_model_is_a_new_budget_before_the_next_request() -> None:
     """One that cannot be is refused, and nothing changes."""
-    made = HermesEngine(**{**WINDOW, "context_length": 200_000})
+    made = HermesEngine(context_length=200_000, policy=WINDOW["policy"])
     made.compress(ITEMS)
     assert not made.should_compress()
     made.update_model("small", 8_000, base_url="")

@@ -99,8 +99,9 @@ class HermesEngine(ContextEngine):
 
     def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
         """Return whether a run by hand would fold anything."""
-        engine = self.session.engine if self._take(messages) else None
-        return engine is not None and not isinstance(plan(engine.work_with(Options())), Skipped)
+        if not self._take(messages):
+            return False
+        return not isinstance(plan(self.session.engine.work_with(Options())), Skipped)
 
     def _take(self, messages: Sequence[Any]) -> bool:
         """Keep what is new in the host's list; False if it is empty."""
@@ -120,31 +121,12 @@ class HermesEngine(ContextEngine):
         """Return the host's list made smaller; the same messages if nothing is due."""
         if not messages:
             return []
-        wishes = self._wishes(current_tokens, focus_topic, force, memory_context)
-        return self._sent(self.session.follow(messages, **wishes))
-
-    async def acompress(
-        self,
-        messages: Sequence[Any],
-        current_tokens: int | None = None,
-        focus_topic: str | None = None,
-        *,
-        force: bool = False,
-        memory_context: str = "",
-    ) -> list[Any]:
-        """Do what `compress` does, for hosts that await."""
-        if not messages:
-            return []
-        wishes = self._wishes(current_tokens, focus_topic, force, memory_context)
-        return self._sent(await self.session.afollow(messages, **wishes))
-
-    def _wishes(
-        self, tokens: int | None, focus: str | None, force: bool, memory_context: str
-    ) -> dict[str, Any]:
-        self._memory_context, focus = memory_context, focus or ""
-        return {
-            "usage": tokens or None, "focus": focus, "force": force or bool(focus), "when": "due",
-        }  # fmt: skip
+        self._memory_context = memory_context
+        followed = self.session.follow(
+            messages, usage=current_tokens or None, focus=focus_topic or "",
+            force=force or bool(focus_topic), when="due",
+        )  # fmt: skip
+        return self._sent(followed)
 
     def _sent(self, followed: Followed) -> list[Any]:
         """Return what to send, and note what hosts read of the run."""
@@ -194,11 +176,8 @@ class HermesEngine(ContextEngine):
         given = was if model == was.name else Model(model, cache_ttl=was.cache_ttl)
         output_tokens = details.get("output_tokens")
         reserved = was.output_tokens if output_tokens is None else int(output_tokens)
-        self._work_on(
-            self.session.key,
-            model=replace(given, output_tokens=reserved),
-            context_length=context_length,
-        )
+        given = replace(given, output_tokens=reserved)
+        self._work_on(self.session.key, model=given, context_length=context_length)
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows."""
