@@ -37,7 +37,7 @@ from holdfast.engine.run import (
     with_pauses,
     work_on,
 )
-from holdfast.engine.saved import pack_snapshot, unpack_snapshot, without_log
+from holdfast.engine.saved import pack_snapshot, unpack_snapshot
 from holdfast.policy import Policy
 from holdfast.ports import (
     CachedPrefix,
@@ -673,16 +673,6 @@ class Compressor:
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
         return pack_snapshot(self.state, self._meter.calibration)
-
-    def restore(self, data: bytes) -> None:
-        """Take a snapshot; the transcript itself is appended by the host.
-
-        The log begins again then, so what the ledger knows is carried over as a summary of its
-        own. Raises `NotReadable` for other bytes, and changes nothing.
-        """
-        found = unpack_snapshot(data)
-        state = without_log(found.state)
-        self._meter.calibration, self.state = found.calibration, state
 
     def take_count(self, count: int, snapshot: bytes) -> None:
         """Go on counting compactions, and with the calibration of a conversation before."""
