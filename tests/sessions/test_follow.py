@@ -23,6 +23,7 @@ from holdfast.errors import InvalidSetting
 from holdfast.sessions.following import Insert, Keep, Replace, applied
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
+from holdfast.stores.values import NewSession
 
 DATA = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -436,3 +437,45 @@ def test_what_a_host_merges_into_the_last_message_is_new(dialect: str) -> None:
     assert (found.course, found.messages) == ("continues", host)
     assert session.info.length == len(host) + 1
     assert asked["text"] in str(session.recall(f"m{len(whole)}"))
+
+
+def test_an_agent_of_its_own_under_the_same_key_is_a_delegation(tmp_path: Path) -> None:
+    """It shares nothing with the session that it came from, and is found again by its list."""
+    system = {"role": "system", "content": "You help."}
+    session = Session(tmp_path, "k", **WINDOW)
+    session.follow([system, *talk(3)])
+    main, lines = session.id, {**talk(1, 70)[2], "content": "ok   passed   \n" * 300}
+    other = [system, *talk(2, 70)[:2], lines, *talk(2, 70)[3:]]
+    assert session.follow(other).course == "delegation"
+    info = session.info
+    assert (info.descent, info.parent_id, info.length) == ("delegation", main, len(other))
+    again = Session(tmp_path, "k", **WINDOW)
+    assert again.id == main
+    assert dumped(again.follow([*other, *talk(1, 80)]).messages) == dumped([*other, *talk(1, 80)])
+    assert again.id == info.id
+
+
+def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
+    """Every key leads to it, with all that was given out; one that has not begun takes the last."""
+    new = NewSession(dialect="", source="host")
+    session = Session(tmp_path, "a", new=new, **WINDOW)
+    session.continue_as("b")
+    found = session.follow(talk(20), force=True)
+    row = found.report.references[0]
+    for key in ("b", "c", "c"):
+        session.continue_as(key)
+    again = Session(tmp_path, "b", new=new, **WINDOW)
+    assert again.id == Session(tmp_path, "c", new=new).id == session.id
+    assert again.recall(row.ref) == session.recall(row.ref) == talk(20)[row.start : row.stop]
+    assert dumped(again.follow(talk(20)).messages) == dumped(found.messages)
+    assert again.info.compactions == 1
+    assert Session(tmp_path, "a", new=new).key == "a"
+
+
+def test_what_was_used_before_the_first_message_begins_nothing() -> None:
+    """The report says how full the window is, and the session begins in its own wire format."""
+    session = Session(**WINDOW)
+    session.used({"prompt_tokens": 7_000})
+    assert session.engine.decide().due
+    session.follow(request={"max_tokens": 9, "messages": spoken("anthropic", 3)})
+    assert session.info.dialect == "anthropic"

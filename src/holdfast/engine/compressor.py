@@ -16,13 +16,10 @@ from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.tool_names import with_safe_names
 from holdfast.compaction.trigger import Decision, Moment, decide
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import detect, dialect_named
-from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.background import InTask, InThread
 from holdfast.engine.economy import Clock, CostCheck
 from holdfast.engine.live_log import GrowingLog, Standing
@@ -40,8 +37,7 @@ from holdfast.engine.run import (
     with_pauses,
     work_on,
 )
-from holdfast.engine.saved import pack_snapshot, unpack_snapshot, without_log
-from holdfast.errors import UnknownReference
+from holdfast.engine.saved import pack_snapshot, unpack_snapshot
 from holdfast.policy import Policy
 from holdfast.ports import (
     CachedPrefix,
@@ -98,9 +94,8 @@ class _Attempt(Struct, frozen=True):
 class Compressor:
     """Keeps one conversation inside its window.
 
-    `append` what arrives (or `follow` the host's list), ask `decide`, call `compact`, send
-    `messages`. Each message is decoded and measured once. Every step is whole, or leaves all as
-    it was. One thread or task at a time.
+    `append` what arrives, ask `decide`, call `compact`, send `messages`. Each message is decoded
+    and measured once. Every step is whole, or leaves all as it was. One thread or task at a time.
     """
 
     def __init__(
@@ -156,7 +151,6 @@ class Compressor:
         self._meter = UsageMeter()
         self._preparing: InThread | InTask | None = None
         self._prepared_at = 0
-        self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
         if self._in_background:
             for writer in (self._writers.main, self._writers.fallback):
@@ -177,7 +171,6 @@ class Compressor:
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
         self.cancel()
-        self._past = []
         self.arriving = arriving_by(self.settings.policy)
         self._begin()
 
@@ -188,17 +181,9 @@ class Compressor:
 
         What does not arrive now was sent before, and is shown as it is.
         """
-        turns = self._turns
-        self._take(messages, arrives=arrives)
-        if self._turns != turns:
-            self._costs.note_use()
-        self.prepare_if_due()
-
-    def _take(self, messages: Sequence[Any], *, arrives: bool = True) -> None:
-        """Take new messages; what does not arrive now was sent before, and stays as it is."""
         if not messages:
             return
-        log = self._log
+        turns, log = self._turns, self._log
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
@@ -208,36 +193,11 @@ class Compressor:
             self._log, self._seen = log, seen
         else:
             self._seen.extend(log.append(messages, arrives=arrives))
-
-    def follow(self, messages: Sequence[Any]) -> None:
-        """Take the host's whole list: what is new is appended; another list starts a new log,
-        and the originals of the one before stay recallable.
-        """
-        known = len(self._seen)
-        if known and len(messages) >= known and list(messages[:known]) == self._seen:
-            self._take(messages[known:], arrives=False)
+        if self._turns != turns:
+            self._costs.note_use()
+        if not arrives:
             self._meter.catch_up(self.estimate())
-        else:
-            self._replace_log(messages)
-
-    def _replace_log(self, messages: Sequence[Any]) -> None:
-        settings = self.settings
-        found = load(list(messages), dialect=settings.dialect)
-        profile = profile_for(found.dialect, settings.provider)
-        safe = with_safe_names(found, settings.redact)
-        mended, _ = repair_transcript(safe, profile.without("call-pending"))
-        encode = dialect_named(found.dialect).encode
-        log = GrowingLog(found.dialect, settings.readings, self.arriving)
-        seen = [encode(message) for message in mended.messages]
-        log.append(seen, arrives=False)
-        past, state = self._log, self.state
-        if past is not None and past.messages:
-            given_out = past.arrivals.references(state.references)
-            self._past.append(((*state.references, *given_out), past.messages))
-            state = CompactionState()
-        self._begin()
-        self._log, self.state = log, state
-        self._seen = list(messages) if mended is found else seen
+        self.prepare_if_due()
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what stands beside the messages in the next request: its tools, system prompt,
@@ -672,11 +632,7 @@ class Compressor:
 
     def recall(self, reference: str) -> list[Any]:
         """Return the originals behind a reference; raises `UnknownReference`."""
-        state = self._with_arrivals(self.state)
-        for references, messages in ((state.references, self.log.messages), *self._past):
-            if any(row.ref == reference for row in references):
-                return recall(reference, references, messages)
-        raise UnknownReference(reference, len(state.references))
+        return recall(reference, self.references, self.log.messages)
 
     def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
         """Return positions and snippets of messages that hold `text` and are shown no more.
@@ -705,19 +661,17 @@ class Compressor:
     @property
     def references(self) -> list[Reference]:
         """Every reference that was given out."""
-        past = (row for rows, _ in self._past for row in rows)
-        return [*self._with_arrivals(self.state).references, *past]
+        return list(self._with_arrivals(self.state).references)
 
     def _dropped(self) -> list[Message]:
-        """Return what was folded or rewritten, in order, also of a list that the host replaced."""
+        """Return what was folded or rewritten, in order."""
         log, folded_to = self.log, self.state.folded_to
         rewritten = [
             log.messages[item.start]
             for item in log.view.items
             if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
         ]
-        past = [message for _, messages in self._past for message in messages]
-        return [*past, *log.messages[:folded_to], *rewritten]
+        return [*log.messages[:folded_to], *rewritten]
 
     @property
     def notes(self) -> list[str]:
@@ -735,16 +689,6 @@ class Compressor:
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
         return pack_snapshot(self.state, self._meter.calibration)
-
-    def restore(self, data: bytes) -> None:
-        """Take a snapshot; the transcript itself is appended by the host.
-
-        The log begins again then, so what the ledger knows is carried over as a summary of its
-        own. Raises `NotReadable` for other bytes, and changes nothing.
-        """
-        found = unpack_snapshot(data)
-        state = without_log(found.state)
-        self._meter.calibration, self.state = found.calibration, state
 
     def take_count(self, count: int, snapshot: bytes) -> None:
         """Go on counting compactions, and with the calibration of a conversation before."""
@@ -768,7 +712,6 @@ class Compressor:
         self.arriving = arriving or arriving_by(self.settings.policy)
         log = GrowingLog(name, self.settings.readings, self.arriving)
         log.load(messages, view, tokens)
-        self._past = []
         self._begin()
         self._log = log
         if found is not None:

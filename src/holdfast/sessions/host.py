@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -36,8 +36,13 @@ from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession
 
 T = TypeVar("T")
+When: TypeAlias = Literal["new", "due", "never"]
+"""Which lists are compacted if that is due: those with something new, so that a retry changes
+nothing; every one, for hosts that ask for it when they need it; or none."""
 _TRIES = 20
 """How often an append or a list is tried again after another process was faster."""
+_DESCENTS: Mapping[Course, Descent] = {"branch": "branch", "delegation": "delegation"}
+"""What a list that goes another way descends by; every other one goes on after a compaction."""
 
 
 class _Following(msgspec.Struct):
@@ -54,6 +59,10 @@ class _Following(msgspec.Struct):
     """These messages: they are sent as they are, and kept when they stay."""
     is_new: bool = True
     report: Report | None = None
+
+    def is_for(self, when: When) -> bool:
+        """Return whether to compact if it is due."""
+        return when == "due" or (when == "new" and self.is_new)
 
 
 class FollowingConversation(KeptConversation):
@@ -108,6 +117,7 @@ class FollowingConversation(KeptConversation):
         usage: object = None,
         force: bool = False,
         focus: str = "",
+        when: When = "new",
     ) -> Followed:
         """Take the host's whole list and return what to send in its place.
 
@@ -115,11 +125,11 @@ class FollowingConversation(KeptConversation):
         its tools, system prompt and settings are taken into account. `usage` is what the provider
         reported for the last request, or a number: its count of this list. The same list gives
         the same result, on a retry, after a restart and in another process. What is new is kept,
-        and compacted if that is due, or with `force`.
+        and compacted if that is due, or with `force`; `when` says for which lists.
         """
         try:
             begun = self._begin_follow(messages, request, usage)
-            if begun.is_new or force:
+            if force or begun.is_for(when):
                 begun.report = self.compact(force=force, focus=focus)
             return self._end_follow(begun)
         except (HoldfastError, OSError) as error:
@@ -133,11 +143,12 @@ class FollowingConversation(KeptConversation):
         usage: object = None,
         force: bool = False,
         focus: str = "",
+        when: When = "new",
     ) -> Followed:
         """Do what `follow` does, for hosts that await a summarizer."""
         try:
             begun = self._begin_follow(messages, request, usage)
-            if begun.is_new or force:
+            if force or begun.is_for(when):
                 begun.report = await self.acompact(force=force, focus=focus)
             return self._end_follow(begun)
         except (HoldfastError, OSError) as error:
@@ -241,15 +252,14 @@ class FollowingConversation(KeptConversation):
         """Go on in a child that shares the log up to a position; what comes after it stays with
         this one, and so do all references.
         """
-        goes_on = course in ("volatile", "compression")
-        new = replace(self._like(), source_id="")
-        descent: Descent = "compression" if goes_on else "branch"
+        descent = _DESCENTS.get(course, "compression")
         was, state, calibration = self.id, self._engine.state, self._engine.snapshot()
-        made = self._store.create(new, parent_id=was, descent=descent, at=at)
-        if goes_on:
+        made = self._store.create(self._like(), parent_id=was, descent=descent, at=at)
+        if descent == "compression":
             self._store.end(was, "compression")
         self._known_info, self._stale = made, True
         self._fresh()
+        self._show_as_it_came()
         if not self._engine.state.count and state.count:
             self._engine.take_count(state.count, calibration)
             save_snapshot(self._store, self._info, self._engine.snapshot())

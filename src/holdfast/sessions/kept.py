@@ -40,11 +40,11 @@ from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pi
 from holdfast.transcript import View
 
 
-def find_by_key(store: Store, key: str) -> SessionInfo | None:
+def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
     """Return where the conversation of a host's key, or of a session's id, goes on."""
     if not key:
         return None
-    found = store.by_source("", key)
+    found = store.by_source(source, key)
     if found is None:
         try:
             found = store.session(key)
@@ -79,10 +79,11 @@ class KeptConversation:
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
         self._stale = True
-        self._known_info = find_by_key(store, key)
+        self._source = new.source if new else ""
+        self._known_info: SessionInfo | None = find_by_key(store, key, self._source)
         if self._known_info is None:
-            # refuses what cannot be, before it begins
-            _ = options.compressor("", self._first_dialect).settings.budget
+            self._engine = options.compressor("", self._first_dialect)
+            _ = self._engine.settings.budget  # refuses what cannot be, before it begins
         else:
             self._refuse_dialect(options.dialect)
             self._fresh()
@@ -123,7 +124,7 @@ class KeptConversation:
         try:
             self._known_info = self._store.create(new)
         except Conflict:
-            self._known_info = find_by_key(self._store, self._key)
+            self._known_info = find_by_key(self._store, self._key, self._source)
             if self._known_info is None:
                 raise
         self._stale = True
@@ -163,14 +164,20 @@ class KeptConversation:
         return self._info.id
 
     @property
+    def key(self) -> str:
+        """What opens it again: its id, or the key that was given if it has not begun."""
+        return self._key if self._known_info is None else self._known_info.id
+
+    @property
     def info(self) -> SessionInfo:
         """The session as the store had it last."""
         return self._info
 
     @property
     def engine(self) -> Compressor:
-        """The compressor that holds the conversation."""
-        self._fresh()
+        """The compressor that holds the conversation; an empty one before the first message."""
+        if self._known_info is not None:
+            self._fresh()
         return self._engine
 
     @property
@@ -255,15 +262,18 @@ class KeptConversation:
     def used(self, usage: object, *, cost: float | None = None) -> None:
         """Take what the provider reported for the last request, a mapping or the object of its
         client; it corrects the estimates. A number is its count of what would be sent now.
+        Before the first message nothing of it is kept.
         """
-        self._fresh()
+        engine = self.engine
         if isinstance(usage, int):
-            self._engine.report_usage(usage, corrects=False)
+            engine.report_usage(usage, corrects=False)
             return
         figures = figures_of(usage)
-        self._engine.report_usage(figures)
+        engine.report_usage(figures)
+        if self._known_info is None:
+            return
         row = turn_usage(
-            figures, position=self._engine.length, model=self._info.model, cost=cost,
+            figures, position=engine.length, model=self._info.model, cost=cost,
             view=self._info.view,
         )  # fmt: skip
         self._store.add_usage(self.id, row)

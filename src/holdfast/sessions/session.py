@@ -21,6 +21,7 @@ from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference
 from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
+from holdfast.sessions.kept import find_by_key
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import payloads
@@ -181,6 +182,25 @@ class Session(FollowingConversation):
         )
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         return self._child(made, "delegation", switches=False)
+
+    def continue_as(self, key: str) -> None:
+        """Go on under another key, for hosts that begin a new one when they compact.
+
+        Nothing else changes: what was given out leads here, and so does every key from before.
+        `Conflict` if the key belongs to another conversation.
+        """
+        if self._known_info is None:
+            self._key = key
+            return
+        known = find_by_key(self._store, key, self._source)
+        if known is None or known.id != self._store.newest_leaf(self.id).id:
+            self._fresh()
+            self._catch_up()
+            was, new = self.id, replace(self._like(), source=self._source, source_id=key)
+            self._info = self._store.create(new, parent_id=was, descent="compression")
+            self._store.end(was, "compression")
+            self._save()
+            self._switched(was, "compression")
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost."""
