@@ -42,10 +42,6 @@ class WireRules(Struct, frozen=True):
     name: str
     check: Callable[[Sequence[Message]], Sequence[Violation]]
     """Where a list breaks the provider's rules."""
-    alternates: bool = False
-    """Whether two neighbours of one role must be avoided."""
-    user_first: bool = False
-    """Whether the first message that is no system message must be a user's."""
     strips_thinking: bool = False
     """Whether thinking is bound to the messages before it, so that a rewrite must strip it."""
 

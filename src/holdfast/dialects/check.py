@@ -13,7 +13,6 @@ from holdfast.dialects.load import load
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rule import Case, Profile, is_model
-from holdfast.dialects.rules.roles import ROLES_ALTERNATE, USER_FIRST
 from holdfast.errors import CannotEncode
 from holdfast.ports import WireRules
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript, Violation, survey
@@ -69,8 +68,6 @@ def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> Wir
     return WireRules(
         profile.name,
         check,
-        alternates=profile.prefers_alternation or profile.has(ROLES_ALTERNATE),
-        user_first=profile.has(USER_FIRST),
         strips_thinking=bool(bound) and (not named or is_model(named, bound)),
     )
 

@@ -38,7 +38,6 @@ _ANTHROPIC = Profile(
     result_role="user",
     results_first=True,
     arguments="object",
-    prefers_alternation=True,
     name_pattern=r"[a-zA-Z0-9_-]{1,128}",
     id_pattern=r"[a-zA-Z0-9_-]+",
     foreign_keys=frozenset(
@@ -66,7 +65,6 @@ _GEMINI = Profile(
     answers="next message",
     result_role="user",
     arguments="object",
-    prefers_alternation=True,
     name_pattern=r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     foreign_keys=frozenset(
         {"content", "tool_calls", "tool_call_id", "reasoning_content", "name", "id", "timestamp",
