@@ -44,6 +44,10 @@ class WireRules(Struct, frozen=True):
     """Where a list breaks the provider's rules."""
     strips_thinking: bool = False
     """Whether thinking is bound to the messages before it, so that a rewrite must strip it."""
+    loop_thinks: bool = False
+    """Whether a tool loop in progress must have thinking."""
+    drops_stale: bool = False
+    """Whether the provider drops thinking that is bound to something else, and does not refuse."""
 
 
 class CachedPrefix(Struct, frozen=True, kw_only=True):

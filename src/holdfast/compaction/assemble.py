@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from holdfast.compaction.choose import Selection
 from holdfast.compaction.measure import by_category, message_tokens, text_length
 from holdfast.compaction.partition import Partition, is_native, system_stop
-from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of, reference_to
+from holdfast.compaction.thinking import stays_from, strip_thinking
 from holdfast.compaction.work import CompactionInput
 from holdfast.facts.frame import mark_text, summary_text
 from holdfast.facts.summary import Summary, render_summary
@@ -55,10 +55,14 @@ def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Proble
         )
     first = next((found for found in made.violations if found.rule != "call-pending"), None)
     if first is not None:
-        return Problem("cannot", f"the result would break {first.rule!r}: {first.message}")
+        return Problem("cannot", _why(first))
     if not _ask_is_live(work, made):
         return Problem("cannot", "the latest user message would not stay as it is")
     return None
+
+
+def _why(found: Violation) -> str:
+    return f"the result would break {found.rule!r}: {found.message}; {found.remedy}"
 
 
 def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
@@ -312,13 +316,16 @@ def _kept(
 def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message]:
     """Return the messages outside the folds that are rendered otherwise than they were.
 
-    Any change before a message breaks what binds its thinking, so all of that goes.
+    Any change before a message breaks what binds its thinking, so all of that goes, except for what
+    the provider itself drops and must see.
     """
     changes = dict(choice.rewritten)
-    if not work.rules.strips_thinking or not (changes or choice.partition.folds()):
+    changed = [*changes, *(start for start, _ in choice.partition.folds())]
+    if not work.rules.strips_thinking or not changed:
         return changes
+    first, stays = min(changed), stays_from(work)
     for start, stop in choice.partition.kept(len(work.log)):
-        for index in range(start, stop):
+        for index in range(max(start, first), min(stop, stays)):
             message = changes.get(index, work.log[index])
             stripped = strip_thinking(message)
             if stripped is not message and stripped.parts:

@@ -49,7 +49,9 @@ _ANTHROPIC = Profile(
         "*opus-4-[6-9]*", "*sonnet-4-[6-9]*", "*haiku-4-[6-9]*", "*opus-[5-9]*", "*sonnet-[5-9]*",
         "*haiku-[5-9]*", "*fable-*",
     ),
-    bound_thinking_models=("*fable-5-1*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*"),
+    bound_thinking_models=(
+        "*fable-5-[12]*", "*mythos-5-[12]*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*",
+    ),
 )  # fmt: skip
 
 _GEMINI = Profile(
