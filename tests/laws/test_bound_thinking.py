@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Model, check
+from holdfast import Model, Options, check
+from holdfast.engine.compressor import Compressor
 from holdfast.engine.oneshot import compress
+from holdfast.engine.run import Run, finish_run
 from holdfast.policy import Policy
 from holdfast.sessions.session import Session
 
@@ -195,3 +197,22 @@ def test_what_cannot_be_compacted_stays_with_the_reason() -> None:
     report = engine.compact(force=True, pinned=[engine.length - 1])
     assert (report.status, report.reason) == ("unchanged", "cannot")
     assert "thinking" in report.detail
+
+
+def test_what_came_while_a_summary_was_written_loses_its_bound_thinking() -> None:
+    """It answered what the model saw before the summary was there."""
+    engine = Compressor(model=Model(BINDS, context_length=6_000), provider="anthropic",
+                        policy=SMALL)  # fmt: skip
+    host = hosts("adaptive", BINDS, False, lambda *_: "c2ln", judged_by_us)
+    host.session = Session(context_length=10**6)
+    host.ask("Go.")
+    for _ in range(30):
+        host.step()
+    *before, newer, last = host.messages
+    engine.append(*before)
+    run = engine.begin_run(Options(), force=True, frozen=True)
+    assert isinstance(run, Run)
+    engine.append(newer, last)
+    assert engine.end_run(run, finish_run(run.todo)).status == "compacted"
+    assert engine.messages[-1] == last
+    assert [block["type"] for block in engine.messages[-2]["content"]] == ["tool_use"]
