@@ -51,12 +51,12 @@ class WireRules(Struct, frozen=True):
     name: str
     check: Callable[[Sequence[Message]], Sequence[Violation]]
     """Where a list breaks the provider's rules."""
-    alternates: bool = False
-    """Whether two neighbours of one role must be avoided."""
-    user_first: bool = False
-    """Whether the first message that is no system message must be a user's."""
     strips_thinking: bool = False
     """Whether thinking is bound to the messages before it, so that a rewrite must strip it."""
+    loop_thinks: bool = False
+    """Whether a tool loop in progress must have thinking."""
+    drops_stale: bool = False
+    """Whether the provider drops thinking that is bound to something else, and does not refuse."""
 
 
 class CachedPrefix(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast import check
-from holdfast.compaction.prune import excerpt, shrink_leaves, strip_thinking
+from holdfast.compaction.prune import excerpt, shrink_leaves
+from holdfast.compaction.thinking import strip_thinking
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.facts.excerpts import excerpted
 from holdfast.policy import Policy

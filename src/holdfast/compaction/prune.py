@@ -27,7 +27,6 @@ from holdfast.transcript import (
     Origin,
     Part,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
 )
@@ -210,12 +209,6 @@ def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
     words = excerpted(text, keep) if len(text) > keep else text
     shown = f"excerpt of {len(text):,} characters\n{words}"
     return _with_text(result, mark_text("digest", shown, reference))
-
-
-def strip_thinking(message: Message) -> Message:
-    """Return the message without its thinking; the same object where there is none."""
-    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
-    return message if len(parts) == len(message.parts) else message.with_parts(parts)
 
 
 def _pruned_result(

@@ -16,6 +16,7 @@ from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
+from holdfast.compaction.thinking import unbound_since
 from holdfast.compaction.trigger import Decision, Moment, decide
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import load
@@ -383,9 +384,10 @@ class Compressor:
                 self.estimate(),
             )  # fmt: skip
             return self._report_skip(self.work_with(work.options), gone, decision)
-        report = add_draft(self.report_on(work, finished.done, decision), written)
-        if isinstance(finished.done, Compaction):
-            self.adopt(finished.done, report)
+        done = finished.done
+        report = add_draft(self.report_on(work, done, decision), written)
+        if isinstance(done, Compaction):
+            self.adopt(done, report, strips_thinking=work.rules.strips_thinking)
         elif written is not None and written.stops:
             self.state = with_pauses(self.state, written)
         else:
@@ -394,8 +396,12 @@ class Compressor:
         return report
 
     def _still_holds(self, run: Run) -> bool:
-        """Return whether the conversation only grew since a run was begun."""
-        return run.log is self._log and run.state is self.state
+        """Return whether the conversation only grew since a run was begun; if a tool loop must have
+        thinking that is bound to what it saw, it may not even grow.
+        """
+        work, is_same = run.todo.work, run.log is self._log and run.state is self.state
+        is_fixed = work.rules.strips_thinking and work.rules.loop_thinks
+        return is_same and not (is_fixed and len(work.log) < self.length)
 
     def work_with(self, options: Options, *, frozen: bool = False) -> CompactionInput:
         """Return what a compaction starts from; a frozen one does not see what arrives later."""
@@ -410,13 +416,16 @@ class Compressor:
             ratio=self._meter.ratio(self.settings.model),
         )  # fmt: skip
 
-    def adopt(self, done: Compaction, report: Report) -> None:
+    def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.
 
-        Messages that arrived since its work was frozen are after it as they are.
+        Messages that arrived since its work was frozen are after it as they are, without thinking
+        that is bound to what was before them.
         """
         log = self.log
         newer = range(done.view.length, len(log.messages))
+        if strips_thinking:
+            done = replace(done, view=unbound_since(done.view, log.messages))
         made = log.grown(done.view)
         seen = self._encoded(render(made.view, log.messages))
         state = self._with_arrivals(done.state)

@@ -147,6 +147,10 @@ class Followed(Struct, frozen=True, kw_only=True):
     report: Report
     course: Course
     session_id: str
+    settings: Payload = {}
+    """Fields that the request must have beside its messages; `body` has them."""
+    headers: Mapping[str, str] = {}
+    """Headers that the request must be sent with, beside those of the host."""
     is_changed: bool = False
     """Whether anything else is sent than what was given."""
     error: str = ""
@@ -315,26 +319,43 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def body_with(given: HostList, edits: Sequence[Edit]) -> Any:
-    """Return the request with other messages; what was given, if nothing changed."""
-    if given.source is None or tuple(edits) == keep_all(given.items):
-        return given.source
-    if not isinstance(given.source, bytes):
-        return {**given.source, given.key: applied(edits, given.items)}
+def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
+    """Return the request with other messages and settings; what was given, if nothing changed."""
+    source, is_same = given.source, tuple(edits) == keep_all(given.items)
+    if source is None or (is_same and not settings):
+        return source
+    if not isinstance(source, bytes):
+        held = {} if is_same else {given.key: applied(edits, given.items)}
+        return {**source, **held, **settings}
+    made = source if is_same else _with_list(given, source, edits)
+    for name, value in settings.items():
+        made = _with_field(made, name, dump(value))
+    return made
+
+
+def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
     pieces: list[bytes] = []
     for edit in edits:
         if isinstance(edit, Keep):
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
             pieces.append(dump(edit.payload))
-    held = bytes(split_object(given.source)[given.key])
+    held = bytes(split_object(source)[given.key])
     around = gaps(held, [Raw(one) for one in given.raws]) if held[:1] == b"[" else None
     before, between, after = around or (b"[", b",", b"]")
-    return _spliced(given.source, held, before + between.join(pieces) + after, given.key)
+    return _spliced(source, held, before + between.join(pieces) + after, given.key)
+
+
+def _with_field(source: bytes, name: str, value: bytes) -> bytes:
+    held = split_object(source).get(name)
+    if held is not None:
+        return _spliced(source, bytes(held), value, name)
+    before, brace, after = source.rpartition(b"}")
+    return before + b',"' + name.encode() + b'":' + value + brace + after
 
 
 def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
-    """Return a request whose list is another one; every other byte stays."""
+    """Return a request one of whose fields is another; every other byte stays."""
     start = source.find(held)
     while start >= 0:
         if source[:start].rstrip().endswith(b":"):
@@ -343,4 +364,4 @@ def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
             if bytes(fields[key]) == new:
                 return made
         start = source.find(held, start + 1)
-    raise NotReadable(f"the list {key!r} was not found again in its request")
+    raise NotReadable(f"the field {key!r} was not found again in its request")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.report import Report
 from holdfast.sessions.following import (
@@ -34,6 +35,7 @@ from holdfast.sessions.standing import save_snapshot, unchanged
 from holdfast.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession
+from holdfast.transcript import Payload
 
 T = TypeVar("T")
 When: TypeAlias = Literal["new", "due", "never"]
@@ -294,11 +296,16 @@ class FollowingConversation(KeptConversation):
             )
             if begun.held:
                 edits = _with_tail(edits, begun.stop, len(given.items))
-        is_changed = edits != keep_all(given.items)
+        is_same = edits == keep_all(given.items)
+        settings: Payload = {}
+        if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
+            settings = drop_settings(given.frame or {})
         report = begun.report or unchanged(engine, "nothing is new in this list")
         return Followed(
-            given=given.items, edits=edits, body=body_with(given, edits),
-            report=report, course=begun.course, session_id=self.id, is_changed=is_changed,
+            given=given.items, edits=edits, body=body_with(given, edits, settings),
+            report=report, course=begun.course, session_id=self.id, settings=settings,
+            headers=DROP_BLOCK_HEADERS if settings else {},
+            is_changed=bool(settings) or not is_same,
         )  # fmt: skip
 
     def _edits_before(self, begun: _Following) -> tuple[Edit, ...]:
