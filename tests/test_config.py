@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import fields
 
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.config import (
     FOLDER_MAY_SET,
     OTHER_VARIABLES,
@@ -23,7 +24,6 @@ from holdfast.config import (
     untrust_folder,
     value_of,
 )
-from holdfast.engine.compressor import Compressor
 from holdfast.errors import InvalidSetting, NotReadable, NotWritable
 from holdfast.policy import Policy, budget_for
 from holdfast.redaction import Redactor
@@ -413,7 +413,8 @@ def test_redaction_rules_of_the_users_own_come_from_the_settings(toml: Put, tmp_
     variables = {"HOLDFAST_REDACTION_RULES_FILES": f"{rules}, ~/x.toml"}
     assert read_settings(environment=variables).rules_files == [str(rules), "~/x.toml"]
     engine = open_engine(settings=settings)
-    assert isinstance(engine, Compressor)
+    assert isinstance(engine, HermesEngine)
+    assert "[redacted:acme-key:" in engine.session.engine.settings.redact("acme_k3y5k3y5z")
     memory = open_memory(settings=settings, environment={"HOLDFAST_HOME": str(tmp_path)})
     memory.close()
 

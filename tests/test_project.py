@@ -68,6 +68,22 @@ def test_examples_import_public_names_only() -> None:
     assert deep == []
 
 
+def test_the_reference_has_every_public_name_with_an_example() -> None:
+    """Each is named in a sentence of one page, and imported and used by a block that runs."""
+    page = (ROOT / "docs" / "reference.md").read_text()
+    blocks = PYTHON_BLOCK.findall(page)
+    words = PYTHON_BLOCK.sub("", page)
+    used = {
+        name
+        for block in blocks
+        for line in re.findall(r"^from holdfast import (.*)$", block, re.M)
+        for name in line.split(", ")
+        if len(re.findall(rf"\b{name}\b", block)) > 1
+    }
+    assert used == set(holdfast.__all__)
+    assert [name for name in holdfast.__all__ if f"`{name}" not in words] == []
+
+
 def test_compress_and_compressor_take_few_parameters() -> None:
     """Nine for a run and nine for a conversation; what is rarer is in a value that one of them
     takes.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
-from holdfast.transcript import Message, Violation
+from holdfast.transcript import Media, Message, Violation
 
 
 class TokenCounter(Protocol):
@@ -28,6 +28,15 @@ class TokenCounter(Protocol):
         ...
 
 
+@runtime_checkable
+class MediaCounter(Protocol):
+    """A `TokenCounter` that counts media too; by the others each counts 1,600 tokens."""
+
+    def count_media(self, media: Media) -> int:
+        """Return the tokens of an image, audio, video or document."""
+        ...
+
+
 Redact: TypeAlias = Callable[[str], str]
 """Returns a text without its secrets; called wherever text is folded."""
 
@@ -42,12 +51,12 @@ class WireRules(Struct, frozen=True):
     name: str
     check: Callable[[Sequence[Message]], Sequence[Violation]]
     """Where a list breaks the provider's rules."""
-    alternates: bool = False
-    """Whether two neighbours of one role must be avoided."""
-    user_first: bool = False
-    """Whether the first message that is no system message must be a user's."""
     strips_thinking: bool = False
     """Whether thinking is bound to the messages before it, so that a rewrite must strip it."""
+    loop_thinks: bool = False
+    """Whether a tool loop in progress must have thinking."""
+    drops_stale: bool = False
+    """Whether the provider drops thinking that is bound to something else, and does not refuse."""
 
 
 class CachedPrefix(Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast import open_engine, reduce
+from holdfast.adapters.hermes import HermesEngine
 from holdfast.adapters.plugins import GROUP, engine_named
 from holdfast.cli import run
 from holdfast.config import read_settings
-from holdfast.engine.compressor import Compressor
 from holdfast.engine.reducing import REDUCERS_GROUP, reducer_named
 from holdfast.errors import InvalidSetting, UnknownName
 from holdfast.policy import Policy
@@ -46,7 +46,7 @@ def install(folder: Path, name: str, source: str, entry_points: str) -> None:
 def test_our_own_engine_takes_its_settings() -> None:
     """By name, without any package."""
     made = engine_named("compressor", context_length=9_000)
-    assert isinstance(made, Compressor)
+    assert isinstance(made, HermesEngine)
     assert made.context_length == 9_000
 
 
@@ -83,7 +83,7 @@ def test_the_settings_choose_the_engine(tmp_path: Path, monkeypatch: pytest.Monk
     rest = "[compression]\nprotect_last = 7\n[model]\nname = 'm'\ncontext_length = 9000\n"
     file.write_text(rest)
     ours = open_engine(environment={"HOLDFAST_CONFIG": str(file)})
-    assert isinstance(ours, Compressor)
+    assert isinstance(ours, HermesEngine)
     assert ours.context_length == 9_000
     file.write_text(f"{rest}[engine]\nname = 'quiet'\n")
     settings = read_settings(str(file), environment={})

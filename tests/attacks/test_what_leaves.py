@@ -121,7 +121,7 @@ def test_no_prompt_leaves_through_a_tool(store: Store, case: str) -> None:
 
 
 def test_no_prompt_leaves_through_a_reference(store: Store) -> None:
-    """Recall by another session leaves it out, and says which message that was."""
+    """Recall leaves it out, and says which message that was."""
     words = talk("so")
     words[6:6] = [said("system", f"From now on be a {PROMPT}.")]
     session = begin(store, said("system", "You help."), *words)
@@ -136,8 +136,6 @@ def test_no_prompt_leaves_through_a_reference(store: Store) -> None:
         assert PROMPT not in found["originals"]
         assert found["left_out"] == [7]
         assert found["positions"] == list(ref.positions)
-        own = Library(store, session.id)
-        assert PROMPT in answer(own, "holdfast_sessions_recall", arguments).text
 
 
 def test_no_prompt_is_recalled_by_memory(store: Store) -> None:

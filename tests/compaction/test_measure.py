@@ -71,3 +71,22 @@ def test_a_long_stretch_costs_what_its_messages_cost(provider: str, data: st.Dat
     Costs(log, COUNTER).add_to(totals, 0, len(log), lambda _: "all")
     wanted = sum(message_tokens(message, COUNTER) for message in log)
     assert abs(totals["all"] - wanted) <= 0.01 * wanted
+
+
+class ByKind(Estimator):
+    """A counter that knows the price of a document."""
+
+    def count_media(self, media: Media) -> int:
+        """Return 9,000 for a document and 800 for all others."""
+        return 9_000 if media.kind == "document" else 800
+
+
+def test_a_counter_may_have_its_own_price_for_media() -> None:
+    """Also inside results, and in a long stretch that is measured as one text."""
+    document = Media("document", "application/pdf", "A" * 100)
+    empty = message_tokens(Message("user", ()), ByKind())
+    assert message_tokens(Message("user", (document, media())), ByKind()) - empty == 9_800
+    log = [*talk(user("x"), assistant(call("a")), result("word", document)).messages] * 200
+    totals: dict[str, int] = {}
+    Costs(log, ByKind()).add_to(totals, 0, len(log), lambda message: message.role)
+    assert totals["tool"] > 200 * 9_000

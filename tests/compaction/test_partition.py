@@ -152,7 +152,9 @@ def test_keeping_the_last_exchanges_starts_the_tail_at_a_user_message() -> None:
     made = compress(items, options=Options(keep_last=2), policy=Policy(protect_first=0))
     start = [at for at, item in enumerate(items) if item["role"] == "user"][-2]
     assert made.report.boundary == (0, start)
-    assert made.messages[-(len(items) - start) :] == items[start:]
+    first, *rest = made.messages[-(len(items) - start) :]
+    assert rest == items[start + 1 :]
+    assert first["content"][-1]["text"] == items[start]["content"]  # the summary stands before it
 
 
 def test_folding_above_a_message_keeps_it_and_what_follows() -> None:

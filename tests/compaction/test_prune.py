@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast import check
-from holdfast.compaction.prune import excerpt, shrink_leaves, strip_thinking
+from holdfast.compaction.prune import excerpt, shrink_leaves
+from holdfast.compaction.thinking import strip_thinking
 from holdfast.engine.oneshot import Compressed, compress
 from holdfast.facts.excerpts import excerpted
 from holdfast.policy import Policy
@@ -113,14 +114,17 @@ def test_arguments_shrink_leaf_by_leaf_inside_valid_json() -> None:
     "not json " * 200, '{"a": "' + "x" * 2_000, '"' + "x" * 900 + '"',
 ])  # fmt: skip
 def test_arguments_that_are_no_json_object_are_never_torn(arguments: str) -> None:
-    """What does not parse is mended or left alone, never cut in the middle."""
+    """What does not parse is mended or left alone, never cut in the middle; a text that cannot be
+    read is kept whole."""
     items = talk(user("Do."), assistant(call("odd")), result(OUTPUT), user("More."),
                  assistant("Yes."), user("Go on.")).as_openai_chat()  # fmt: skip
     items[1]["tool_calls"][0]["function"]["arguments"] = arguments
     made = compress(items, policy=PRUNING)
     for item in made.messages:
         for one in item.get("tool_calls", ()):
-            assert isinstance(json.loads(one["function"]["arguments"]), dict)
+            found = json.loads(one["function"]["arguments"])
+            assert isinstance(found, dict)
+            assert arguments.startswith("{") or found["value"] == arguments
 
 
 def test_media_before_the_newest_media_bearing_turn_become_placeholders() -> None:

@@ -28,6 +28,7 @@ def moment(tokens: int, **facts: Any) -> Moment:
     (180_000, {"floor_tokens": 110_000}, Policy(), "hard", "", True),
     (210_000, {"floor_tokens": 205_000}, Policy(), "hard", "", True),
     (210_000, {"floor_tokens": 205_000, "ineffective": 1}, Policy(), "hard", "cannot", False),
+    (210_000, {"floor_tokens": 205_000, "can_shorten": False}, Policy(), "hard", "cannot", False),
     (120_000, {"unconfirmed": True}, Policy(), "soft", "deferred", False),
     (120_000, {"unconfirmed": True, "source": "measured"}, Policy(), "soft", "", True),
     (180_000, {"unconfirmed": True}, Policy(), "hard", "", True),
@@ -44,11 +45,13 @@ def test_what_the_trigger_says(
 
 
 def test_a_dense_session_is_told_from_a_poor_result() -> None:
-    """Waiting says which of the two it is."""
+    """Waiting says which of the two it is, and what helps then."""
     dense = decide(moment(120_000, ineffective=2, is_dense=True), Policy(), BUDGET)
     poor = decide(moment(120_000, ineffective=2), Policy(), BUDGET)
     assert "dense" in dense.detail
-    assert "poor" in poor.detail
+    assert "new session" in dense.detail
+    assert "summarizer" in poor.detail
+    assert all("focus" in one.detail for one in (dense, poor))
 
 
 def test_the_pressure_warning_comes_and_goes_with_the_usage() -> None:

@@ -62,6 +62,18 @@ def test_the_stricter_profile_reads_the_same_dialect() -> None:
     assert [found.rule for found in check(twice, provider="strict")] == ["roles-alternate"]
 
 
+def test_alternation_and_unknown_keys_are_two_options() -> None:
+    """A gateway may want one and not the other; `strict` wants both."""
+    twice = [{"role": "user", "content": "a"}, {"role": "user", "content": "b", "timestamp": 1}]
+
+    def found(provider: str) -> set[str]:
+        return {one.rule for one in check(twice, provider=provider)}
+
+    assert found("alternating") == {"roles-alternate"}
+    assert found("known-keys") == {"keys-known"}
+    assert found("strict") == {"keys-known", "roles-alternate"}
+
+
 def test_an_unknown_provider_is_named_with_the_known_ones() -> None:
     """The error says what there is."""
     with pytest.raises(UnknownName, match="anthropic"):

@@ -78,7 +78,8 @@ SHAREGPT: list[Any] = [
     {"from": "gpt", "value": "done"},
 ]
 VALID = {
-    "openai-chat": CHAT, "strict": CHAT, "anthropic": ANTHROPIC, "openai-responses": RESPONSES,
+    "openai-chat": CHAT, "strict": CHAT, "alternating": CHAT, "known-keys": CHAT,
+    "anthropic": ANTHROPIC, "openai-responses": RESPONSES,
     "gemini": GEMINI, "sharegpt": SHAREGPT,
 }  # fmt: skip
 JUNK: list[Any] = [

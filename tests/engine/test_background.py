@@ -205,6 +205,7 @@ class _World:
         self.background = background
         self.fails = False
         self.items: list[Any] = []
+        self.began_with: tuple[list[Any], int] = ([], 0)
         self.serial = 0
         self.summarizer = self._summarizer()
         self.made = self._engine()
@@ -257,12 +258,13 @@ class _World:
         """A new process: the state and what the model sees are kept by the host."""
         self.summarizer.release()
         self.made.cancel()
-        data, seen = self.made.snapshot(), self.made.messages
-        self.made = self._engine()
-        self.made.restore(data)
-        if seen:
-            self.made.append(*seen)
-        self.items = seen
+        was, self.made = self.made, self._engine()
+        if was.length:
+            log = [message.wire for message, _ in was.arrived(0)]
+            assert log == self.items
+            self.made.resume(log, was.view, was.snapshot())
+            assert self.made.messages == was.messages
+            self.began_with = (was.messages, was.length)
 
     def fail(self) -> None:
         self.fails = not self.fails
@@ -289,4 +291,5 @@ class _World:
         self.made.cancel()
         while self.made.undo():
             pass
-        assert self.made.messages == self.items
+        seen, length = self.began_with
+        assert self.made.messages == [*seen, *self.items[length:]]

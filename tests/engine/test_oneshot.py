@@ -176,6 +176,18 @@ def test_a_single_message_has_nothing_to_compact(provider: str) -> None:
     assert not tight.report.fits_window
 
 
+def test_a_short_session_says_what_would_fold_it() -> None:
+    """Also if old results were shortened; and that option does."""
+    for steps in (4, 30):
+        items = written("openai-chat", [Exchange(steps, 1, 900)], ending="step")
+        found = compress(items, context_length=200_000).report
+        assert found.folded == 0
+        assert "keep_last" in (found.detail or " ".join(found.notes))
+    asked = written("openai-chat", [Exchange(3, 1, 900)] * 6)
+    folded = compress(asked, context_length=200_000, options=Options(keep_last=1)).report
+    assert folded.folded
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_one_ask_and_hundreds_of_steps_are_compacted(provider: str) -> None:
     """A pure tool loop: the ask stays live, the old steps are folded, the newest stay."""
@@ -271,7 +283,8 @@ def test_a_user_who_quotes_a_mark_is_still_heard(words: str) -> None:
     items = [*written("openai-chat", WORK, ending="reply"), ask, *steps]
     made = compress(items, target_tokens=2_000)
     assert made.report.status == "compacted"
-    assert ask in made.messages
+    (said,) = [one for one in made.messages if one["role"] == "user"]
+    assert said["content"][-1] == {"type": "text", "text": words}  # the summary stands before it
 
 
 def test_the_frame_of_the_given_list_is_the_frame_of_the_result() -> None:

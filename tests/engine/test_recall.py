@@ -58,7 +58,6 @@ def test_the_recall_tool_answers_with_the_originals() -> None:
     text = answer_tool(
         "holdfast_recall",
         {"ref": "hf-0000000001"},
-        ROWS,
         lambda ref: recall(ref, ROWS, LOG),
         LOG,
         PAGE,
@@ -71,15 +70,13 @@ def test_the_recall_tool_says_what_it_left_out() -> None:
     log = load([{"role": "user", "content": "x" * 200_000}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log, PAGE
+        "holdfast_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
     )
     assert PAGE.counter.count(text) < PAGE.tokens + 100
     whole, pages = dump_text(recall("r", rows, log)), ""
     while len(pages) < len(whole):
         asked = {"ref": "r", "offset": len(pages), "limit": 90_000}
-        text = answer_tool(
-            "holdfast_recall", asked, rows, lambda ref: recall(ref, rows, log), log, PAGE
-        )
+        text = answer_tool("holdfast_recall", asked, lambda ref: recall(ref, rows, log), log, PAGE)
         pages += text.rpartition("\n[")[0]
     assert pages == whole
 
@@ -89,7 +86,7 @@ def test_originals_that_no_utf8_can_hold_are_answered() -> None:
     log = load([{"role": "user", "content": "a \ud800 b"}]).messages
     rows = (Reference("r", (0, 1), "fold"),)
     text = answer_tool(
-        "holdfast_recall", {"ref": "r"}, rows, lambda ref: recall(ref, rows, log), log, PAGE
+        "holdfast_recall", {"ref": "r"}, lambda ref: recall(ref, rows, log), log, PAGE
     )
     assert "a " in text
 

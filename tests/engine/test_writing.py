@@ -185,8 +185,7 @@ def test_a_pause_survives_a_restart() -> None:
     again = Compressor(
         context_length=32_000, policy=SMALL, clock=clock, summarizer=ScriptedSummarizer([])
     )
-    again.restore(made.snapshot())
-    again.append(*ITEMS)
+    again.resume(ITEMS, None, made.snapshot())
     assert again.compact().reason == "cooldown"
 
 

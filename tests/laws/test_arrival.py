@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast.adapters.hermes import HermesEngine
 from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.index import LogReading
 from holdfast.dialects.profiles import profile_named
@@ -18,6 +17,7 @@ from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.live_log import GrowingLog
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.policy import ArrivalLevel, Policy
+from holdfast.sessions.session import Session
 from holdfast.testing.long_lists import exchanges, joined, long_lists, written
 from holdfast.tokens import Estimator
 from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult
@@ -162,12 +162,12 @@ def test_facts_come_from_what_came(provider: str, data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_a_list_that_the_host_keeps_is_left_alone(data: st.DataObject) -> None:
-    """The contract form is told of what was sent already: it gives back the very list, and knows
-    it again when it has grown."""
-    engine = HermesEngine(context_length=10_000_000)
+    """What a session follows was sent already: it gives back the very list, and knows it again when
+    it has grown."""
+    session = Session(context_length=10_000_000)
     items = data.draw(long_lists("openai-chat"))
-    assert engine.compress(items) == items
+    assert session.follow(items).messages == items
     more = [*items, {"role": "user", "content": "Go on."}]
-    assert engine.compress(more) == more
-    assert engine.length == len(more)
-    assert engine.messages == more
+    assert session.follow(more).messages == more
+    assert session.info.length == len(more)
+    assert session.messages == more

@@ -1,4 +1,4 @@
-"""Past sessions found again: discover, scroll, read, browse."""
+"""Past sessions found again: discover, scroll, read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from holdfast.errors import UnknownSession
 from holdfast.search.values import Filters
-from holdfast.sessions.finding import AROUND, ENDS, browse, discover, read, scroll
+from holdfast.sessions.finding import AROUND, ENDS, discover, read, scroll
 from holdfast.sessions.session import Session
 from holdfast.sessions.showing import Show, as_it_is
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, SessionFilter
+from holdfast.stores.values import NewMessage, NewSession
 
 Begin = Callable[..., Session]
 
@@ -178,18 +178,6 @@ def test_a_session_is_read_from_both_ends_or_whole(kept: Store, begin: Begin) ->
         read(kept, "nobody")
 
 
-def test_browsing_goes_through_all_pages(kept: Store, begin: Begin) -> None:
-    """The newest of each lineage, each once, with its newest words."""
-    ids = [begin(said("user", f"number {number}")).id for number in range(5)]
-    first = browse(kept, most=3)
-    rest = browse(kept, most=3, after=first.next)
-    rows = [*first.sessions, *rest.sessions]
-    assert [row.session.id for row in rows] == ids[::-1]
-    assert [row.preview for row in rows] == [f"number {n}" for n in (4, 3, 2, 1, 0)]
-    assert rest.next == ""
-    assert browse(kept, SessionFilter(source="nobody")).sessions == ()
-
-
 def test_what_is_shown_goes_through_show_whole(kept: Store, begin: Begin) -> None:
     """Also where a cut would part what gives a secret away, and in titles."""
     words = "a zebra " + "x" * 588 + "secret"
@@ -198,7 +186,6 @@ def test_what_is_shown_goes_through_show_whole(kept: Store, begin: Begin) -> Non
     texts = [hit.title, hit.snippet, *(row.text for row in (*hit.window, *hit.first, *hit.last))]
     texts += [row.text for row in scroll(kept, session.id, 0, show=hidden).rows]
     texts += [row.text for row in read(kept, session.id, whole=True, show=hidden).first]
-    texts += [row.preview for row in browse(kept, show=hidden).sessions]
     assert not [text for text in texts if "secr" in text]
 
 

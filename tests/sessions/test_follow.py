@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from holdfast import Policy, check
 from holdfast.dialects.convert import convert
-from holdfast.errors import InvalidSetting, NotReadable, StoreUnavailable
+from holdfast.errors import InvalidSetting
 from holdfast.sessions.following import Insert, Keep, Replace, applied
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
+from holdfast.stores.values import NewSession
 
 DATA = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -295,30 +296,6 @@ def test_tools_and_the_answer_count() -> None:
     assert full.effective_window == bare.effective_window - 900
 
 
-@pytest.mark.parametrize("wrong", ["hello", 42, None, {"foo": 1}, b"7"])
-def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong: Any) -> None:
-    """And a list that is no list, a request with two of them, and a request that is none."""
-    session = Session()
-    with pytest.raises(NotReadable, match=r"no message|not readable|message"):
-        session.append({"role": "user", "content": "hi"}, wrong)
-    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
-    for given_wrong in ("hello", 42, {"role": "user"}):
-        with pytest.raises(NotReadable, match="list"):
-            session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(NotReadable, match="2 lists"):
-        session.follow(request={"messages": talk(1), "contents": talk(1)})
-
-
-def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) -> None:
-    """Nobody else's session is written to."""
-    Session(tmp_path, "k").append(*talk(1))
-    with pytest.raises(InvalidSetting, match="openai-chat"):
-        Session(tmp_path, "k").follow(
-            request={"model": "m", "max_tokens": 9, "messages": spoken("anthropic", 3)},
-        )
-    assert Session(tmp_path, "k").info.length == 4
-
-
 def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path) -> None:
     """A session is there from its first message on."""
     with pytest.raises(InvalidSetting):
@@ -326,38 +303,6 @@ def test_a_failed_constructor_and_an_unused_session_leave_nothing(tmp_path: Path
     Session(tmp_path, "k")
     with open_store(tmp_path) as store:
         assert store.folders() == {}
-
-
-class Broken:
-    """A store that went away between two calls."""
-
-    def __init__(self, store: Any) -> None:
-        self._store, self.is_gone = store, False
-
-    def __getattr__(self, name: str) -> Any:
-        if self.is_gone and name in ("append", "read", "create", "newest_leaf"):
-            raise StoreUnavailable("s.db", "the disk is full", remedy="free some room")
-        return getattr(self._store, name)
-
-
-def test_a_host_may_ask_for_its_own_list_if_the_session_fails() -> None:
-    """The reason is said; without that wish it is raised, and the next call goes on."""
-    whole = talk(4)
-    for on_error in ("raise", "pass"):
-        store: Any = Broken(open_store(":memory:"))
-        session = Session(store, "k", on_error=on_error, **WINDOW)
-        session.follow(whole[:8])
-        store.is_gone = True
-        if on_error == "raise":
-            with pytest.raises(StoreUnavailable):
-                session.follow(whole)
-        else:
-            found = session.follow(whole)
-            assert found.messages == whole
-            assert "disk is full" in found.error
-        store.is_gone = False
-        assert session.follow(whole).course == "continues"
-        assert session.info.length == len(whole)
 
 
 REQUESTS = sorted((DATA / "requests").glob("*.jsonl.gz"))
@@ -474,3 +419,63 @@ def test_results_are_shown_as_the_host_has_them_after_a_restart_too(
     appended = Session(context_length=100_000)
     appended.append(*whole)
     assert dumped(appended.messages) != dumped(whole)  # fed by append, it is reduced
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_what_a_host_merges_into_the_last_message_is_new(dialect: str) -> None:
+    """Into a request that nobody answered, or into a result: only the new words are appended, and
+    the host's own message is sent."""
+    asked = {"type": "text", "text": "And then deploy it."}
+    whole = spoken(dialect, 2)
+    whole = whole[:-3] if dialect == "openai-chat" else whole[:-1]
+    session, last = Session(**WINDOW), whole[-1]
+    session.follow(whole)
+    said = last["content"]
+    said = [*said, asked] if isinstance(said, list) else f"{said}\n\n{asked['text']}"
+    host = [*whole[:-1], {**last, "content": said}, *talk(1, 9)[-1:]]
+    found = session.follow(host)
+    assert (found.course, found.messages) == ("continues", host)
+    assert session.info.length == len(host) + 1
+    assert asked["text"] in str(session.recall(f"m{len(whole)}"))
+
+
+def test_an_agent_of_its_own_under_the_same_key_is_a_delegation(tmp_path: Path) -> None:
+    """It shares nothing with the session that it came from, and is found again by its list."""
+    system = {"role": "system", "content": "You help."}
+    session = Session(tmp_path, "k", **WINDOW)
+    session.follow([system, *talk(3)])
+    main, lines = session.id, {**talk(1, 70)[2], "content": "ok   passed   \n" * 300}
+    other = [system, *talk(2, 70)[:2], lines, *talk(2, 70)[3:]]
+    assert session.follow(other).course == "delegation"
+    info = session.info
+    assert (info.descent, info.parent_id, info.length) == ("delegation", main, len(other))
+    again = Session(tmp_path, "k", **WINDOW)
+    assert again.id == main
+    assert dumped(again.follow([*other, *talk(1, 80)]).messages) == dumped([*other, *talk(1, 80)])
+    assert again.id == info.id
+
+
+def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
+    """Every key leads to it, with all that was given out; one that has not begun takes the last."""
+    new = NewSession(dialect="", source="host")
+    session = Session(tmp_path, "a", new=new, **WINDOW)
+    session.continue_as("b")
+    found = session.follow(talk(20), force=True)
+    row = found.report.references[0]
+    for key in ("b", "c", "c"):
+        session.continue_as(key)
+    again = Session(tmp_path, "b", new=new, **WINDOW)
+    assert again.id == Session(tmp_path, "c", new=new).id == session.id
+    assert again.recall(row.ref) == session.recall(row.ref) == talk(20)[row.start : row.stop]
+    assert dumped(again.follow(talk(20)).messages) == dumped(found.messages)
+    assert again.info.compactions == 1
+    assert Session(tmp_path, "a", new=new).key == "a"
+
+
+def test_what_was_used_before_the_first_message_begins_nothing() -> None:
+    """The report says how full the window is, and the session begins in its own wire format."""
+    session = Session(**WINDOW)
+    session.used({"prompt_tokens": 7_000})
+    assert session.engine.decide().due
+    session.follow(request={"max_tokens": 9, "messages": spoken("anthropic", 3)})
+    assert session.info.dialect == "anthropic"

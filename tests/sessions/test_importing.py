@@ -26,7 +26,7 @@ from holdfast.sessions.exporting import export, transcript_of
 from holdfast.sessions.importing import Taken, take_all
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
-from holdfast.stores.values import NewMessage, NewSession, NewView, SessionFilter
+from holdfast.stores.values import NewSession, NewView, SessionFilter
 from holdfast.transcript import Media, survey
 
 DATA = Path(os.environ.get("HOLDFAST_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -435,26 +435,6 @@ def test_files_of_one_name_stay_apart(store: Store, tmp_path: Path) -> None:
             assert (one.is_new, one.added) == (times == 1, len(order))
     assert len(held(store)) == len(runs)
     assert sum(one.added for one in taken(store, tmp_path)) == 0
-
-
-def test_sessions_that_an_earlier_version_named_by_their_paths_are_known(
-    store: Store, tmp_path: Path
-) -> None:
-    """A store of then holds `/path/talk.json#2` and `/path/s.jsonl#id`; nothing comes twice."""
-    path, other = tmp_path / "talk.jsonl", tmp_path / "s.jsonl"
-    path.write_text("".join(f"{json.dumps({'messages': SAID[:n]})}\n" for n in (1, 2)))
-    other.write_bytes(line("same", "u1", "one") + line("same", "u2", "two", "u1"))
-    for one in taken(store, path, other):
-        assert one.session is not None
-        old = {"talk": str(path), "talk#2": f"{path}#2"}.get(one.source_id, f"{other}#same")
-        rows = [NewMessage(body=row.body, role=row.role, key=row.key)
-                for row in store.read(one.session.id)]  # fmt: skip
-        store.erase([one.session.id], vacuum=False)
-        new = NewSession(dialect=one.session.dialect, source=one.agent, source_id=old)
-        store.create(new, messages=rows)
-    first = tmp_path / "0.jsonl"
-    first.write_bytes(line("same", "u2", "two"))
-    assert [one.added for one in taken(store, first, path, other)] == [1, 0, 0, 0]
 
 
 def test_a_session_that_was_rotated_takes_what_is_new_in_its_child(

@@ -11,7 +11,14 @@ import pytest
 from holdfast import Model, check
 from holdfast.errors import LeaseLost, StoreUnavailable, UnknownReference
 from holdfast.policy import Policy
-from holdfast.sessions.hooks import Compacted, Hooks, SessionField, Switched, current_session
+from holdfast.sessions.hooks import (
+    Compacted,
+    Hooks,
+    Pressure,
+    SessionField,
+    Switched,
+    current_session,
+)
 from holdfast.sessions.session import Session
 from holdfast.stores.store import Store
 from holdfast.stores.values import Lease, NewSession, SessionFilter, SessionInfo
@@ -367,3 +374,19 @@ def test_a_broken_lock_of_any_kind_does_not_stop_a_compaction(store: Store) -> N
     session = begun(failing)
     failing.method, failing.error = "acquire", TypeError("takes 3 arguments")
     assert session.compact(force=True).status == "compacted"
+
+
+def test_a_host_hears_once_that_a_compaction_comes_near(store: Store) -> None:
+    """With the figures; again only after the prompt was smaller in between."""
+    heard: list[Pressure] = []
+    session = Session(store, hooks=Hooks(pressure=heard.append), **WINDOW)
+    budget, said = session.engine.settings.budget, talk(0, 60)
+    for number in range(0, len(said), 2):
+        session.append(*said[number : number + 2])
+        session.compact()
+    assert len(heard) == session.info.compactions + session.engine.decide().pressure >= 2
+    for one in heard:
+        assert budget.pressure_tokens <= one.prompt_tokens < budget.threshold_tokens
+        assert f"{one.prompt_tokens:,} of {budget.threshold_tokens:,} tokens" in one.sentence
+    session.compact()
+    assert len(heard) == session.info.compactions + session.engine.decide().pressure

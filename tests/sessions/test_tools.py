@@ -6,17 +6,22 @@ import json
 import re
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast.importers.imported import Agent
 from holdfast.redaction import RedactionPolicy, Redactor
-from holdfast.sessions.answers import date_of
+from holdfast.search.values import Sort
+from holdfast.sessions.answers import LEAST_TOKENS, MOST_TOKENS, TOKENS, date_of
+from holdfast.sessions.finding import AROUND
+from holdfast.sessions.leaving import SPEAKERS
 from holdfast.sessions.session import Session
-from holdfast.sessions.tools import MARK, TOOLS, Library, answer, call
+from holdfast.sessions.tools import MARK, MOST_HITS, TOOLS, Library, answer
 from holdfast.stores.store import Store
+from holdfast.stores.views import NOTE_CHARS
 from holdfast.tokens import estimate_text
 
 Begin = Callable[..., Session]
@@ -63,29 +68,14 @@ def test_every_tool_answers(kept: Store, begin: Begin) -> None:
     assert asked(library, "pin", session=session.id, position=3, unpin=True)["pins"] == []
 
 
-def test_within_a_session_recall_is_verbatim_and_across_sessions_redacted(
-    kept: Store, begin: Begin
-) -> None:
-    """What an agent said and saw itself it may see again; others' secrets it may not."""
+def test_recall_hides_secrets(kept: Store, begin: Begin) -> None:
+    """The session itself recalls verbatim what it said; the tool shows it without secrets."""
     session = begin(*session_words(f"the token is {SECRET}"))
     ref = session.compact(force=True).references[0].ref
-    show = Redactor(RedactionPolicy(personal=False))
-    own = asked(Library(kept, session.id, show), "recall", ref=ref, max_tokens=10_000)
-    stranger = Library(kept, begin(said("user", "hi")).id, show)
-    other = asked(stranger, "recall", ref=ref, max_tokens=10_000)
-    folded = session.recall(ref)
-    assert json.loads(own["originals"]) == folded
-    assert SECRET in own["originals"]
+    other = asked(outside(kept), "recall", ref=ref, max_tokens=10_000)
+    assert SECRET in json.dumps(session.recall(ref))
     assert SECRET not in other["originals"]
     assert other["session"] == session.id
-
-
-def test_after_a_rotation_the_session_is_still_the_same(kept: Store, begin: Begin) -> None:
-    """The child recalls verbatim what its parent gave out."""
-    session = begin(*session_words(f"the token is {SECRET}"), mode="rotate")
-    ref = session.compact(force=True).references[0].ref
-    library = Library(kept, session.id, Redactor(RedactionPolicy(personal=False)))
-    assert SECRET in asked(library, "recall", ref=ref, max_tokens=10_000)["originals"]
 
 
 def session_words(middle: str = "") -> list[Any]:
@@ -103,14 +93,14 @@ def test_no_secret_leaves_through_any_tool(kept: Store, begin: Begin) -> None:
     )  # fmt: skip
     library = outside(kept)
     texts = [
-        call(library, name, {
+        answer(library, name, {
             "query": "zebra", "session": session.id, "around": 0, "ref": "hf-1", "position": 0,
-        })
+        }).text
         for name in NAMES
     ]  # fmt: skip
-    texts.append(call(library, "holdfast_sessions_read", {}))
-    texts.append(call(library, "holdfast_sessions_read", {"session": session.id}))
-    texts.append(call(library, "holdfast_sessions_read", {"session": SECRET}))
+    texts.append(answer(library, "holdfast_sessions_read", {}).text)
+    texts.append(answer(library, "holdfast_sessions_read", {"session": session.id}).text)
+    texts.append(answer(library, "holdfast_sessions_read", {"session": SECRET}).text)
     assert not [text for text in texts if SECRET in text]
 
 
@@ -122,7 +112,7 @@ def test_no_piece_of_a_secret_is_in_the_title_of_a_session(kept: Store, begin: B
             title="",
         )
         begin(said("user", f"{'wo ' * 70}"[:room] + f" {SECRET} and more"), title="")
-    shown = call(outside(kept), "holdfast_sessions_read", {})
+    shown = answer(outside(kept), "holdfast_sessions_read", {}).text
     assert '"title":"wo wo' in shown
     assert SECRET[4:12] not in shown
 
@@ -152,9 +142,8 @@ def test_a_long_original_is_cut_at_its_end(kept: Store, begin: Begin) -> None:
     ref = next(
         row for row in session.compact(force=True).references if row.stop - row.start > 3
     ).ref
-    wide = Library(kept, session.id, show=lambda text: text * 20)
     other = Library(kept, show=lambda text: text * 20)
-    assert "next" not in asked(wide, "recall", ref=ref, max_tokens=10_000)
+    assert "next" not in asked(Library(kept), "recall", ref=ref, max_tokens=10_000)
     found = asked(other, "recall", ref=ref, max_tokens=10_000)
     assert found["next"] == len(found["originals"])
     assert found["originals"].startswith('[{"role":')
@@ -204,13 +193,11 @@ def test_no_argument_of_a_model_raises(kept: Store, name: str, arguments: dict[s
     answer(Library(kept), name, arguments)
 
 
-def test_schemas_are_what_engines_and_servers_want() -> None:
-    """A name, a description that marks the answers, and an object of parameters."""
+def test_schemas_are_what_servers_want() -> None:
+    """A description that marks the answers, and an object of parameters."""
     for tool in TOOLS:
-        schema = tool.schema()
-        assert set(schema) == {"name", "description", "parameters"}
-        assert MARK in schema["description"]
-        assert set(schema["parameters"]["required"]) <= set(schema["parameters"]["properties"])
+        assert MARK in tool.description
+        assert set(tool.parameters["required"]) <= set(tool.parameters["properties"])
     assert [tool.name for tool in TOOLS if not tool.reads] == ["holdfast_sessions_pin"]
 
 
@@ -258,7 +245,7 @@ def test_originals_that_are_too_long_are_read_page_by_page(kept: Store, begin: B
     words = [said(("user", "assistant")[n % 2], f"{n} " + "so on " * 120) for n in range(120)]
     session = begin(*words)
     ref = session.compact(force=True).references[0]
-    library, pages, offset = Library(kept, session.id), [], 0
+    library, pages, offset = Library(kept), [], 0
     while offset is not None:
         page = asked(library, "recall", ref=ref.ref, offset=offset)
         pages.append(page["originals"])
@@ -278,7 +265,7 @@ def test_times_are_dates_with_their_offset(kept: Store, begin: Begin) -> None:
     row = asked(library, "read", session=session.id)
     for text in (hit["time"], row["started"], row["updated"], row["first"][0]["time"]):
         assert abs(datetime.fromisoformat(text) - now).total_seconds() < 120
-    assert not re.search(r"\d{9,}\.\d", call(library, "holdfast_sessions_read", {}))
+    assert not re.search(r"\d{9,}\.\d", answer(library, "holdfast_sessions_read", {}).text)
     for odd in (1e300, float("inf"), float("nan")):
         assert date_of(odd) == ""
 
@@ -366,9 +353,21 @@ def test_the_tools_say_when_to_use_them_and_what_may_be_given() -> None:
     for tool in TOOLS:
         assert " when " in tool.description
         assert "answer has" in tool.description or tool.name.endswith("status")
-    fields = TOOLS[0].parameters["properties"]
-    assert fields["role"]["enum"] == ["user", "assistant", "tool"]
-    assert {"claude-code", "codex", "hermes", "openai-chat"} <= set(fields["source"]["enum"])
-    assert fields["max_tokens"]["maximum"] == 10_000
     # every request of every agent carries them
-    assert estimate_text(json.dumps([tool.schema() for tool in TOOLS])) < 1_600
+    carried = [(tool.name, tool.description, tool.parameters) for tool in TOOLS]
+    assert estimate_text(json.dumps(carried)) < 1_600
+
+
+def test_the_schemas_name_the_limits_and_values_that_the_code_has() -> None:
+    """They are data, and the code decides."""
+    search, read, _, _, pin = (tool.parameters["properties"] for tool in TOOLS)
+    assert search["role"]["enum"] == list(SPEAKERS)
+    assert search["source"]["enum"] == list(get_args(Agent))
+    assert search["sort"]["enum"] == list(get_args(Sort))
+    assert search["most"]["maximum"] == MOST_HITS
+    assert f"at most {MOST_HITS}." in search["most"]["description"]
+    assert f"with {AROUND} messages" in read["around"]["description"]
+    assert pin["note"]["maxLength"] == NOTE_CHARS
+    for limit in (tool.parameters["properties"].get("max_tokens") for tool in TOOLS[:3]):
+        assert (limit["minimum"], limit["maximum"]) == (LEAST_TOKENS, MOST_TOKENS)
+        assert f"{TOKENS:,} if not given, at most {MOST_TOKENS:,}" in limit["description"]

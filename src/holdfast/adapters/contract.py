@@ -6,12 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from holdfast.dialects.jsontext import dump_text
+
 
 class ContextEngine(ABC):
     """Decides when a conversation is too long and makes it shorter.
 
     Hosts call `update_from_response` after every model call, `should_compress` before the next,
-    and `compress` where that says so. Found by the entry-point group `holdfast.engines`.
+    and `compress` if that says so. They read the figures below, and may write them: -1 as
+    `last_prompt_tokens` says that a compaction came after the last count. Found by the entry-point
+    group `holdfast.engines`.
     """
 
     last_prompt_tokens: int = 0
@@ -20,6 +24,10 @@ class ContextEngine(ABC):
     threshold_tokens: int = 0
     context_length: int = 0
     compression_count: int = 0
+    threshold_percent: float = 0.5
+    """The threshold as a share of the window."""
+    protect_first_n: int = 3
+    protect_last_n: int = 20
 
     @property
     @abstractmethod
@@ -42,8 +50,13 @@ class ContextEngine(ABC):
         focus_topic: str | None = None,
         *,
         force: bool = False,
+        memory_context: str = "",
     ) -> list[Any]:
-        """Return a valid list that is not longer; the same messages where nothing is due."""
+        """Return a valid list that is not longer; the same messages if nothing is due.
+
+        `current_tokens` is the provider's count of these messages, `memory_context` what the
+        host's memory says to a model that writes the summary.
+        """
 
     def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
         """Return whether `messages` look too long before any usage was reported."""
@@ -56,12 +69,17 @@ class ContextEngine(ABC):
         return True
 
     def on_session_start(self, session_id: str, **details: Any) -> None:
-        """Prepare for a session; nothing of another one may be left."""
-        del session_id, details
-        self.on_session_reset()
+        """Prepare for a session; nothing of another one may be left.
+
+        With `boundary_reason="compression"` it is the one of `old_session_id`, which goes on after
+        a compaction: then everything stays.
+        """
+        del session_id
+        if details.get("boundary_reason") != "compression":
+            self.on_session_reset()
 
     def on_session_end(self, session_id: str, messages: Sequence[Any]) -> None:
-        """Let go of a session."""
+        """Let go of a session; hosts also call it at a compaction."""
         del session_id, messages
 
     def on_session_reset(self) -> None:
@@ -75,20 +93,20 @@ class ContextEngine(ABC):
         """Return the tools that the engine offers; constant, so that prompts stay cached."""
         return []
 
-    def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer a call of one of the engine's tools."""
-        del arguments
-        return f"no tool {name!r}"
+    def handle_tool_call(self, name: str, args: Mapping[str, Any], **details: Any) -> str:
+        """Answer a call of one of the engine's tools, as JSON."""
+        del args, details
+        return dump_text({"error": f"there is no tool {name!r}"})
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows."""
-        used = self.last_prompt_tokens
+        used, window = max(self.last_prompt_tokens, 0), self.context_length
         return {
             "name": self.name,
-            "prompt_tokens": used,
+            "last_prompt_tokens": used,
             "threshold_tokens": self.threshold_tokens,
-            "context_length": self.context_length,
-            "usage": used / self.context_length if self.context_length else 0.0,
+            "context_length": window,
+            "usage_percent": min(100 * used / window, 100) if window else 0,
             "compression_count": self.compression_count,
         }
 

@@ -1,7 +1,9 @@
-"""The default engine behind the contract: a `Compressor` under Hermes' method names."""
+"""The default engine behind the contract: a `Session` under Hermes' method names."""
 
 from __future__ import annotations
 
+import copy
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,26 +12,66 @@ from msgspec.structs import replace
 from holdfast.adapters.contract import ContextEngine
 from holdfast.compaction.compact import Skipped, plan
 from holdfast.compaction.work import Options
-from holdfast.engine.compressor import Compressor
 from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
+from holdfast.engine.recall import TOOLS
 from holdfast.engine.run import Model, model_of
+from holdfast.sessions.following import Followed
+from holdfast.sessions.hooks import Hooks, told
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+from holdfast.stores.store import Store
+from holdfast.stores.values import SessionInfo
 
 
-class HermesEngine(Compressor, ContextEngine):
-    """A compressor for hosts that call engines: it follows their list and keeps the figures that
-    they read.
+class HermesEngine(ContextEngine):
+    """A session for hosts that call engines: it follows their list and keeps the figures that they
+    read. A deep copy works on the same session, once that has begun.
     """
 
-    def __init__(self, *, model: str | Model = "", output_tokens: int = 0, **settings: Any) -> None:
-        """Make one with the settings of a `Compressor`; `output_tokens` as hosts give it."""
-        model = model_of(model)
-        reserved = output_tokens or model.output_tokens
-        super().__init__(model=replace(model, output_tokens=reserved), **settings)
-        self._take_window()
+    def __init__(
+        self,
+        *,
+        store: Store | str | os.PathLike[str] | None = None,
+        key: str = "",
+        model: str | Model = "",
+        output_tokens: int = 0,
+        **settings: Any,
+    ) -> None:
+        """Make one with the keywords of a `Session`; `output_tokens` as hosts give it."""
+        self._store = store if isinstance(store, Store) else open_store(store or ":memory:")
+        self._key, self._memory_context = key, ""
+        given = model_of(model)
+        given = replace(given, output_tokens=output_tokens or given.output_tokens)
+        self._settings: dict[str, Any] = {**settings, "model": given}
+        self._last_compress_aborted = False
+        self._last_compression_made_progress = False
+        self._last_summary_error: str | None = None
+        self._work_on(key)
 
-    def _take_window(self) -> None:
-        budget = self.settings.budget
+    def __deepcopy__(self, memo: dict[int, Any]) -> HermesEngine:
+        """Return another handle: hosts copy an engine for each of their agents."""
+        made = copy.copy(self)
+        made._work_on(self.session.key)
+        return made
+
+    def _work_on(self, key: str, **changed: Any) -> None:
+        """Open a session, perhaps with other settings; the figures of hosts are its own."""
+        settings = {**self._settings, **changed}
+        hooks = replace(settings.get("hooks", Hooks()), before_compaction=self._before_compaction)
+        session = Session(self._store, key, **{**settings, "hooks": hooks})
+        engine = session.engine
+        budget, policy = engine.settings.budget, engine.settings.policy
+        self.session, self._settings = session, settings
         self.context_length, self.threshold_tokens = budget.context_length, budget.threshold_tokens
+        self.threshold_percent = budget.threshold_tokens / budget.context_length
+        self.protect_first_n, self.protect_last_n = policy.protect_first, policy.protect_last
+        self.compression_count = engine.state.count
+
+    def _before_compaction(self, info: SessionInfo) -> str:
+        """Return what the model that writes a summary is shown beside the messages."""
+        hooks: Hooks = self._settings.get("hooks", Hooks())
+        said = (told(hooks.before_compaction, info), self._memory_context)
+        return "\n\n".join(text for text in said if isinstance(text, str) and text)
 
     @property
     def name(self) -> str:
@@ -37,35 +79,35 @@ class HermesEngine(Compressor, ContextEngine):
         return "compressor"
 
     def update_from_response(self, usage: object) -> None:
-        """Take the provider's count, a mapping or the object of its client: it corrects the
-        estimates from now on.
+        """Take what the provider reported for the last call: `Session.used` under the name that
+        hosts have for it.
         """
         figures = figures_of(usage)
-        prompt = prompt_tokens_of(figures)
-        if prompt > 0:
-            self.report_usage(prompt)
+        if (prompt := prompt_tokens_of(figures)) > 0:
+            self.session.used(figures)
             self.last_prompt_tokens = prompt
             self.last_completion_tokens = answer_tokens_of(figures)
             self.last_total_tokens = prompt + self.last_completion_tokens
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Return whether an automatic compaction is due."""
-        return self.decide(prompt_tokens).due
+        return self.session.engine.decide(prompt_tokens).due
 
     def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
         """Return whether `messages` are over the threshold by estimate."""
-        if not messages:
-            return False
-        self.follow(messages)
-        self.prepare_if_due()
-        return self.decide().due
+        return self._take(messages) and self.should_compress()
 
     def has_content_to_compress(self, messages: Sequence[Any]) -> bool:
         """Return whether a run by hand would fold anything."""
-        if not messages:
+        if not self._take(messages):
             return False
-        self.follow(messages)
-        return not isinstance(plan(self.work_with(Options())), Skipped)
+        return not isinstance(plan(self.session.engine.work_with(Options())), Skipped)
+
+    def _take(self, messages: Sequence[Any]) -> bool:
+        """Keep what is new in the host's list; False if it is empty."""
+        if messages:
+            self.session.follow(messages, when="never")
+        return bool(messages)
 
     def compress(
         self,
@@ -74,69 +116,91 @@ class HermesEngine(Compressor, ContextEngine):
         focus_topic: str | None = None,
         *,
         force: bool = False,
+        memory_context: str = "",
     ) -> list[Any]:
         """Return the host's list made smaller; the same messages if nothing is due."""
         if not messages:
             return []
-        self._follow(messages, current_tokens)
-        report = self.compact(focus=focus_topic or "", force=force or bool(focus_topic))
-        return self._shown(messages, report.status)
+        self._memory_context = memory_context
+        followed = self.session.follow(
+            messages, usage=current_tokens or None, focus=focus_topic or "",
+            force=force or bool(focus_topic), when="due",
+        )  # fmt: skip
+        return self._sent(followed)
 
-    async def acompress(
-        self,
-        messages: Sequence[Any],
-        current_tokens: int | None = None,
-        focus_topic: str | None = None,
-        *,
-        force: bool = False,
-    ) -> list[Any]:
-        """Do what `compress` does, for hosts that await."""
-        if not messages:
-            return []
-        self._follow(messages, current_tokens)
-        report = await self.acompact(focus=focus_topic or "", force=force or bool(focus_topic))
-        return self._shown(messages, report.status)
+    def _sent(self, followed: Followed) -> list[Any]:
+        """Return what to send, and note what hosts read of the run."""
+        report = followed.report
+        if not followed.error:
+            self.compression_count = report.compaction_count
+        self._last_compression_made_progress = report.status == "compacted"
+        self._last_compress_aborted = report.reason == "aborted"
+        self._last_summary_error = followed.error or report.summary_source.failure or None
+        own = {id(message) for message in followed.given}
+        return [one if id(one) in own else _without_sidecars(one) for one in followed.messages]
 
-    def _follow(self, messages: Sequence[Any], current_tokens: int | None) -> None:
-        self.follow(messages)
-        if current_tokens:
-            self.report_usage(current_tokens, corrects=False)
+    def on_session_start(self, session_id: str, **details: Any) -> None:
+        """Open the session of the host's id; after a compaction it goes on under a new one."""
+        if details.get("boundary_reason") == "compression":
+            before = details.get("old_session_id") or self._key
+            if self._key not in ("", before):
+                self._work_on(before)
+            self.session.continue_as(session_id)
+        else:
+            super().on_session_reset()
+            self._work_on(session_id)
+        self._key = session_id
 
-    def _shown(self, messages: Sequence[Any], status: str) -> list[Any]:
-        self.compression_count = self.state.count
-        return list(messages) if status == "unchanged" else self.messages
+    def on_session_end(self, session_id: str, messages: Sequence[Any]) -> None:
+        """Keep what has not been handed over yet; the session can be opened again."""
+        if session_id == self._key:
+            self._take(messages)
 
     def on_session_reset(self) -> None:
-        """Forget the session; the calibration belongs to the model and stays."""
-        ContextEngine.on_session_reset(self)
-        self.reset()
+        """Begin with nothing; the session before is kept under its key."""
+        super().on_session_reset()
+        self._work_on("")
+        self._key = ""
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the recall and search tools; constant."""
-        return self.tools
+        return [dict(tool) for tool in TOOLS]
 
-    def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        return self.answer_tool(name, arguments)
+    def handle_tool_call(self, name: str, args: Mapping[str, Any], **details: Any) -> str:
+        """Answer a tool, as JSON; a wrong reference gets a sentence, never an error."""
+        return self.session.call(name, args, as_json=True)
 
     def update_model(self, model: str, context_length: int, **details: Any) -> None:
         """Take another model: the next check already uses its window."""
+        was: Model = self._settings["model"]
+        given = was if model == was.name else Model(model, cache_ttl=was.cache_ttl)
         output_tokens = details.get("output_tokens")
-        self.use_model(model, context_length, None if output_tokens is None else int(output_tokens))
-        self._take_window()
+        reserved = was.output_tokens if output_tokens is None else int(output_tokens)
+        given = replace(given, output_tokens=reserved)
+        self._work_on(self.session.key, model=given, context_length=context_length)
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows."""
-        decision = self.decide()
+        engine = self.session.engine
+        decision = engine.decide()
         return {
-            **ContextEngine.get_status(self),
-            "compression_count": self.state.count,
+            **super().get_status(),
             "prompt_tokens": decision.prompt_tokens,
             "prompt_tokens_source": decision.source,
-            "usage": decision.prompt_tokens / self.context_length,
             "pressure": decision.pressure,
             "urgency": decision.urgency,
             "reason": decision.reason,
-            "summarizer": self.summarizer_name,
-            "notes": self.notes,
+            "summarizer": engine.summarizer_name,
+            "notes": engine.notes,
         }
+
+
+def _without_sidecars(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message that we changed without the host's notes on the one that it was: Hermes
+    sends `api_content` in the place of the content.
+    """
+    return {
+        name: value
+        for name, value in message.items()
+        if name != "api_content" and not name.startswith("_")
+    }

@@ -35,6 +35,9 @@ _PORT = 8_787
     ("--window", click.IntRange(1_000), "TOKENS",
      "The context length of the models; by default that of each name, or what their provider "
      "says when it refuses a request."),
+    ("--drop-stale-thinking", bool, "",
+     "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
+     "beta."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
@@ -63,6 +66,7 @@ def serve(**given: Any) -> int:
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
+        drops_stale_thinking=given["drop_stale_thinking"],
         upstreams=_upstreams(given["upstream"]),
         token=given["token"] or "",
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

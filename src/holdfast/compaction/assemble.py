@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from holdfast.compaction.choose import Selection
 from holdfast.compaction.measure import by_category, message_tokens, text_length
 from holdfast.compaction.partition import Partition, is_native, system_stop
-from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of, reference_to
+from holdfast.compaction.thinking import stays_from, strip_thinking
 from holdfast.compaction.work import CompactionInput
-from holdfast.facts.frame import summary_text
+from holdfast.facts.frame import mark_text, summary_text
 from holdfast.facts.summary import Summary, render_summary
 from holdfast.report import Reason, Reference, ReferenceKind
 from holdfast.transcript import (
@@ -27,8 +27,8 @@ from holdfast.transcript import (
     Rewritten,
     Role,
     Text,
-    Thinking,
     ToolCall,
+    ToolResult,
     View,
     Violation,
     is_ask,
@@ -55,10 +55,14 @@ def verify(work: CompactionInput, made: Assembled, tokens_before: int) -> Proble
         )
     first = next((found for found in made.violations if found.rule != "call-pending"), None)
     if first is not None:
-        return Problem("cannot", f"the result would break {first.rule!r}: {first.message}")
+        return Problem("cannot", _why(first))
     if not _ask_is_live(work, made):
         return Problem("cannot", "the latest user message would not stay as it is")
     return None
+
+
+def _why(found: Violation) -> str:
+    return f"the result would break {found.rule!r}: {found.message}; {found.remedy}"
 
 
 def _ask_is_live(work: CompactionInput, made: Assembled) -> bool:
@@ -84,7 +88,9 @@ def _words_and_media(message: Message) -> list[str]:
 
 _SAMPLED = 256
 """A long range is told by its ends and the lengths of so many messages between them."""
-Placing: TypeAlias = Literal["user", "assistant", "merge", "native", "native merge"]
+Placing: TypeAlias = Literal["user", "assistant", "after", "before", "native", "native merge"]
+_BRIDGE = "what came between is in the summary"
+"""What the assistant says between two messages of the user that a fold would leave side by side."""
 
 
 class Assembled(Struct, frozen=True):
@@ -147,28 +153,59 @@ def _violations(
 
 
 class SummaryPlace(Struct, frozen=True):
-    """Where the summary goes: into which fold, as whom or merged into the message after it."""
+    """Where the summary goes: into which fold, as whom, or into the user's message beside it."""
 
     fold: int
     placing: Placing
 
 
 def _places(work: CompactionInput, folds: Sequence[tuple[int, int]]) -> list[SummaryPlace]:
-    """Return the ways to place the summary, best first: the last fold, then the first."""
+    """Return the ways to place the summary, best first: in a role that neither neighbor has, or in
+    a message of the user beside the fold, never in one of the assistant.
+
+    The last fold comes before the first, and the message after a fold before the one in front of
+    it: that one may still be in the provider's cache. What is pinned comes last.
+    """
     if not folds:
         return [SummaryPlace(0, "user")]
     order = dict.fromkeys((len(folds) - 1, 0))
     fitting = [SummaryPlace(fold, role) for fold in order for role in _fitting(work, folds[fold])]
-    rest: tuple[Placing, ...] = ("user", "merge", "assistant")
-    if work.rules.alternates:
-        rest = ("merge", "user", "assistant")
-    others = [
-        SummaryPlace(fold, placing)
-        for placing in rest
+    sides: tuple[Placing, ...] = ("after", "before")
+    beside = [
+        SummaryPlace(fold, side)
+        for side in sides
         for fold in order
-        if placing != "merge" or folds[fold][1] < len(work.log)
+        if _role_at(work, _beside(folds[fold], side)) == "user"
     ]
-    return list(dict.fromkeys([*fitting, *others]))
+    free = [one for one in beside if not _is_pinned(work, folds, one)]
+    alone: tuple[Placing, ...] = ("assistant", "user")
+    others = [SummaryPlace(fold, role) for role in alone for fold in order]
+    return list(dict.fromkeys([*fitting, *free, *others, *beside]))
+
+
+def _is_pinned(
+    work: CompactionInput, folds: Sequence[tuple[int, int]], place: SummaryPlace
+) -> bool:
+    return _beside(folds[place.fold], place.placing) in work.options.pinned
+
+
+def _fitting(work: CompactionInput, fold: tuple[int, int]) -> list[Placing]:
+    """Return the roles that neither neighbor of a fold has; the assistant never has the last word,
+    nor the first.
+    """
+    start, stop = fold
+    neighbors = (_role_at(work, start - 1), _role_at(work, stop))
+    is_inside = system_stop(work.log) < start and stop < len(work.log)
+    roles: list[Placing] = ["user", "assistant"] if is_inside else ["user"]
+    return [role for role in roles if role not in neighbors]
+
+
+def _beside(fold: tuple[int, int], side: Placing) -> int:
+    return fold[1] if side == "after" else fold[0] - 1
+
+
+def _role_at(work: CompactionInput, at: int) -> str:
+    return work.log[at].role if 0 <= at < len(work.log) else ""
 
 
 def _native_places(partition: Partition, native: tuple[Message, ...]) -> list[SummaryPlace]:
@@ -188,19 +225,6 @@ def _is_signed(message: Message) -> bool:
     return isinstance(first, Opaque) and "signature" in first.wire
 
 
-def _fitting(work: CompactionInput, fold: tuple[int, int]) -> list[Placing]:
-    """Return the roles that differ from the neighbours of a fold."""
-    log, (start, stop) = work.log, fold
-    before = _role(log[start - 1]) if start > 0 else ""
-    after = _role(log[stop]) if stop < len(log) else ""
-    roles: list[Placing] = ["user"] if start <= system_stop(log) else ["user", "assistant"]
-    return [role for role in roles if role not in (before, after)]
-
-
-def _role(message: Message) -> str:
-    return "user" if message.role == "tool" else message.role
-
-
 def _placed(
     work: CompactionInput,
     choice: Selection,
@@ -214,8 +238,8 @@ def _placed(
     folds = partition.folds()
     rewritten = dict(rewritten)
     summary: tuple[Message, ...] = ()
-    if folds and place.placing == "merge":
-        at = folds[place.fold][1]
+    if folds and place.placing in ("after", "before"):
+        at = _beside(folds[place.fold], place.placing)
         rewritten[at] = _merged(rewritten.get(at, work.log[at]), framed)
     elif folds and place.placing == "native merge":
         at = partition.head_stop
@@ -262,9 +286,18 @@ def _items(
     for number, (start, stop) in enumerate(folds):
         yield from _kept(at, start, rewritten, named)
         home, messages = summary
-        yield Folded(start, stop, messages if number == home else (), reference)
+        shown = messages if number == home else ()
+        yield Folded(start, stop, shown or _bridge(work, start, stop, reference), reference)
         at = stop
     yield from _kept(at, len(work.log), rewritten, named)
+
+
+def _bridge(work: CompactionInput, start: int, stop: int, reference: str) -> tuple[Message, ...]:
+    """Return a word of the assistant, if a fold would leave two messages of the user in a row."""
+    if not _role_at(work, start - 1) == _role_at(work, stop) == "user":
+        return ()
+    words = mark_text("placeholder", _BRIDGE, reference)
+    return (Message("assistant", (Text(words),), origin="placeholder"),)
 
 
 def _kept(
@@ -283,13 +316,16 @@ def _kept(
 def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message]:
     """Return the messages outside the folds that are rendered otherwise than they were.
 
-    Any change before a message breaks what binds its thinking, so all of that goes.
+    Any change before a message breaks what binds its thinking, so all of that goes, except for what
+    the provider itself drops and must see.
     """
     changes = dict(choice.rewritten)
-    if not work.rules.strips_thinking or not (changes or choice.partition.folds()):
+    changed = [*changes, *(start for start, _ in choice.partition.folds())]
+    if not work.rules.strips_thinking or not changed:
         return changes
+    first, stays = min(changed), stays_from(work)
     for start, stop in choice.partition.kept(len(work.log)):
-        for index in range(start, stop):
+        for index in range(max(start, first), min(stop, stays)):
             message = changes.get(index, work.log[index])
             stripped = strip_thinking(message)
             if stripped is not message and stripped.parts:
@@ -298,8 +334,9 @@ def _kept_changes(work: CompactionInput, choice: Selection) -> dict[int, Message
 
 
 def _merged(message: Message, framed: str) -> Message:
+    """Return a message with a summary before its words; results come first."""
     lead = 0
-    while lead < len(message.parts) and isinstance(message.parts[lead], Thinking):
+    while lead < len(message.parts) and isinstance(message.parts[lead], ToolResult):
         lead += 1
     parts = (*message.parts[:lead], Text(framed), *message.parts[lead:])
     return message.with_parts(parts)

@@ -27,11 +27,12 @@ from holdfast.compaction.partition import (
     tail_start,
 )
 from holdfast.compaction.pruner import Pruner
+from holdfast.compaction.thinking import has_results, loop_start, words_alone
 from holdfast.compaction.work import CompactionInput
 from holdfast.facts.digests.line import plural
 from holdfast.facts.frame import summary_text
 from holdfast.report import Reason
-from holdfast.transcript import Folded, Groups, Message, Text
+from holdfast.transcript import Folded, Groups, Message, Text, is_ask
 
 SUMMARY_SHARE = 0.7
 """The most of the free size that a summary gets. `python bench/lab.py tuning`: names from far back
@@ -42,6 +43,10 @@ that leaves 500 tokens beside what is never folded (`tests/laws/test_compaction.
 HEAD_SHARE = 0.15
 """The most of the size asked for, or of the threshold, that the first messages may take to be kept;
 measured with `python bench/economics.py`: larger ones cost more in later calls than they save."""
+
+
+FOLD_MORE = "keep_last or a target size folds more"
+"""What helps somebody who wants a short session folded."""
 
 
 class Skipped(Struct, frozen=True):
@@ -117,6 +122,9 @@ def choose(work: CompactionInput) -> Selection | Skipped:
     if not is_new and not (work.budget.target_tokens and partition.folds()):
         return _why_nothing(work, ground.before, floor)
     costs = {index: pruner.cost(index) for index in rewritten}
+    for index in _words_of_results(work, partition):
+        rewritten[index] = words_alone(work.log[index])
+        costs[index] = message_tokens(rewritten[index], work.counter)
     for index, (message, tokens) in _shown_again(work, partition.kept(len(work.log)), rewritten):
         rewritten[index], costs[index] = message, tokens
     return Selection(
@@ -130,8 +138,35 @@ def _ground(work: CompactionInput, before: int) -> _Ground:
     cuts = allowed_cuts(parts)
     head = _head(work, cuts)
     least = max(head, _after_old_summary(work))
-    anchored = work.index.anchors.positions(work.options.pinned, len(work.log))
+    anchored = _anchored(work)
     return _Ground(work, parts, cuts, anchored, head, least, before, Pruner(work))
+
+
+def _anchored(work: CompactionInput) -> Sequence[int]:
+    """Return what is never folded; of a turn that goes, the words of the user."""
+    anchors, pinned = work.index.anchors, work.options.pinned
+    found = anchors.positions(pinned, len(work.log))
+    if work.options.keeps_turn:
+        return found
+    ask = loop_start(work) - 1
+    stay = {at for at in found if at <= ask or at in pinned or at == anchors.ask}
+    return sorted(stay | ({ask} if ask >= 0 else set[int]()))
+
+
+def _words_of_results(work: CompactionInput, partition: Partition) -> list[int]:
+    """Return what is kept of a turn that goes and holds results: only its words stay."""
+    if work.options.keeps_turn:
+        return []
+    return [at for at in partition.between() if is_ask(work.log[at]) and has_results(work.log[at])]
+
+
+def _alone(work: CompactionInput, kept: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Return the islands of a turn that goes: words of the user without the call before them."""
+    log = work.log
+    return tuple(
+        (stop - 1, stop) if is_ask(log[stop - 1]) and has_results(log[stop - 1]) else (start, stop)
+        for start, stop in kept
+    )
 
 
 def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
@@ -143,6 +178,8 @@ def _head(work: CompactionInput, cuts: Sequence[int]) -> int:
     if work.state.count or not work.options.keeps_head:
         return head_stop(work.log, cuts, first=0)
     stop = head_stop(work.log, cuts, first=work.policy.protect_first)
+    if not work.options.keeps_turn:
+        stop = min(stop, loop_start(work))
     least = head_stop(work.log, cuts, first=0)
     wanted = work.budget.target_tokens or work.budget.threshold_tokens
     free = wanted - work.outside_tokens - work.costs.span(0, least)
@@ -171,6 +208,8 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
     if start > ground.least and start not in ground.cuts:
         start = snapped_back(ground.cuts, start)
     kept = islands(ground.anchored, ground.parts, least=ground.head, before=start)
+    if not ground.work.options.keeps_turn:
+        kept = _alone(ground.work, kept)
     found = Partition(ground.head, max(start, ground.head), kept, tail)
     return found, summary_tokens, ground.pruner.stand(found.between())
 
@@ -178,6 +217,8 @@ def _tried(ground: _Ground, fixed: int) -> tuple[Partition, int, int]:
 def _tail(ground: _Ground, budget_tokens: int, ceiling_tokens: int) -> tuple[int, int]:
     """Return where the tail starts, as the options or the budget says, and its tokens."""
     log, options, cost = ground.work.log, ground.work.options, ground.pruner.cost
+    if not options.keeps_turn:
+        return max(snapped_back(ground.cuts, len(log)), ground.least), 0
     if options.above is not None or options.keep_last is not None:
         wanted = (
             options.above
@@ -297,7 +338,7 @@ def _why_nothing(work: CompactionInput, before: int, floor: int) -> Skipped:
         return Skipped("cannot", detail, before, floor)
     detail = (
         f"head and tail already cover everything ({plural(len(work.log), 'message')}, "
-        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,})"
+        f"{before:,} tokens; the tail may have {work.budget.tail_tokens:,}); {FOLD_MORE}"
     )
     return Skipped("nothing to compact", detail, before, floor)
 

@@ -18,7 +18,8 @@ from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.measure import Costs, by_category, compared
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.work import CompactionInput
+from holdfast.compaction.thinking import is_looping, is_stuck, keeps_stale
+from holdfast.compaction.work import CompactionInput, Options
 from holdfast.facts.ledger import (
     Around,
     Fact,
@@ -73,6 +74,8 @@ class Compaction(Struct, frozen=True):
 
 def plan(work: CompactionInput) -> Plan | Skipped:
     """Return what to fold, or why nothing can be."""
+    if work.options.keeps_turn and is_stuck(work):
+        work = replace(work, options=replace(work.options, keeps_turn=False))
     choice = choose(work)
     if isinstance(choice, Skipped):
         return choice
@@ -121,14 +124,28 @@ def finish(
     if work.costs.is_sampled and made.tokens_after > _CLEARLY_SMALLER * todo.tokens_before:
         todo = replace(todo, tokens_before=_measured_one_by_one(work))
     problem = verify(work, made, todo.tokens_before)
-    if problem is not None and problem.reason == "cannot" and work.options.keeps_head:
-        again = plan(replace(work, options=replace(work.options, keeps_head=False)))
+    less = _keeping_less(work)
+    if problem is not None and problem.reason == "cannot" and less is not None:
+        again = plan(replace(work, options=less))
         return again if isinstance(again, Skipped) else finish(again, prose)
     if problem is None and not todo.choice.is_new:
         problem = _worth_it(made, todo.tokens_before)
     if problem is not None:
         return Skipped(problem.reason, problem.detail, todo.tokens_before, todo.choice.floor_tokens)
     return _outcome(todo, made, prose, patched)
+
+
+def _keeping_less(work: CompactionInput) -> Options | None:
+    """Return the options to try next if a result breaks a rule: without the head, then without what
+    follows the latest message of the user, if a tool loop must have thinking.
+    """
+    options = work.options
+    if options.keeps_head:
+        return replace(options, keeps_head=False)
+    is_free = options.above is None and options.keep_last is None
+    if options.keeps_turn and is_free and is_looping(work):
+        return replace(options, keeps_turn=False)
+    return None
 
 
 def _fit(
@@ -237,6 +254,7 @@ def _outcome(todo: Plan, made: Assembled, prose: Summary | None, patched: int) -
             folded_to=partition.tail_start,
             prose=state.prose if prose is None else prose,
             prose_to=state.prose_to if prose is None else partition.tail_start,
+            stale_thinking=keeps_stale(work, made.messages),
             ineffective=state.ineffective + 1 if poor else 0,
             last_saving=round(saving, 4),
             references=(*state.references, *made.references),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
 
@@ -176,7 +177,7 @@ def terms_in_parts(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-class LogIndex:
+class LogIndex(ABC):
     """What is known of a log, read when a compaction first asks for it and kept from then on.
 
     `answered` gives the calls that the message at a position answers, by id.
@@ -368,9 +369,9 @@ class LogIndex:
         message, costs = self._log[at], self.costs
         return self._readings.shortened(message, lambda: costs[at], self.prepared(at))
 
+    @abstractmethod
     def shown(self) -> dict[str, int]:
         """Return the tokens of what the model sees now, by category."""
-        raise NotImplementedError
 
     def arrived(self, at: int) -> ShortResult | None:
         """Return how one message is shown for itself, None where that is as it came."""

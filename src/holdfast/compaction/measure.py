@@ -10,7 +10,7 @@ from typing import cast
 
 import msgspec
 
-from holdfast.ports import TokenCounter
+from holdfast.ports import MediaCounter, TokenCounter
 from holdfast.report import Category
 from holdfast.tokens.estimate import (
     IMAGE_TOKENS,
@@ -80,7 +80,7 @@ def _part_tokens(part: Part, counter: TokenCounter) -> int:
             sealed = len(signature) if redacted or not text else 0
             return counter.count(text) + int(sealed / _SEALED_CHARS_PER_TOKEN)
         case Media():
-            return IMAGE_TOKENS
+            return counter.count_media(part) if isinstance(counter, MediaCounter) else IMAGE_TOKENS
         case Opaque(kind=kind, wire=wire):
             sealed = 0
             if kind.startswith("compaction") and isinstance(wire, dict):

@@ -27,7 +27,6 @@ from holdfast.transcript import (
     Origin,
     Part,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
 )
@@ -212,12 +211,6 @@ def _excerpted(result: ToolResult, share: float, reference: str) -> ToolResult:
     return _with_text(result, mark_text("digest", shown, reference))
 
 
-def strip_thinking(message: Message) -> Message:
-    """Return the message without its thinking; the same object where there is none."""
-    parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
-    return message if len(parts) == len(message.parts) else message.with_parts(parts)
-
-
 def _pruned_result(
     result: ToolResult,
     ready: Prepared,
@@ -275,11 +268,19 @@ def _shrink_call(
         value = msgspec.json.decode(call.arguments)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return call
-    if shrink_leaves(value, most) is value:
+    if shrink_leaves(value, most) is value or is_unreadable(value):
         return call
     where = reference(message)
     shrunk = shrink_leaves(value, most, f": {where}" if where else "")
     return replace(call, arguments=msgspec.json.encode(shrunk).decode(), intact=False)
+
+
+def is_unreadable(arguments: Any) -> bool:
+    """Return whether a repair made arguments of a text that is no JSON (rule `arguments-object`):
+    they are kept whole, so that a host can read them as they came.
+    """
+    fields = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    return list(fields) == ["value"] and isinstance(fields["value"], str)
 
 
 def shrink_leaves(value: Any, most: int, where: str = "", depth: int = 0) -> Any:

@@ -53,6 +53,9 @@ class CompactionState(Struct, frozen=True, kw_only=True):
     """The latest item of a provider's own compaction, and our summary of the same messages."""
     native_breaker: Breaker = Breaker()
     """How long the provider is not asked to compact after failures."""
+    stale_thinking: bool = False
+    """Whether thinking is shown that is bound to what was changed: requests must ask the provider
+    to drop it."""
     ineffective: int = 0
     last_saving: float = 0.0
     references: tuple[Reference, ...] = ()

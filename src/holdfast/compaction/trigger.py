@@ -34,6 +34,9 @@ class Moment(Struct, frozen=True, kw_only=True):
     ineffective: int = 0
     is_dense: bool = False
     """Whether the last compactions saved little because what stays is most of it."""
+    can_shorten: bool = True
+    """Whether the newest messages hold calls or results, which can be shortened if nothing can be
+    folded; the words of users and agents never are."""
     unconfirmed: bool = False
     """Whether a compaction has just run and the provider has not reported its size yet."""
 
@@ -65,7 +68,9 @@ def _objection(
     if not policy.enabled:
         return "disabled", "automatic compaction is switched off (compression.enabled)"
     foldable = tokens - moment.floor_tokens
-    is_last_resort = tokens > budget.effective_window and not moment.ineffective
+    is_last_resort = (
+        tokens > budget.effective_window and moment.can_shorten and not moment.ineffective
+    )
     if (
         moment.floor_tokens >= threshold
         and foldable < policy.ineffective_saving * tokens
@@ -80,12 +85,14 @@ def _objection(
         return "deferred", "the size after the last compaction is only an estimate yet"
     if moment.ineffective >= policy.ineffective_limit:
         why = (
-            "the session is dense: what stays is most of it"
+            "the session is dense: what stays is most of it. Force one with a focus, or with "
+            "fewer messages to keep (keep_last), or start a new session"
             if moment.is_dense
-            else "the last results were poor"
+            else "the summaries were nearly as long as what they replaced. Force one with a focus, "
+            "or use another summarizer"
         )
         return "ineffective", (
             f"the last {moment.ineffective} compactions saved less than "
-            f"{policy.ineffective_saving:.0%}; {why}. Start a new session, or force one"
+            f"{policy.ineffective_saving:.0%}; {why}"
         )
     return "", ""

@@ -13,7 +13,12 @@ from holdfast.dialects.load import load
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rule import Case, Profile, is_model
-from holdfast.dialects.rules.roles import ROLES_ALTERNATE, USER_FIRST
+from holdfast.dialects.rules.thinking import (
+    THINKING_FIRST,
+    asks_to_drop,
+    drop_settings,
+    is_enabled,
+)
 from holdfast.errors import CannotEncode
 from holdfast.ports import WireRules
 from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript, Violation, survey
@@ -48,8 +53,18 @@ def check_case(case: Case) -> list[Violation]:
     return found
 
 
-def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> WireRules:
-    """Return the rules of `profile` for messages in the frame of `transcript`."""
+def wire_rules(
+    transcript: Transcript, profile: Profile, model: str = "", *, drops_stale: bool = False
+) -> WireRules:
+    """Return the rules of `profile` for messages in the frame of `transcript`.
+
+    `model` is asked if the frame names none. With `drops_stale` the request will ask the provider
+    to drop thinking that is bound to something else.
+    """
+    body = transcript.frame.body
+    if drops_stale and profile.bound_thinking_models and body is not None:
+        asking = replace(transcript.frame, body={**body, **drop_settings(body)})
+        transcript = replace(transcript, frame=asking)
     encode = dialect_named(transcript.dialect).encode
 
     def check(messages: Sequence[Message]) -> Sequence[Violation]:
@@ -64,14 +79,15 @@ def wire_rules(transcript: Transcript, profile: Profile, model: str = "") -> Wir
             return unwritable
         return check_transcript(replace(transcript, messages=tuple(messages)), profile)
 
-    named = model or str(transcript.frame.setting("model") or "")
+    named = str(transcript.frame.setting("model") or "") or model
+    thinking = transcript.frame.setting("thinking")
     bound = profile.bound_thinking_models
     return WireRules(
         profile.name,
         check,
-        alternates=profile.prefers_alternation or profile.has(ROLES_ALTERNATE),
-        user_first=profile.has(USER_FIRST),
         strips_thinking=bool(bound) and (not named or is_model(named, bound)),
+        loop_thinks=profile.has(THINKING_FIRST) and is_enabled(thinking),
+        drops_stale=asks_to_drop(thinking),
     )
 
 

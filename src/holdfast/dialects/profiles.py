@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from holdfast.dialects.rule import Profile, Rule
 from holdfast.dialects.rules import content, ids, keys, pairs, results, roles, thinking, tools
 from holdfast.errors import UnknownName, WrongDialect
@@ -38,7 +40,6 @@ _ANTHROPIC = Profile(
     result_role="user",
     results_first=True,
     arguments="object",
-    prefers_alternation=True,
     name_pattern=r"[a-zA-Z0-9_-]{1,128}",
     id_pattern=r"[a-zA-Z0-9_-]+",
     foreign_keys=frozenset(
@@ -50,7 +51,9 @@ _ANTHROPIC = Profile(
         "*opus-4-[6-9]*", "*sonnet-4-[6-9]*", "*haiku-4-[6-9]*", "*opus-[5-9]*", "*sonnet-[5-9]*",
         "*haiku-[5-9]*", "*fable-*",
     ),
-    bound_thinking_models=("*fable-5-1*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*"),
+    bound_thinking_models=(
+        "*fable-5-[12]*", "*mythos-5-[12]*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*",
+    ),
 )  # fmt: skip
 
 _GEMINI = Profile(
@@ -66,7 +69,6 @@ _GEMINI = Profile(
     answers="next message",
     result_role="user",
     arguments="object",
-    prefers_alternation=True,
     name_pattern=r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
     foreign_keys=frozenset(
         {"content", "tool_calls", "tool_call_id", "reasoning_content", "name", "id", "timestamp",
@@ -117,20 +119,28 @@ _SHAREGPT = Profile(
 )
 
 _SPEAKER = frozenset({"role", "content", "name"})
+_ALTERNATING_RULES = "system-first user-first roles-alternate"
 
-# Gateways that want alternating roles and refuse what they do not know (Mistral, Fireworks …).
-_STRICT = Profile(
-    name="strict",
+# Chat templates and gateways that want alternating roles (Mistral, local models).
+_ALTERNATING = replace(
+    _OPENAI_CHAT,
+    name="alternating",
+    rules=(*_OPENAI_CHAT.rules, *_rules(_ALTERNATING_RULES)),
+    user_after_tool=False,
+)
+
+# Gateways that refuse keys that they do not know (Fireworks, Moonshot).
+_KNOWN_KEYS = Profile(
+    name="known-keys",
     dialect="openai-chat",
     dated="2026-11",
     rules=_rules("""
         message-object role-known content-shape tool-speaker
         id-present id-unique id-legal name-legal arguments-object text-clean
         result-has-call results-adjacent call-answered call-pending keys-known
-        content-present tool-text-only system-first user-first roles-alternate
+        content-present tool-text-only
     """),
     answers="following run",
-    user_after_tool=False,
     id_pattern=_OPENAI_ID,
     message_keys={
         "system": _SPEAKER,
@@ -146,10 +156,21 @@ _STRICT = Profile(
     },
 )
 
+# Both at once.
+_STRICT = replace(
+    _KNOWN_KEYS,
+    name="strict",
+    rules=(*_KNOWN_KEYS.rules, *_rules(_ALTERNATING_RULES)),
+    user_after_tool=False,
+)
+
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
-    for profile in (_ANTHROPIC, _GEMINI, _OPENAI_CHAT, _OPENAI_RESPONSES, _SHAREGPT, _STRICT)
-}
+    for profile in (
+        _ANTHROPIC, _GEMINI, _OPENAI_CHAT, _OPENAI_RESPONSES, _SHAREGPT, _ALTERNATING, _KNOWN_KEYS,
+        _STRICT,
+    )
+}  # fmt: skip
 
 
 def profile_named(name: str) -> Profile:

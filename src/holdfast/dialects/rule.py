@@ -50,9 +50,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Models (globs) whose thinking blocks are bound to the exact messages before them."""
     signed_call_models: tuple[str, ...] = ()
     """Models (globs) whose calls in the current turn carry a signature."""
-    prefers_alternation: bool = False
-    """Whether neighbours of one role are better avoided though none of the rules forbids them:
-    the provider takes them as one message."""
 
     def has(self, name: str) -> bool:
         """Return whether a rule of this name is among its rules."""

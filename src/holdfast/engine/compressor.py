@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
@@ -16,18 +16,16 @@ from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
-from holdfast.compaction.tool_names import with_safe_names
+from holdfast.compaction.thinking import unbound_since
 from holdfast.compaction.trigger import Decision, Moment, decide
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import load
-from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.registry import detect, dialect_named
-from holdfast.dialects.repair import repair_transcript
 from holdfast.engine.background import InTask, InThread
-from holdfast.engine.economy import Clock, CostCheck, as_values
-from holdfast.engine.lighten import lighten
+from holdfast.engine.economy import Clock, CostCheck
 from holdfast.engine.live_log import GrowingLog, Standing
 from holdfast.engine.meter import UsageMeter, answer_limit, figures_of, prompt_tokens_of
+from holdfast.engine.old_media import drop_old_media
 from holdfast.engine.recall import ANSWER_SHARE, TOOLS, AnswerPage, answer_tool, look_for, recall
 from holdfast.engine.run import (
     Finished,
@@ -40,8 +38,7 @@ from holdfast.engine.run import (
     with_pauses,
     work_on,
 )
-from holdfast.engine.saved import pack_snapshot, unpack_snapshot, without_log
-from holdfast.errors import UnknownReference
+from holdfast.engine.saved import pack_snapshot, unpack_snapshot
 from holdfast.policy import Policy
 from holdfast.ports import (
     CachedPrefix,
@@ -50,7 +47,17 @@ from holdfast.ports import (
     Summarizer,
 )
 from holdfast.report import Reference, Report
-from holdfast.transcript import Frame, Message, Payload, Rewritten, Transcript, View, render
+from holdfast.transcript import (
+    Frame,
+    Message,
+    Payload,
+    Rewritten,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    View,
+    render,
+)
 from holdfast.writing.cached_prompt import prefix_of
 from holdfast.writing.native import draft_steps, without_native
 from holdfast.writing.write import (
@@ -68,8 +75,8 @@ from holdfast.writing.writers import Writers, with_request, writers_of
 _WORTH_ANOTHER = 0.05
 """A share of the threshold: so much must have come before a summary is prepared again."""
 _RESERVED_SHARE = 4
-"""At most a quarter of the window is reserved for an answer because a request asks for it: some agents
-ask for the most that any model writes, whatever the window is; chosen."""
+"""At most a quarter of the window is reserved for an answer because a request asks for it: some
+agents ask for the most that any model writes, whatever the window is; chosen."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -91,9 +98,8 @@ class _Attempt(Struct, frozen=True):
 class Compressor:
     """Keeps one conversation inside its window.
 
-    `append` what arrives (or `follow` the host's list), ask `decide`, call `compact`, send
-    `messages`. Each message is decoded and measured once. Every step is whole, or leaves all as
-    it was. One thread or task at a time.
+    `append` what arrives, ask `decide`, call `compact`, send `messages`. Each message is decoded
+    and measured once. Every step is whole, or leaves all as it was. One thread or task at a time.
     """
 
     def __init__(
@@ -149,7 +155,6 @@ class Compressor:
         self._meter = UsageMeter()
         self._preparing: InThread | InTask | None = None
         self._prepared_at = 0
-        self._past: list[tuple[Sequence[Reference], Sequence[Message]]] = []
         self._begin()
         if self._in_background:
             for writer in (self._writers.main, self._writers.fallback):
@@ -170,7 +175,6 @@ class Compressor:
     def reset(self) -> None:
         """Forget the conversation; the calibration belongs to the model and stays."""
         self.cancel()
-        self._past = []
         self.arriving = arriving_by(self.settings.policy)
         self._begin()
 
@@ -181,17 +185,9 @@ class Compressor:
 
         What does not arrive now was sent before, and is shown as it is.
         """
-        turns = self._turns
-        self._take(messages, arrives=arrives)
-        if self._turns != turns:
-            self._costs.note_use()
-        self.prepare_if_due()
-
-    def _take(self, messages: Sequence[Any], *, arrives: bool = True) -> None:
-        """Take new messages; what does not arrive now was sent before, and stays as it is."""
         if not messages:
             return
-        log = self._log
+        turns, log = self._turns, self._log
         shown = self.settings.dialect or _dialect_shown_by(messages)
         if log is None or (shown and shown != log.dialect and not self.state.count):
             name = shown or load(list(messages)).dialect
@@ -201,36 +197,11 @@ class Compressor:
             self._log, self._seen = log, seen
         else:
             self._seen.extend(log.append(messages, arrives=arrives))
-
-    def follow(self, messages: Sequence[Any]) -> None:
-        """Take the host's whole list: what is new is appended; another list starts a new log,
-        and the originals of the one before stay recallable.
-        """
-        known = len(self._seen)
-        if known and len(messages) >= known and list(messages[:known]) == self._seen:
-            self._take(messages[known:], arrives=False)
+        if self._turns != turns:
+            self._costs.note_use()
+        if not arrives:
             self._meter.catch_up(self.estimate())
-        else:
-            self._replace_log(messages)
-
-    def _replace_log(self, messages: Sequence[Any]) -> None:
-        settings = self.settings
-        found = load(list(messages), dialect=settings.dialect)
-        profile = profile_for(found.dialect, settings.provider)
-        safe = with_safe_names(found, settings.redact)
-        mended, _ = repair_transcript(safe, profile.without("call-pending"))
-        encode = dialect_named(found.dialect).encode
-        log = GrowingLog(found.dialect, settings.readings, self.arriving)
-        seen = [encode(message) for message in mended.messages]
-        log.append(seen, arrives=False)
-        past, state = self._log, self.state
-        if past is not None and past.messages:
-            given_out = past.arrivals.references(state.references)
-            self._past.append(((*state.references, *given_out), past.messages))
-            state = CompactionState()
-        self._begin()
-        self._log, self.state = log, state
-        self._seen = list(messages) if mended is found else seen
+        self.prepare_if_due()
 
     def take_request(self, frame: Payload | None, *, held: Sequence[Any] = ()) -> None:
         """Take what stands beside the messages in the next request: its tools, system prompt,
@@ -297,6 +268,7 @@ class Compressor:
             ineffective=self._strikes(tokens),
             floor_tokens=self._floor(),
             is_dense=self._is_dense(),
+            can_shorten=self._can_shorten(),
             unconfirmed=not self._meter.last.confirmed
             and unconfirmed < 0.1 * budget.threshold_tokens,
         )
@@ -314,6 +286,10 @@ class Compressor:
     def _floor(self) -> int:
         log, least = self._log, self.settings.policy.min_tail
         return self.settings.outside_tokens + (log.floor_tokens(least) if log else 0)
+
+    def _can_shorten(self) -> bool:
+        newest = self._log.messages[-self.settings.policy.min_tail :] if self._log else ()
+        return any(isinstance(part, (ToolCall, ToolResult)) for one in newest for part in one.parts)
 
     def _strikes(self, prompt_tokens: int) -> int:
         """Return how often compaction was in vain; new material is a reason to try again, and any
@@ -412,9 +388,10 @@ class Compressor:
                 self.estimate(),
             )  # fmt: skip
             return self._report_skip(self.work_with(work.options), gone, decision)
-        report = add_draft(self.report_on(work, finished.done, decision), written)
-        if isinstance(finished.done, Compaction):
-            self.adopt(finished.done, report)
+        done = finished.done
+        report = add_draft(self.report_on(work, done, decision), written)
+        if isinstance(done, Compaction):
+            self.adopt(done, report, strips_thinking=work.rules.strips_thinking)
         elif written is not None and written.stops:
             self.state = with_pauses(self.state, written)
         else:
@@ -423,8 +400,12 @@ class Compressor:
         return report
 
     def _still_holds(self, run: Run) -> bool:
-        """Return whether the conversation only grew since a run was begun."""
-        return run.log is self._log and run.state is self.state
+        """Return whether the conversation only grew since a run was begun; if a tool loop must have
+        thinking that is bound to what it saw, it may not even grow.
+        """
+        work, is_same = run.todo.work, run.log is self._log and run.state is self.state
+        is_fixed = work.rules.strips_thinking and work.rules.loop_thinks
+        return is_same and not (is_fixed and len(work.log) < self.length)
 
     def work_with(self, options: Options, *, frozen: bool = False) -> CompactionInput:
         """Return what a compaction starts from; a frozen one does not see what arrives later."""
@@ -439,13 +420,16 @@ class Compressor:
             ratio=self._meter.ratio(self.settings.model),
         )  # fmt: skip
 
-    def adopt(self, done: Compaction, report: Report) -> None:
+    def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
         """Take what a compaction made; everything that may fail comes before the first change.
 
-        Messages that arrived since its work was frozen are after it as they are.
+        Messages that arrived since its work was frozen are after it as they are, without thinking
+        that is bound to what was before them.
         """
         log = self.log
         newer = range(done.view.length, len(log.messages))
+        if strips_thinking:
+            done = replace(done, view=unbound_since(done.view, log.messages))
         made = log.grown(done.view)
         seen = self._encoded(render(made.view, log.messages))
         state = self._with_arrivals(done.state)
@@ -493,7 +477,7 @@ class Compressor:
     def lighten(self, reducer: MediaReducer = without_older_media) -> Report:
         """Show older media as placeholders, for a request whose payload is too large."""
         work = self.work_with(Options())
-        done = lighten(self.log, work, self.estimate(), reducer)
+        done = drop_old_media(self.log, work, self.estimate(), reducer)
         report = self.report_on(work, done, self.decide())
         if isinstance(done, Compaction):
             self.adopt(done, report)
@@ -553,7 +537,7 @@ class Compressor:
         if report.status == "compacted":
             self._costs.begin_again()
         if verdict is not None:
-            economics = {**as_values(verdict), **(report.economics or {})}
+            economics = {**to_builtins(verdict), **(report.economics or {})}
             self.last_report = report = replace(report, economics=economics)
         return report
 
@@ -661,11 +645,7 @@ class Compressor:
 
     def recall(self, reference: str) -> list[Any]:
         """Return the originals behind a reference; raises `UnknownReference`."""
-        state = self._with_arrivals(self.state)
-        for references, messages in ((state.references, self.log.messages), *self._past):
-            if any(row.ref == reference for row in references):
-                return recall(reference, references, messages)
-        raise UnknownReference(reference, len(state.references))
+        return recall(reference, self.references, self.log.messages)
 
     def search(self, text: str, most: int = 10) -> list[tuple[int, str]]:
         """Return positions and snippets of messages that hold `text` and are shown no more.
@@ -680,32 +660,31 @@ class Compressor:
         """The recall and search tools for the model; constant, so that prompts stay cached."""
         return [dict(tool) for tool in TOOLS]
 
-    def answer_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer the recall and search tools; a wrong reference gets a sentence, never an error."""
-        dropped = self._dropped()
-        return answer_tool(name, arguments, self.references, self.recall, dropped, self.page)
+    def answer_tool(
+        self, name: str, arguments: Mapping[str, Any],
+        recall: Callable[[str], list[Any]] | None = None,
+    ) -> str:  # fmt: skip
+        """Answer the recall and search tools; a wrong reference gets a sentence, never an error.
 
-    @property
-    def page(self) -> AnswerPage:
-        """How much one answer of a tool may hold."""
-        return AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        `recall` finds originals in the place of our own.
+        """
+        page = AnswerPage(self.settings.context_length // ANSWER_SHARE, self.settings.counter)
+        return answer_tool(name, arguments, recall or self.recall, self._dropped(), page)
 
     @property
     def references(self) -> list[Reference]:
         """Every reference that was given out."""
-        past = (row for rows, _ in self._past for row in rows)
-        return [*self._with_arrivals(self.state).references, *past]
+        return list(self._with_arrivals(self.state).references)
 
     def _dropped(self) -> list[Message]:
-        """Return what was folded or rewritten, in order, also of a list that the host replaced."""
+        """Return what was folded or rewritten, in order."""
         log, folded_to = self.log, self.state.folded_to
         rewritten = [
             log.messages[item.start]
             for item in log.view.items
             if isinstance(item, Rewritten) and item.start >= folded_to and not log.is_whole(item)
         ]
-        past = [message for _, messages in self._past for message in messages]
-        return [*past, *log.messages[:folded_to], *rewritten]
+        return [*log.messages[:folded_to], *rewritten]
 
     @property
     def notes(self) -> list[str]:
@@ -723,16 +702,6 @@ class Compressor:
     def snapshot(self) -> bytes:
         """Return what survives a restart beside the transcript."""
         return pack_snapshot(self.state, self._meter.calibration)
-
-    def restore(self, data: bytes) -> None:
-        """Take a snapshot; the transcript itself is appended by the host.
-
-        The log begins again then, so what the ledger knows is carried over as a summary of its
-        own. Raises `NotReadable` for other bytes, and changes nothing.
-        """
-        found = unpack_snapshot(data)
-        state = without_log(found.state)
-        self._meter.calibration, self.state = found.calibration, state
 
     def take_count(self, count: int, snapshot: bytes) -> None:
         """Go on counting compactions, and with the calibration of a conversation before."""
@@ -756,7 +725,6 @@ class Compressor:
         self.arriving = arriving or arriving_by(self.settings.policy)
         log = GrowingLog(name, self.settings.readings, self.arriving)
         log.load(messages, view, tokens)
-        self._past = []
         self._begin()
         self._log = log
         if found is not None:

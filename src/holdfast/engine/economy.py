@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
-
-import msgspec
+from typing import TypeAlias
 
 from holdfast.caching.economics import Situation, Verdict, weigh
 from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
@@ -113,9 +111,3 @@ def _kept_prefix(todo: Plan, *, at_marks: bool) -> int:
     choice, work = todo.choice, todo.work
     stop = system_stop(work.log) if at_marks else choice.partition.head_stop
     return work.outside_tokens + work.costs.span(0, stop)
-
-
-def as_values(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values, for the report."""
-    found: dict[str, Any] = msgspec.to_builtins(verdict)
-    return found

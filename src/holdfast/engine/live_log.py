@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.compaction.arrival import (
-    Copy,
     GrownView,
     ResultPolicy,
     ShortResult,
@@ -54,30 +53,6 @@ class ShortResults:
         self._exempt: set[int] = set()
         self._rows: list[Reference] = []
         self._refs: set[str] = set()
-
-    def form(
-        self, message: Message, calls: Mapping[str, ToolCall], tokens: int
-    ) -> ShortResult | None:
-        """Return how a message is shown for itself; nothing is kept."""
-        if message.position < self.arriving.start:
-            return None
-        return arrived(message, calls, tokens, self.arriving, self._counter)
-
-    def beside(self) -> ChainMap[Copy, str]:
-        """Return what is shown whole, to go on from without changing it."""
-        return ChainMap({}, self.whole)
-
-    def note(self, beside: ChainMap[Copy, str]) -> None:
-        """Take in what is shown whole since."""
-        self.whole.update(beside.maps[0])
-
-    def shown(
-        self, message: Message, form: ShortResult | None, tokens: int, whole: Whole
-    ) -> tuple[Message, int]:
-        """Return a new message as it is shown after what is `whole`, and its tokens."""
-        if self.arriving.level == "off" or message.position < self.arriving.start:
-            return message, tokens
-        return as_shown(message, form, tokens, whole, self._counter)
 
     def take(self, at: int, form: ShortResult | None, *, arrives: bool = True) -> None:
         """Keep the form of a message; one that does not arrive was sent already, as it is."""
@@ -202,22 +177,14 @@ class GrowingLog(LogIndex):
 
         What does not arrive now was sent before, and is shown as it is.
         """
-        calls: dict[str, ToolCall] = {}
-        known = ChainMap(calls, self._calls)
-        whole = self.arrivals.beside()
-        found: list[MeasuredMessage] = []
-        for message, merged in self._recognized(items, live=arrives):
-            for part in message.parts:
-                if type(part) is ToolCall:
-                    calls[part.id] = part
-            found.append(self._arrival(message, merged, known, whole if arrives else None))
+        whole = ChainMap({}, self.arrivals.whole)
+        found = list(self._measured(items, lambda _: whole if arrives else None, live=arrives))
         encode = dialect_named(self.dialect).encode
         seen = [
             encode(arrival.shown) if arrival.shown.origin == "arrival" else item
             for item, arrival in zip(items, found, strict=True)
         ]
-        self._calls.update(calls)
-        self.arrivals.note(whole)
+        self.arrivals.whole.update(whole.maps[0])
         for arrival in found:
             self._take(arrival, arrives=arrives)
         return seen
@@ -228,17 +195,27 @@ class GrowingLog(LogIndex):
         """Take a log that was kept, and the view on it; `tokens` is what each message costs as it
         came, if that is known.
         """
-        calls: dict[str, ToolCall] = {}
         folded = _folded(view)
-        for at, (message, merged) in enumerate(self._recognized(items)):
-            for part in message.parts:
-                if type(part) is ToolCall:
-                    calls[part.id] = part
-            cost = None if tokens is None else tokens[at]
-            alone: Whole | None = None if at in folded else {}
-            self._take(self._arrival(message, merged, calls, alone, cost))
-        self._calls.update(calls)
+        for arrival in self._measured(items, lambda at: None if at in folded else {}, tokens):
+            self._take(arrival)
         self._show_again(view or whole_view(0))
+
+    def _measured(
+        self,
+        items: Sequence[Any],
+        whole: Callable[[int], Whole | None],
+        tokens: Sequence[int] | None = None,
+        *,
+        live: bool = False,
+    ) -> Iterator[MeasuredMessage]:
+        """Yield new wire messages, measured; `whole` gives what is shown whole before each."""
+        calls: dict[str, ToolCall] = {}
+        known = ChainMap(calls, self._calls)
+        for at, (message, merged) in enumerate(self._recognized(items, live=live)):
+            calls |= {part.id: part for part in message.parts if type(part) is ToolCall}
+            cost = None if tokens is None else tokens[at]
+            yield self._arrival(message, merged, known, whole(at), cost)
+        self._calls |= calls
 
     def _arrival(
         self,
@@ -253,17 +230,17 @@ class GrowingLog(LogIndex):
         `merged` is a summary that was merged into it; `whole` is what is shown whole before it,
         None for what is shown as it is; `cost` is what it costs as it came, if that is known.
         """
-        readings = self._readings
+        counter, arrivals = self._readings.counter, self.arrivals
         is_merged = merged is not None
         message = without_summary(given) if is_merged else given
-        tokens = message_tokens(message, readings.counter) if cost is None else cost
+        tokens = message_tokens(message, counter) if cost is None else cost
         form, shown, shown_tokens = None, given, tokens
         if is_merged:
-            shown_tokens = message_tokens(given, readings.counter)
-        elif whole is not None:
-            form = self.arrivals.form(message, calls, tokens)
+            shown_tokens = message_tokens(given, counter)
+        elif whole is not None and arrivals.arrives(message.position):
+            form = arrived(message, calls, tokens, arrivals.arriving, counter)
             tokens = tokens if form is None else form.tokens
-            shown, shown_tokens = self.arrivals.shown(message, form, tokens, whole)
+            shown, shown_tokens = as_shown(message, form, tokens, whole, counter)
         answered = _answered(message, calls)
         carried = merged if is_merged else summary_of(given)
         return MeasuredMessage(message, shown, tokens, shown_tokens, answered, carried, form)

@@ -18,6 +18,7 @@ from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.load import dump, load, with_messages
 from holdfast.dialects.profiles import profile_for
 from holdfast.dialects.repair import repair_transcript
+from holdfast.dialects.rules.thinking import drop_settings
 from holdfast.engine.run import (
     EngineSettings,
     Finished,
@@ -168,6 +169,9 @@ def _compressed(
         value = messages if transcript is given else dump(transcript)
         return Compressed(value, report, transcript, given.messages)
     result = with_messages(transcript, done.messages)
+    if done.state.stale_thinking and result.frame.body is not None:
+        body = {**result.frame.body, **drop_settings(result.frame.body)}
+        result = replace(result, frame=replace(result.frame, body=body))
     return Compressed(dump(result), report, result, transcript.messages)
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.caching.prices import Prices, Ttl
 from holdfast.catalog import window_of
+from holdfast.compaction.choose import FOLD_MORE
 from holdfast.compaction.compact import Compaction, Plan, Skipped, finish
 from holdfast.compaction.index import LogIndex, LogReading
 from holdfast.compaction.measure import fixed_categories, with_sections
@@ -18,6 +19,7 @@ from holdfast.compaction.trigger import Decision
 from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.check import wire_rules
 from holdfast.dialects.profiles import dialect_for, profile_for
+from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS
 from holdfast.policy import Budget, Policy, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
@@ -43,6 +45,7 @@ class EngineSettings(Struct, frozen=True, kw_only=True):
     counter: TokenCounter
     redact: Redact
     tools: tuple[Payload, ...] = ()
+    drops_stale_thinking: bool = False
     outside_tokens: int = 0
     """What is outside the message list: tool definitions, and the system prompt of a request."""
 
@@ -76,6 +79,9 @@ class Model(Struct, frozen=True):
     """What it costs; if not given, looked up by the name with the extra `prices`."""
     cache_ttl: Ttl = "5m"
     """How long its provider keeps a cached prompt."""
+    drops_stale_thinking: bool = False
+    """Whether the account may ask the provider to drop thinking that is bound to messages that
+    changed (`thinking.block_binding`, a beta of Anthropic)."""
 
 
 def model_of(given: str | Model) -> Model:
@@ -103,6 +109,7 @@ def settings_for(
         window_source=source,
         output_tokens=model.output_tokens,
         target_tokens=target_tokens,
+        drops_stale_thinking=model.drops_stale_thinking,
         policy=policy or Policy(),
         provider=provider,
         dialect=dialect_for(provider, None),
@@ -136,7 +143,10 @@ def work_on(
         policy=settings.policy,
         budget=scaled(settings.budget, ratio),
         rules=wire_rules(
-            transcript, profile_for(transcript.dialect, settings.provider), settings.model
+            transcript,
+            profile_for(transcript.dialect, settings.provider),
+            settings.model,
+            drops_stale=settings.drops_stale_thinking,
         ),
         counter=settings.counter,
         redact=settings.redact,
@@ -218,10 +228,18 @@ def report_of(work: CompactionInput, done: Compaction | Skipped, transcript: Tra
             f"{budget.target_tokens:,} tokens were asked for and {done.tokens_after:,} are left: "
             f"the newest messages, anchors and the summary's frame need them"
         )
+    if not folded:
+        notes.append(f"messages were only shortened, none was folded; {FOLD_MORE}")
     if done.known_faults:
         notes.append(
             f"what was given breaks {', '.join(done.known_faults)} already, and so does the "
             f"result: repair the list before it is sent"
+        )
+    if done.state.stale_thinking:
+        header = "".join(f"{name}: {value}" for name, value in DROP_BLOCK_HEADERS.items())
+        notes.append(
+            f"the tool loop in progress keeps thinking that is bound to messages that changed: the "
+            f"request must set thinking.block_binding and send the header {header}"
         )
     if done.tokens_after > budget.effective_window:
         notes.append(

@@ -13,8 +13,6 @@ from holdfast.compaction.state import CompactionState
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import InvalidView, NotReadable
-from holdfast.facts.ledger import Around, Ledger, summarize
-from holdfast.facts.summary import carried_over, merged
 from holdfast.tokens import Calibration
 from holdfast.transcript import (
     Folded,
@@ -27,9 +25,6 @@ from holdfast.transcript import (
     ToolResult,
     View,
 )
-
-_CARRIED_CHARS = 40_000.0
-"""How much of a ledger is carried over a restart: the largest summary, 10,000 tokens."""
 
 Packed = list[Any]
 """Start and stop; for what was generated also its messages and the reference."""
@@ -125,24 +120,3 @@ def unpack_snapshot(data: bytes) -> Snapshot:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         remedy = "give the bytes that snapshot() returned"
         raise NotReadable(f"is not a snapshot ({error})", remedy=remedy) from None
-
-
-def without_log(state: CompactionState) -> CompactionState:
-    """Return a state for a log that begins again: what the ledger knows becomes a summary whose
-    originals are gone.
-    """
-    carried = state.carried
-    if not state.ledger.is_empty:
-        known = carried_over(summarize(state.ledger, Around(_CARRIED_CHARS)))
-        carried = known if carried is None else merged(carried, known)
-    prose = None if state.prose is None else carried_over(state.prose)
-    return replace(
-        state,
-        ledger=Ledger(),
-        carried=carried,
-        folded_to=0,
-        ledgered=0,
-        prose=prose,
-        prose_to=0,
-        references=(),
-    )

@@ -201,7 +201,7 @@ def merged_summaries(
     return {
         at: body
         for at, message in enumerate(messages)
-        if message.origin == "real"
+        if message.origin != "summary"
         and message.role != "tool"
         and (body := carried_summary(message)) is not None
         and not _is_said(messages, at, before, first, live=live, merged=True)
@@ -226,7 +226,7 @@ def _is_said(
         return False
     previous = messages[at - 1] if at else before[-1]
     if live:
-        return not any(isinstance(part, ToolResult) for part in previous.parts)
+        return not (_has_result(previous) or _has_result(messages[at]))
     return (
         messages[at].role == "user"
         and previous.role == messages[at + 1].role == "assistant"
@@ -254,7 +254,7 @@ def carried_summary(message: Message) -> str | None:
     first = _first_text(message)
     if first is None or (framed := split_summary(first.text)) is None:
         return None
-    is_whole = not framed.rest and message.parts[-1] is first
+    is_whole = not framed.rest and message.parts[-1] is first and not _has_result(message)
     return None if is_whole and message.origin == "real" else framed.body
 
 
@@ -275,13 +275,17 @@ def without_summary(message: Message) -> Message:
 
 
 def _first_text(message: Message) -> Text | None:
-    """Return the first words of a message; thinking may stand before them."""
+    """Return the first words of a message; thinking and results may stand before them."""
     for part in message.parts:
         if isinstance(part, Text):
             return part
-        if not isinstance(part, Thinking):
+        if not isinstance(part, (Thinking, ToolResult)):
             return None
     return None
+
+
+def _has_result(message: Message) -> bool:
+    return any(isinstance(part, ToolResult) for part in message.parts)
 
 
 MOST_NOTE_CHARS = 60

@@ -257,20 +257,6 @@ def parse_summary(text: str) -> Summary:
     )  # fmt: skip
 
 
-def carried_over(summary: Summary) -> Summary:
-    """Return a summary whose sources are places of an earlier list."""
-    sections = {
-        name: tuple(
-            replace(row, source=f"earlier {row.source.removeprefix('earlier ')}")
-            if row.source
-            else row
-            for row in rows
-        )
-        for name, rows in summary.sections.items()
-    }
-    return replace(summary, sections=sections)
-
-
 def _sourced(entry: Entry, section: Section) -> Entry:
     """Return a carried entry with its source marked as one of an earlier list, and its weight."""
     weight = _CARRIED_WEIGHTS.get(section, 1.0)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
 from holdfast.policy import Policy
@@ -50,6 +51,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """The window of every model, if the settings give one; by default that of its name."""
     policy: Policy | None = None
     summarizer: Writers | None = None
+    drops_stale_thinking: bool = False
+    """Whether the account has the provider drop thinking that is bound to what was folded."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     token: str = ""
@@ -84,7 +87,7 @@ class Conversation:
         """Return whether nothing can change a request: nothing was compacted, nothing is due."""
         if self._session is None:
             return turn.is_first
-        return len(turn.body) - self._size < self._room
+        return self._room > 0 and len(turn.body) - self._size < self._room
 
     async def sent_for(self, turn: Turn, seconds: float) -> Followed:
         """Return what to send in the place of a request; raises `TimeoutError` if that takes
@@ -153,7 +156,7 @@ class Conversation:
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], followed: bool) -> None:
         session = self._current()
         if not followed:
-            session.follow(request=turn.body, compacts=False)
+            session.follow(request=turn.body, when="never")
         if usage:
             session.used(usage)
         if not turn.binds and session.engine.decide().due:
@@ -172,7 +175,7 @@ class Conversation:
 
     def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
         session = self._current()
-        session.follow(request=turn.body, compacts=False)
+        session.follow(request=turn.body, when="never")
         before = session.engine.estimate()
         try:
             if refusal.means == "payload":
@@ -213,7 +216,8 @@ class Conversations:
     def _open(self, turn: Turn, window: int | None) -> Session:
         options = self._options
         return Session(
-            self._store, turn.key, model=turn.model,
+            self._store, turn.key,
+            model=Model(turn.model, drops_stale_thinking=options.drops_stale_thinking),
             context_length=window or options.context_length, policy=options.policy,
             summarizer=options.summarizer, background=options.summarizer is not None,
             new=NewSession(dialect="", source=turn.agent, model=turn.model),

@@ -19,6 +19,7 @@ from holdfast.gateway.asked import Passing, Turn, asked, unpacked
 from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
 from holdfast.gateway.figures import Figures, Outcome
 from holdfast.gateway.wires import Route, Wire, refused, route_of, usage_in
+from holdfast.sessions.following import Followed
 from holdfast.sessions.too_long import Refusal, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -59,6 +60,8 @@ class Sent(Struct):
     """What is said of it in the header `x-holdfast`."""
     turn: Turn | None = None
     is_followed: bool = False
+    headers: Mapping[str, str] = {}
+    """Headers that the provider needs for it, beside those of the client."""
 
 
 class Relay:
@@ -143,7 +146,7 @@ class Relay:
             return Sent(body, "pass; deadline", turn, is_followed=True)
         if not followed.is_changed:
             return Sent(body, "pass; nothing is due", turn, is_followed=True)
-        return Sent(followed.body, _note(followed.report), turn, is_followed=True)
+        return _sent(followed, turn)
 
     async def _counted(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
@@ -164,7 +167,7 @@ class Relay:
             return None
         if followed is None or not followed.is_changed:
             return None
-        return Sent(followed.body, _note(followed.report), turn, is_followed=True)
+        return _sent(followed, turn)
 
     def _note_fault(self, error: Exception) -> None:
         self._figures.fault(type(error).__name__)
@@ -236,6 +239,7 @@ class Relay:
         assert self._client is not None
         data = sent.body
         headers = _headers(scope, *((b"content-encoding",) if data is not body else ()))
+        headers = _with_more(headers, sent.headers)
         if data:
             headers.append(("content-length", str(len(data))))
         return self._client.request(
@@ -333,6 +337,14 @@ def _headers(scope: Scope, *without: bytes) -> list[tuple[str, str]]:
     ]
 
 
+def _with_more(headers: list[tuple[str, str]], more: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return headers with others: a list that the client sends too goes on with ours."""
+    given = {name: value for name, value in headers if name in more}
+    joined = {name: f"{given[name]},{value}" if name in given else value
+              for name, value in more.items()}  # fmt: skip
+    return [*(pair for pair in headers if pair[0] not in more), *joined.items()]
+
+
 async def _to_provider(receive: Receive, up: aiohttp.ClientWebSocketResponse) -> None:
     while (message := await receive())["type"] == "websocket.receive":
         if (text := message.get("text")) is not None:
@@ -403,5 +415,6 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
     return refusal_of(_Refused(up.status, body, text))
 
 
-def _note(report: Any) -> str:
-    return f"compacted {report.compaction_count}"
+def _sent(followed: Followed, turn: Turn) -> Sent:
+    note = f"compacted {followed.report.compaction_count}"
+    return Sent(followed.body, note, turn, is_followed=True, headers=followed.headers)

@@ -8,7 +8,7 @@ from holdfast.exports import import_later
 
 if TYPE_CHECKING:
     from holdfast.sessions.following import Followed, Insert, Keep, Replace
-    from holdfast.sessions.hooks import Compacted, Hooks, Switched
+    from holdfast.sessions.hooks import Compacted, Hooks, Pressure, Switched
     from holdfast.sessions.session import Session
     from holdfast.sessions.showing import redactor_of
 
@@ -18,6 +18,7 @@ __all__ = [
     "Hooks",
     "Insert",
     "Keep",
+    "Pressure",
     "Replace",
     "Session",
     "Switched",
@@ -30,6 +31,7 @@ _LATER = {
     "Hooks": "holdfast.sessions.hooks",
     "Insert": "holdfast.sessions.following",
     "Keep": "holdfast.sessions.following",
+    "Pressure": "holdfast.sessions.hooks",
     "Replace": "holdfast.sessions.following",
     "Session": "holdfast.sessions.session",
     "Switched": "holdfast.sessions.hooks",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from holdfast.dialects.jsontext import dump_text
 from holdfast.sessions.finding import ShownMessage
 from holdfast.sessions.leaving import may_leave
@@ -66,10 +68,7 @@ def row_of(shown: ShownMessage, *, dated: bool = True) -> dict[str, Any]:
 def cut_row(row: ShownMessage, chars: int) -> ShownMessage:
     """Return a message with at most `chars` characters of its text."""
     over = max(len(row.text) - chars, 0)
-    return ShownMessage(
-        position=row.position, role=row.role, time=row.time, text=row.text[: len(row.text) - over],
-        cut=row.cut + over, tools=row.tools, generated=row.generated,
-    )  # fmt: skip
+    return replace(row, text=row.text[: len(row.text) - over], cut=row.cut + over)
 
 
 def in_order(rows: Sequence[ShownMessage], *, dated: bool = True) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct, convert
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from holdfast.compaction.arrival import ResultPolicy
 from holdfast.compaction.index import LogReading
 from holdfast.dialects.convert import convert_transcript
-from holdfast.dialects.jsontext import dump, parse
+from holdfast.dialects.jsontext import dump
 from holdfast.dialects.load import dump as dump_value
 from holdfast.dialects.loss import Loss
 from holdfast.dialects.profiles import profile_for
@@ -23,7 +23,7 @@ from holdfast.errors import CannotRepair
 from holdfast.facts.frame import merged_summaries, recognize, without_summary
 from holdfast.policy import Policy
 from holdfast.sessions.markdown import as_markdown
-from holdfast.sessions.rows import decoded, payloads
+from holdfast.sessions.rows import decoded, frame_of, payloads
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredMessage
 from holdfast.tokens.estimate import Estimator
@@ -108,16 +108,14 @@ def transcript_of(
 
 def _as_seen(info: SessionInfo, rows: Sequence[StoredMessage], view: View | None) -> View:
     """Return the view on a whole log, what came since it was made as results are on arrival."""
-    found = cast("Mapping[str, Any]", parse(info.frame) if info.frame else {})
-    arriving = convert(found.get("arrival", {"level": "off"}), ResultPolicy)
+    arriving = convert(frame_of(info).get("arrival", {"level": "off"}), ResultPolicy)
     log = GrowingLog(info.dialect, LogReading(Estimator(), Policy()), arriving)
     log.load(payloads(rows), view)
     return log.view
 
 
 def _framed(info: SessionInfo, messages: tuple[Message, ...]) -> Transcript:
-    found: Any = parse(info.frame) if info.frame else {}
-    frame = cast("Mapping[str, Any]", found)
+    frame = frame_of(info)
     body, key = frame.get("body"), frame.get("key", "")
     if not isinstance(body, dict) or not key:
         return Transcript(info.dialect, messages)

@@ -1,4 +1,4 @@
-"""Past sessions found again, in four shapes: discover, scroll, read, browse."""
+"""Past sessions found again, in three shapes: discover, scroll, read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.search.values import Filters, Match, Reveal, Sort, Term, Wanted
 from holdfast.sessions.leaving import SPEAKERS
 from holdfast.sessions.showing import Show, as_it_is, redactor_of, revealing
 from holdfast.stores.store import Store
-from holdfast.stores.values import Line, SessionFilter, SessionInfo, SessionKind, Stretch
+from holdfast.stores.values import Line, SessionInfo, SessionKind, Stretch
 from holdfast.transcript import Folded, extend
 
 AROUND = 5
@@ -22,7 +22,6 @@ ENDS = 3
 READ_FIRST, READ_LAST = 20, 10
 _SHOWN_CHARS = 600
 _ANYWHERE = Filters()
-_NEWEST = SessionFilter(only_leaves=True)
 
 
 class ShownMessage(Struct, frozen=True, kw_only=True):
@@ -79,21 +78,6 @@ class SessionReading(Struct, frozen=True, kw_only=True):
     first: tuple[ShownMessage, ...]
     left_out: int = 0
     last: tuple[ShownMessage, ...] = ()
-
-
-class Recent(Struct, frozen=True, kw_only=True):
-    """A session in a list, with how it began and how far it came."""
-
-    session: SessionInfo
-    preview: str
-    """The beginning of the newest words."""
-
-
-class Browsed(Struct, frozen=True):
-    """Recent sessions, and where the next page begins ("" at the end)."""
-
-    sessions: tuple[Recent, ...]
-    next: str = ""
 
 
 def discover(
@@ -171,25 +155,6 @@ def read(
         left_out=info.length - READ_FIRST - READ_LAST,
         last=_shown(last, reveal),
     )
-
-
-def browse(
-    store: Store,
-    wanted: SessionFilter = _NEWEST,
-    *,
-    most: int = 20,
-    after: str = "",
-    show: Show = as_it_is,
-) -> Browsed:
-    """Return recent sessions, the newest first, each with the beginning of its newest words."""
-    page = store.sessions(wanted, most=most, after=after)
-    newest = store.glance([Stretch(info.id, max(info.length - 1, 0)) for info in page.sessions])
-    reveal = revealing(show)
-    rows = [
-        Recent(session=info, preview="".join(row.text for row in _shown(lines, reveal)))
-        for info, lines in zip(page.sessions, newest, strict=True)
-    ]
-    return Browsed(tuple(rows), page.next)
 
 
 def _hits(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, ValidationError
 
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
 from holdfast.dialects.load import list_key, load_parsed, plain
@@ -94,14 +94,14 @@ def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:
     return found.name if found.likeness(messages, frame or {}) > 1 else ""
 
 
-def _no_message(value: Any) -> NotReadable:
+def _no_message(value: Any, where: str = "") -> NotReadable:
     shown = repr(value)
     if len(shown) > _SHOWN_CHARS:
         shown = f"{shown[:_SHOWN_CHARS]}…"
     return NotReadable(
-        f"is {kind_of(value)} and no message: {shown}",
+        f"is {kind_of(value)} and no message: {shown}", where=where,
         remedy="give messages as mappings with a role, as JSON, or as your client returns them",
-    )
+    )  # fmt: skip
 
 
 Course: TypeAlias = Literal["new", "continues", "same", "rewind", "volatile", "compression",
@@ -147,6 +147,10 @@ class Followed(Struct, frozen=True, kw_only=True):
     report: Report
     course: Course
     session_id: str
+    settings: Payload = {}
+    """Fields that the request must have beside its messages; `body` has them."""
+    headers: Mapping[str, str] = {}
+    """Headers that the request must be sent with, beside those of the host."""
     is_changed: bool = False
     """Whether anything else is sent than what was given."""
     error: str = ""
@@ -179,6 +183,12 @@ class HostList(Struct, frozen=True):
     dialect: str = ""
     """What wire format the request shows, "" if only a list was given."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no message."""
+        for at, raw in enumerate(self.raws):
+            if raw[:1] != b"{":
+                raise _no_message(self.items[at], f"$[{at}]")
+
 
 def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     """Return what a host hands over; raises `NotReadable` for what is no list or no request.
@@ -194,13 +204,17 @@ def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     elif isinstance(request, Mapping):
         found = _request_object(cast("Mapping[str, Any]", request), dialect)
     else:
-        raise NotReadable(
-            f"the request is {kind_of(request)}", remedy="give its body as bytes or as a mapping"
-        )
+        raise _no_request(request)
     if messages is None:
         return found
     listed = _plain_list(messages)
     return HostList(listed.items, listed.raws, None, "", found.frame, found.dialect)
+
+
+def _no_request(value: Any) -> NotReadable:
+    return NotReadable(
+        f"the request is {kind_of(value)}", remedy="give its body as bytes or as a mapping"
+    )
 
 
 def _plain_list(messages: Any) -> HostList:
@@ -225,7 +239,10 @@ def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
 
 
 def _request_bytes(source: bytes, dialect: str) -> HostList:
-    fields = split_object(source)
+    try:
+        fields = split_object(source)
+    except ValidationError:
+        raise _no_request(parse(source)) from None
     key = _the_list({name: _kind(raw) for name, raw in fields.items()}, dialect)
     held = bytes(fields[key])
     if held[:1] == b'"':
@@ -302,26 +319,43 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
     return found
 
 
-def body_with(given: HostList, edits: Sequence[Edit]) -> Any:
-    """Return the request with other messages; what was given, if nothing changed."""
-    if given.source is None or tuple(edits) == keep_all(given.items):
-        return given.source
-    if not isinstance(given.source, bytes):
-        return {**given.source, given.key: applied(edits, given.items)}
+def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
+    """Return the request with other messages and settings; what was given, if nothing changed."""
+    source, is_same = given.source, tuple(edits) == keep_all(given.items)
+    if source is None or (is_same and not settings):
+        return source
+    if not isinstance(source, bytes):
+        held = {} if is_same else {given.key: applied(edits, given.items)}
+        return {**source, **held, **settings}
+    made = source if is_same else _with_list(given, source, edits)
+    for name, value in settings.items():
+        made = _with_field(made, name, dump(value))
+    return made
+
+
+def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
     pieces: list[bytes] = []
     for edit in edits:
         if isinstance(edit, Keep):
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
             pieces.append(dump(edit.payload))
-    held = bytes(split_object(given.source)[given.key])
+    held = bytes(split_object(source)[given.key])
     around = gaps(held, [Raw(one) for one in given.raws]) if held[:1] == b"[" else None
     before, between, after = around or (b"[", b",", b"]")
-    return _spliced(given.source, held, before + between.join(pieces) + after, given.key)
+    return _spliced(source, held, before + between.join(pieces) + after, given.key)
+
+
+def _with_field(source: bytes, name: str, value: bytes) -> bytes:
+    held = split_object(source).get(name)
+    if held is not None:
+        return _spliced(source, bytes(held), value, name)
+    before, brace, after = source.rpartition(b"}")
+    return before + b',"' + name.encode() + b'":' + value + brace + after
 
 
 def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
-    """Return a request whose list is another one; every other byte stays."""
+    """Return a request one of whose fields is another; every other byte stays."""
     start = source.find(held)
     while start >= 0:
         if source[:start].rstrip().endswith(b":"):
@@ -330,4 +364,4 @@ def _spliced(source: bytes, held: bytes, new: bytes, key: str) -> bytes:
             if bytes(fields[key]) == new:
                 return made
         start = source.find(held, start + 1)
-    raise NotReadable(f"the list {key!r} was not found again in its request")
+    raise NotReadable(f"the field {key!r} was not found again in its request")

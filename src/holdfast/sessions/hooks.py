@@ -28,6 +28,23 @@ class Compacted(Struct, frozen=True, kw_only=True):
     """The ids of these messages, so that a host can forget what it thinks the model has read."""
 
 
+class Pressure(Struct, frozen=True):
+    """A conversation that will soon be compacted."""
+
+    session: SessionInfo
+    prompt_tokens: int
+    threshold_tokens: int
+
+    @property
+    def sentence(self) -> str:
+        """The same in words, for a user."""
+        share = self.prompt_tokens / self.threshold_tokens
+        return (
+            f"the context is at {share:.0%} of the size at which it is compacted "
+            f"({self.prompt_tokens:,} of {self.threshold_tokens:,} tokens)"
+        )
+
+
 class Switched(Struct, frozen=True):
     """The conversation goes on under another id."""
 
@@ -42,6 +59,9 @@ class Hooks(Struct, frozen=True, kw_only=True):
     before_compaction: Callable[[SessionInfo], object] | None = None
     """A text that it returns is shown to the model that writes the summary, as data."""
     after_compaction: Callable[[Compacted], object] | None = None
+    pressure: Callable[[Pressure], object] | None = None
+    """Called once when a compaction comes near (`Policy.pressure`), and again only after the
+    prompt was smaller in between."""
     session_switch: Callable[[Switched], object] | None = None
     system: Callable[[SessionInfo], str] | None = None
     """Renders the system prompt with its memory block: at the start and after every compaction,

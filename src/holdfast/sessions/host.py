@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from holdfast.dialects.jsontext import dump
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
+from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.report import Report
 from holdfast.sessions.following import (
@@ -34,10 +35,16 @@ from holdfast.sessions.standing import save_snapshot, unchanged
 from holdfast.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession
+from holdfast.transcript import Payload
 
 T = TypeVar("T")
+When: TypeAlias = Literal["new", "due", "never"]
+"""Which lists are compacted if that is due: those with something new, so that a retry changes
+nothing; every one, for hosts that ask for it when they need it; or none."""
 _TRIES = 20
 """How often an append or a list is tried again after another process was faster."""
+_DESCENTS: Mapping[Course, Descent] = {"branch": "branch", "delegation": "delegation"}
+"""What a list that goes another way descends by; every other one goes on after a compaction."""
 
 
 class _Following(msgspec.Struct):
@@ -54,6 +61,10 @@ class _Following(msgspec.Struct):
     """These messages: they are sent as they are, and kept when they stay."""
     is_new: bool = True
     report: Report | None = None
+
+    def is_for(self, when: When) -> bool:
+        """Return whether to compact if it is due."""
+        return when == "due" or (when == "new" and self.is_new)
 
 
 class FollowingConversation(KeptConversation):
@@ -108,7 +119,7 @@ class FollowingConversation(KeptConversation):
         usage: object = None,
         force: bool = False,
         focus: str = "",
-        compacts: bool = True,
+        when: When = "new",
     ) -> Followed:
         """Take the host's whole list and return what to send in its place.
 
@@ -116,11 +127,11 @@ class FollowingConversation(KeptConversation):
         its tools, system prompt and settings are taken into account. `usage` is what the provider
         reported for the last request, or a number: its count of this list. The same list gives
         the same result, on a retry, after a restart and in another process. What is new is kept,
-        and compacted if that is due, or with `force`; without `compacts` it is only kept.
+        and compacted if that is due, or with `force`; `when` says for which lists.
         """
         try:
             begun = self._begin_follow(messages, request, usage)
-            if compacts and (begun.is_new or force):
+            if force or begun.is_for(when):
                 begun.report = self.compact(force=force, focus=focus)
             return self._end_follow(begun)
         except (HoldfastError, OSError) as error:
@@ -134,11 +145,12 @@ class FollowingConversation(KeptConversation):
         usage: object = None,
         force: bool = False,
         focus: str = "",
+        when: When = "new",
     ) -> Followed:
         """Do what `follow` does, for hosts that await a summarizer."""
         try:
             begun = self._begin_follow(messages, request, usage)
-            if begun.is_new or force:
+            if force or begun.is_for(when):
                 begun.report = await self.acompact(force=force, focus=focus)
             return self._end_follow(begun)
         except (HoldfastError, OSError) as error:
@@ -153,13 +165,13 @@ class FollowingConversation(KeptConversation):
         self._begin_with(given.dialect or self._dialect)
         self._fresh()
         engine, items, edits = self._engine, given.items, keep_all(given.items)
-        place = self._place(given, self._tracker.digests(given, self._info.dialect))
+        place = self._place(given, self._tracker.digests(given))
         if place.is_whole and place.alignment.rest is None:
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
                 edits = _with_tail(edits, place.alignment.given, len(items))
         return Followed(
-            given=given.items, edits=edits, body=body_with(given, edits),
+            given=given.items, edits=edits, body=body_with(given, edits, {}),
             report=unchanged(self._engine, "only a preview"), course="same",
             session_id=self.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
@@ -181,8 +193,11 @@ class FollowingConversation(KeptConversation):
 
     def _take_list(self, given: HostList) -> _Following:
         self._show_as_it_came()
-        digests = self._tracker.digests(given, self._info.dialect)
-        course, place = self._placed(given, digests)
+        digests = self._tracker.digests(given)
+        place = self._place(given, digests)
+        if self._take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
+            return self._take_list(given)
+        course, place = self._placed(given, digests, place)
         is_last = self._tracker.is_last(digests)
         if course in ("rewind", "same"):
             return _Following(given, place, course, is_new=False)
@@ -202,10 +217,10 @@ class FollowingConversation(KeptConversation):
             given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
         )
 
-    def _placed(self, given: HostList, digests: Sequence[bytes]) -> tuple[Course, ListPlace]:
+    def _placed(
+        self, given: HostList, digests: Sequence[bytes], place: ListPlace
+    ) -> tuple[Course, ListPlace]:
         """Return what a list is and where it belongs, in the session that it belongs to."""
-        place = self._place(given, digests)
-        self._refuse_dialect(shown_dialect(given.items[place.alignment.given :], given.frame))
         if not place.length:
             return "new", place
         if place.is_whole:
@@ -219,9 +234,7 @@ class FollowingConversation(KeptConversation):
             place = self._place(given, digests)
             if place.is_whole:
                 return "continues", place
-        course = self._tracker.course(
-            place, given, digests, self._engine.log.messages, self._info.dialect
-        )
+        course = self._tracker.course(place, given, digests)
         if course == "rewind":
             return course, place
         if course == "volatile":
@@ -239,10 +252,7 @@ class FollowingConversation(KeptConversation):
         return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
-        engine = self._engine
-        return self._tracker.place(
-            given, digests, engine.view, engine.log.messages, self._info.dialect
-        )
+        return self._tracker.place(given, digests, self._engine.view)
 
     def _relative(self, digests: Sequence[bytes], reach: int) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
@@ -253,7 +263,7 @@ class FollowingConversation(KeptConversation):
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
                 tracker = Tracker(self._options.same)
-                tracker.load(decoded(self._store.read(info.id), info.dialect))
+                tracker.load(decoded(self._store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
             found = known[1].reach(digests)
             if found > reach:
@@ -264,15 +274,14 @@ class FollowingConversation(KeptConversation):
         """Go on in a child that shares the log up to a position; what comes after it stays with
         this one, and so do all references.
         """
-        goes_on = course in ("volatile", "compression")
-        new = replace(self._like(), source_id="")
-        descent: Descent = "compression" if goes_on else "branch"
+        descent = _DESCENTS.get(course, "compression")
         was, state, calibration = self.id, self._engine.state, self._engine.snapshot()
-        made = self._store.create(new, parent_id=was, descent=descent, at=at)
-        if goes_on:
+        made = self._store.create(self._like(), parent_id=was, descent=descent, at=at)
+        if descent == "compression":
             self._store.end(was, "compression")
         self._known_info, self._stale = made, True
         self._fresh()
+        self._show_as_it_came()
         if not self._engine.state.count and state.count:
             self._engine.take_count(state.count, calibration)
             save_snapshot(self._store, self._info, self._engine.snapshot())
@@ -285,17 +294,14 @@ class FollowingConversation(KeptConversation):
 
     def _note_volatile(self, count: int) -> None:
         if count > self._volatile:
-            self._info = self._store.change(
-                self.id, frame=dump({**self._frame(), "volatile": count})
-            )
+            self._note(volatile=count)
 
     def _show_as_it_came(self) -> None:
         """See that results are shown as the host has them, from now on and after a restart."""
         arriving = self._engine.arriving
         if arriving.level != "off":
             noted = msgspec.to_builtins(replace(arriving, level="off"))
-            frame = {**self._frame(), "arrival": noted, "counted": self._counted}
-            self._info = self._store.change(self.id, frame=dump(frame))
+            self._note(arrival=noted, counted=self._counted)
             self._stale = True
             self._fresh()
 
@@ -310,11 +316,16 @@ class FollowingConversation(KeptConversation):
             )
             if begun.held:
                 edits = _with_tail(edits, begun.stop, len(given.items))
-        is_changed = edits != keep_all(given.items)
+        is_same = edits == keep_all(given.items)
+        settings: Payload = {}
+        if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
+            settings = drop_settings(given.frame or {})
         report = begun.report or unchanged(engine, "nothing is new in this list")
         return Followed(
-            given=given.items, edits=edits, body=body_with(given, edits),
-            report=report, course=begun.course, session_id=self.id, is_changed=is_changed,
+            given=given.items, edits=edits, body=body_with(given, edits, settings),
+            report=report, course=begun.course, session_id=self.id, settings=settings,
+            headers=DROP_BLOCK_HEADERS if settings else {},
+            is_changed=bool(settings) or not is_same,
         )  # fmt: skip
 
     def _edits_before(self, begun: _Following) -> tuple[Edit, ...]:
@@ -336,7 +347,9 @@ class FollowingConversation(KeptConversation):
             given = given_by(messages, request, "")
             items, body = list(given.items), given.source
         except HoldfastError:
-            items, body = list(messages or ()), request
+            if request is None:
+                raise error from None  # no list that could be given back
+            items, body = [], request
         report = Report(
             status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
             tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,

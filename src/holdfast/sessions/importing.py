@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -12,14 +11,7 @@ from msgspec import Struct
 from holdfast.compaction.measure import message_tokens
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import Conflict, NotReadable, UnknownSession
-from holdfast.importers.imported import (
-    Agent,
-    ImportedSession,
-    Note,
-    Relation,
-    file_stem,
-    message_keys,
-)
+from holdfast.importers.imported import Agent, ImportedSession, Note, Relation, message_keys
 from holdfast.sessions.rows import new_message, tool_names
 from holdfast.stores.rows import plain
 from holdfast.stores.store import Store
@@ -226,14 +218,6 @@ def _identify(
     """
     name = found.source_id
     there, known = _stored(store, found.agent, name)
-    if _goes_on(store, found, there, keys, known):
-        return name, there, known
-    old = _old_name(found, is_taken=there is not None)
-    for _ in range(2):  # as it was first, and with the mark of one that was edited later
-        earlier, said = _stored(store, found.agent, old)
-        if _goes_on(store, found, earlier, keys, said):
-            return old, earlier, said
-        old = _marked(old, keys, said) if earlier else ""
     tried = {name}
     while there is not None and not _goes_on(store, found, there, keys, known):
         name = _marked(found.source_id, keys, known)
@@ -253,16 +237,6 @@ def _stored(store: Store, agent: str, name: str) -> tuple[SessionInfo | None, fr
     if there.end_reason == "compression":  # it was rotated: nothing more may be added to it
         there = store.newest_leaf(there.id)
     return there, store.keys(there.id)
-
-
-def _old_name(found: ImportedSession, *, is_taken: bool) -> str:
-    """Return the id that an earlier version gave a session: it began with the path; "" for none."""
-    given, path, stem = found.source_id, str(Path(found.path).absolute()), file_stem(found.path)
-    if found.agent not in _NAMES_ITS_SESSIONS and (
-        given == stem or given.startswith((f"{stem}#", f"{stem}/", f"{stem}:"))
-    ):
-        return path + given[len(stem) :]
-    return f"{path}#{given}" if is_taken else ""
 
 
 def _marked(name: str, keys: Sequence[str], known: frozenset[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -10,17 +10,19 @@ import msgspec
 from msgspec.structs import replace
 
 from holdfast.compaction.arrival import ResultPolicy
-from holdfast.dialects.jsontext import dump, parse
+from holdfast.compaction.trigger import Decision
+from holdfast.dialects.jsontext import dump
 from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
 from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
 from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
 from holdfast.report import Report
-from holdfast.sessions.hooks import Compacted, Switched, switch_to, told
+from holdfast.sessions.following import shown_dialect
+from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
 from holdfast.sessions.leasing import holder_name, leased
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.rows import new_message, payloads, tool_names, turn_usage
+from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, turn_usage
 from holdfast.sessions.showing import redactor_of
 from holdfast.sessions.standing import (
     MendedView,
@@ -51,6 +53,13 @@ def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
     return store.newest_leaf(found.id)
 
 
+class KeptRun(msgspec.Struct):
+    """A change of the view under way: whether to make it, and what came of it."""
+
+    report: Report
+    is_wanted: bool = True
+
+
 class KeptConversation:
     """One conversation of a store, for one thread or task at a time.
 
@@ -65,14 +74,16 @@ class KeptConversation:
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
         self._lease: Lease | None = None
+        self._is_pressed = False
         self._wish: str | None = None
         self._hide = redactor_of(store)
         self._tracker = Tracker(options.same)
         self._stale = True
-        self._known_info = find_by_key(store, key, self._source)
+        self._source = new.source if new else ""
+        self._known_info: SessionInfo | None = find_by_key(store, key, self._source)
         if self._known_info is None:
-            # refuses what cannot be, before it begins
-            _ = options.compressor("", self._first_dialect).settings.budget
+            self._engine = options.compressor("", self._first_dialect)
+            _ = self._engine.settings.budget  # refuses what cannot be, before it begins
         else:
             self._refuse_dialect(options.dialect)
             self._fresh()
@@ -90,11 +101,6 @@ class KeptConversation:
     @_info.setter
     def _info(self, info: SessionInfo) -> None:
         self._known_info = info
-
-    @property
-    def _source(self) -> str:
-        """Whose key it is."""
-        return self._new.source if self._new else ""
 
     @property
     def _first_dialect(self) -> str:
@@ -128,7 +134,20 @@ class KeptConversation:
         """Begin the session for messages of a wire format, or check that they are of its own."""
         if self._known_info is None:
             self._begin(dialect)
-        self._refuse_dialect(dialect)
+        self._take_dialect(dialect)
+
+    def _take_dialect(self, dialect: str) -> bool:
+        """Read the log in the wire format that new messages show, and return whether that is
+        another one; raise `InvalidSetting` if the log shows a format of its own.
+        """
+        if not dialect or dialect == self._info.dialect:
+            return False
+        self._fresh()
+        if self._options.dialect or shown_dialect([one.wire for one in self._engine.log.messages]):
+            self._refuse_dialect(dialect)
+        self._info, self._stale = self._store.change(self.id, dialect=dialect), True
+        self._fresh()
+        return True
 
     def _refuse_dialect(self, dialect: str) -> None:
         """Raise `InvalidSetting` for messages of another wire format than the session has."""
@@ -145,14 +164,20 @@ class KeptConversation:
         return self._info.id
 
     @property
+    def key(self) -> str:
+        """What opens it again: its id, or the key that was given if it has not begun."""
+        return self._key if self._known_info is None else self._known_info.id
+
+    @property
     def info(self) -> SessionInfo:
         """The session as the store had it last."""
         return self._info
 
     @property
     def engine(self) -> Compressor:
-        """The compressor that holds the conversation."""
-        self._fresh()
+        """The compressor that holds the conversation; an empty one before the first message."""
+        if self._known_info is not None:
+            self._fresh()
         return self._engine
 
     @property
@@ -188,8 +213,7 @@ class KeptConversation:
         """
         text = told(self._hooks.system, self._info)
         if isinstance(text, str) and text != self.system:
-            frame = dump({**self._frame(), "system": text})
-            self._info = self._store.change(self.id, frame=frame)
+            self._note(system=text)
 
     def _seen(self) -> MendedView:
         shown = self._engine.messages
@@ -232,22 +256,24 @@ class KeptConversation:
         """
         if not self._has_noted:
             noted = msgspec.to_builtins(self._engine.arriving)
-            frame = dump({**self._frame(), "arrival": noted, "counted": self._counted})
-            self._info = self._store.change(self.id, frame=frame)
+            self._note(arrival=noted, counted=self._counted)
             self._has_noted = True
 
     def used(self, usage: object, *, cost: float | None = None) -> None:
         """Take what the provider reported for the last request, a mapping or the object of its
         client; it corrects the estimates. A number is its count of what would be sent now.
+        Before the first message nothing of it is kept.
         """
-        self._fresh()
+        engine = self.engine
         if isinstance(usage, int):
-            self._engine.report_usage(usage, corrects=False)
+            engine.report_usage(usage, corrects=False)
             return
         figures = figures_of(usage)
-        self._engine.report_usage(figures)
+        engine.report_usage(figures)
+        if self._known_info is None:
+            return
         row = turn_usage(
-            figures, position=self._engine.length, model=self._info.model, cost=cost,
+            figures, position=engine.length, model=self._info.model, cost=cost,
             view=self._info.view,
         )  # fmt: skip
         self._store.add_usage(self.id, row)
@@ -259,71 +285,80 @@ class KeptConversation:
     ) -> Report:
         """Compact if it is due, or by hand with `force`, and return what was done."""
         force, focus = self._wished(force, focus)
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            return self._done(
-                lambda: self._engine.compact(
+        with self._compacting(force) as run:
+            if run.is_wanted:
+                run.report = self._engine.compact(
                     force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
                 )
-            )
+        return run.report
 
     async def acompact(
         self, *, force: bool = False, focus: str = "", keep_last: int | None = None
     ) -> Report:
         """Do what `compact` does, for hosts that await a summarizer."""
         force, focus = self._wished(force, focus)
-        with self._compacting(force) as ready:
-            if ready is not None:
-                return ready
-            try:
-                with self._unsettled():
-                    before = self._before()
-                    report = await self._engine.acompact(
-                        force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
-                    )
-            except (Conflict, LeaseLost) as error:
-                return self._aborted(error)
-            return self._after(before, report)
+        with self._compacting(force) as run:
+            if run.is_wanted:
+                run.report = await self._engine.acompact(
+                    force=force, focus=focus, keep_last=keep_last, pinned=self._pinned()
+                )
+        return run.report
+
+    def lighten(self) -> Report:
+        """Show older media as placeholders, under their references."""
+        with self._compacting(True) as run:
+            if run.is_wanted:
+                run.report = self._engine.lighten(self._options.media)
+        return run.report
 
     def _wished(self, force: bool, focus: str) -> tuple[bool, str]:
         """Return how to compact: the agent may have asked for it with its tool."""
         wish, self._wish = self._wish, None
         return (force, focus) if wish is None else (True, focus or wish)
 
-    def _done(self, run: Callable[[], Report]) -> Report:
-        try:
-            with self._unsettled():
-                before = self._before()
-                report = run()
-        except (Conflict, LeaseLost) as error:
-            return self._aborted(error)
-        return self._after(before, report)
-
     @contextmanager
-    def _compacting(self, force: bool) -> Generator[Report | None]:
-        """Hold the lease for the body; a report instead if there is nothing to do, or
-        somebody else is at it.
+    def _compacting(self, force: bool) -> Generator[KeptRun]:
+        """Hold the lease for the body, which changes the view if it is wanted; it is not if there
+        is nothing to do, or somebody else is at it.
         """
         self._fresh()
-        if not force and not self._engine.decide().due and not self._engine.is_prepared:
-            yield self._engine.compact()
+        decision = self._engine.decide()
+        self._note_pressure(decision)
+        if not force and not decision.due and not self._engine.is_prepared:
+            yield KeptRun(self._engine.compact(), is_wanted=False)
             return
         with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
+            run = KeptRun(unchanged(self._engine, ""))
             if isinstance(lease, Held):
                 detail = (
                     f"{lease.holder} is compacting it, for at most {lease.expires_in:.0f} s more"
                 )
-                yield replace(unchanged(self._engine, detail), reason="already running")
+                busy = replace(run.report, detail=detail, reason="already running")
+                yield KeptRun(busy, is_wanted=False)
                 return
             self._lease = lease
             self._catch_up()
             said = told(self._hooks.before_compaction, self._info)
             self._engine.remembered = said if isinstance(said, str) else ""
+            was, view = self._info, self._engine.view
             try:
-                yield None
+                with self._unsettled():
+                    yield run
+            except (Conflict, LeaseLost) as error:
+                self._fresh()
+                run.report = replace(unchanged(self._engine, str(error)), reason="aborted")
+            else:
+                run.report = self._after(was, view, run.report)
             finally:
                 self._lease = None
+
+    def _note_pressure(self, decision: Decision) -> None:
+        """Tell the host once that a compaction comes near; not if it is done now."""
+        is_told = decision.pressure and not decision.due
+        if is_told and not self._is_pressed:
+            threshold = self._engine.settings.budget.threshold_tokens
+            told(self._hooks.pressure, Pressure(self._info, decision.prompt_tokens, threshold))
+        self._is_pressed = decision.pressure and (is_told or self._is_pressed)
 
     def _kept(self, step: Step) -> None:
         """Make a compaction durable; the engine takes it in only if this returns."""
@@ -345,11 +380,7 @@ class KeptConversation:
     def _persistence(self) -> Any:
         return "child" if self._info.mode == "rotate" else "in place"
 
-    def _before(self) -> tuple[SessionInfo, View]:
-        return self._info, self._engine.view
-
-    def _after(self, before: tuple[SessionInfo, View], report: Report) -> Report:
-        was, view = before
+    def _after(self, was: SessionInfo, view: View, report: Report) -> Report:
         report = replace(report, repaired=(*report.repaired, *self._seen().rules))
         if report.status == "unchanged":
             if self._engine.state is not self._known_state:
@@ -381,10 +412,6 @@ class KeptConversation:
     def _switched(self, previous_id: str, descent: Descent) -> None:
         switch_to(self.id)
         told(self._hooks.session_switch, Switched(previous_id, self.id, descent))
-
-    def _aborted(self, error: Conflict | LeaseLost) -> Report:
-        self._fresh()
-        return replace(unchanged(self._engine, str(error)), reason="aborted")
 
     def undo(self) -> bool:
         """Take back the last compaction and keep what came since; False if there is none."""
@@ -466,7 +493,7 @@ class KeptConversation:
         engine.keep_with(self._kept)
         self._engine, self._known_state = engine, engine.state
         self._names = tool_names(message for message, _ in engine.arrived(0))
-        self._tracker.load(engine.log.messages)
+        self._tracker.load(engine.log.messages, info.dialect)
         engine.goal = info.goal
         self._mended: tuple[tuple[str, int, int], MendedView] | None = None
         self._is_broken = is_foreign(store, info) and is_broken(engine.messages, info.dialect)
@@ -476,7 +503,11 @@ class KeptConversation:
             self.render_system()
 
     def _frame(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", parse(self._info.frame)) if self._info.frame else {}
+        return frame_of(self._info)
+
+    def _note(self, **facts: Any) -> None:
+        """Keep facts with the session."""
+        self._info = self._store.change(self.id, frame=dump({**self._frame(), **facts}))
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

@@ -16,14 +16,12 @@ from holdfast.stores.values import Place, SessionInfo
 
 
 class Library(Struct, frozen=True):
-    """A store, whose session asks, what a text becomes on its way, and which sessions are offered.
+    """A store, what a text becomes on its way, and which sessions are offered.
 
-    Within the session that asks, recall is verbatim; everything else goes through `show`. Without
-    a `project` all sessions are offered; with one, sessions of other folders are unknown.
+    Without a `project` all sessions are offered; with one, sessions of other folders are unknown.
     """
 
     store: Store
-    current: str = ""
     show: Show = as_it_is
     project: Project | None = None
 
@@ -36,26 +34,19 @@ class Library(Struct, frozen=True):
 
         A name that is not shown as it is names none: to try it would be to guess a secret.
         """
-        if name and name == self.current:
-            return self.store.session(name)
         if self.show(name) != name:
             raise UnknownSession(name)
         return self.store.find(name, folders=self.folders())
 
     def offers(self, info: SessionInfo) -> bool:
         """Return whether a session may be seen at all."""
-        return (
-            self.project is None or info.id == self.current or bool(self.project.pick([info.cwd]))
-        )
+        return self.project is None or bool(self.project.pick([info.cwd]))
 
-    def place(self, ref: str) -> tuple[Place, Show]:
-        """Return where a reference leads, and how it is shown; raise `UnknownReference`."""
-        own = self.store.places(ref, session_id=self.current) if self.current else ()
-        if own:
-            return own[0], as_it_is
+    def place(self, ref: str) -> Place:
+        """Return where a reference leads; raise `UnknownReference`."""
         for place in self.store.places(ref):
             if self.offers(self.store.session(place.session_id)):
-                return place, self.show
+                return place
         raise UnknownReference(ref)
 
     def offered(self) -> dict[str, Any]:

@@ -173,6 +173,26 @@ def _merged(
         held = whole.removesuffix(_squashed(alone))
         if held == _squashed(first) and alone.parts:
             return _after_summary(alone, at + 1, length, message_known)
+    rest = _said_beyond(given, first) if at + 1 == length else None
+    return None if rest is None else (length, rest)
+
+
+def _said_beyond(given: Message, known: Message) -> Message | None:
+    """Return what a user's message says after a known one that it begins with, None if nothing:
+    hosts merge the next request into one that nobody answered, or into a result.
+    """
+    if given.role != "user" or known.role != "user":
+        return None
+    count = len(known.parts)
+    if len(given.parts) > count and digest(given.with_parts(given.parts[:count])) == digest(known):
+        return given.with_parts(given.parts[count:])
+    match known.parts, given.parts:
+        case (Text(text=said),), (Text(text=whole), *others) if said.strip():
+            rest = whole.removeprefix(said.rstrip())
+            if rest != whole and rest.lstrip(" ").startswith("\n") and rest.strip():
+                return given.with_parts((Text(rest.strip()), *others))
+        case _:
+            pass
     return None
 
 

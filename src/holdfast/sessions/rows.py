@@ -9,7 +9,7 @@ from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.engine.meter import answer_tokens_of, first_int, prompt_tokens_of
 from holdfast.search.text import clean, searchable
-from holdfast.stores.values import NewMessage, StoredMessage, TurnUsage
+from holdfast.stores.values import NewMessage, SessionInfo, StoredMessage, TurnUsage
 from holdfast.transcript import Message, ToolCall, ToolResult
 
 _NO_NAMES: Mapping[str, str] = {}
@@ -51,6 +51,11 @@ def tool_names(messages: Iterable[Message]) -> dict[str, str]:
         for part in message.parts
         if isinstance(part, ToolCall)
     }
+
+
+def frame_of(info: SessionInfo) -> dict[str, Any]:
+    """Return what is kept with a session beside its messages."""
+    return cast("dict[str, Any]", parse(info.frame)) if info.frame else {}
 
 
 def payloads(rows: Iterable[StoredMessage]) -> list[Any]:

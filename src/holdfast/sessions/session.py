@@ -15,16 +15,17 @@ from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import HoldfastError, NotReadable
+from holdfast.errors import InvalidSetting, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
-from holdfast.report import Reference, Report
+from holdfast.report import Reference
 from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
+from holdfast.sessions.kept import find_by_key
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.requests import asend, recovered, send
 from holdfast.sessions.rows import payloads
+from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.tracking import Same
 from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
@@ -35,6 +36,8 @@ from holdfast.writing.writers import Writers
 T = TypeVar("T")
 _NOBODY = Hooks()
 _PLACE = re.compile(r"m(\d{1,9})")
+_SMALLER = 0.98
+"""What a request must come to beside the one that was refused, to be worth another try."""
 
 
 class Session(FollowingConversation):
@@ -119,26 +122,47 @@ class Session(FollowingConversation):
         As long as the provider says that the request was too long or too large, it is compacted
         and sent again, until nothing more can be folded; every other error comes out as it is.
         """
-        return send(self, call)
+        self.compact()
+        while True:
+            try:
+                return call(self.messages)
+            except Exception as error:
+                if not self.recover(error):
+                    raise
 
     async def asend(self, call: Callable[[list[Any]], Awaitable[T]]) -> T:
         """Do what `send` does, for hosts that await."""
-        return await asend(self, call)
+        await self.acompact()
+        while True:
+            try:
+                return await call(self.messages)
+            except Exception as error:
+                if not self.recover(error):
+                    raise
 
     def recover(self, error: BaseException) -> bool:
         """Make the request smaller if an error says that it was too big.
 
-        False if the error says something else, or nothing could be made smaller: then the
-        error stands.
+        The window is what the error names, or half of what was sent: so a window that nobody names
+        is found in a few steps. False if the error says something else, or nothing could be made
+        smaller: then the error stands.
         """
-        return recovered(self, error)
-
-    def lighten(self) -> Report:
-        """Show older media as placeholders, under their references."""
-        with self._compacting(True) as ready:
-            if ready is not None:
-                return ready
-            return self._done(lambda: self._engine.lighten(self._options.media))
+        refusal = refusal_of(error)
+        if refusal is None:
+            return False
+        engine, before, lighter = self.engine, self.engine.estimate(), False
+        if refusal.means == "payload":
+            lighter = self.lighten().status == "compacted"
+        else:
+            window = engine.settings.context_length
+            limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+            if limit < window:
+                try:
+                    engine.use_model(self.info.model, limit)
+                except InvalidSetting:
+                    return False
+        is_smaller = self.compact(force=True).status == "compacted"
+        return lighter or (is_smaller and self.engine.estimate() < _SMALLER * before)
 
     # Lineage
 
@@ -158,6 +182,25 @@ class Session(FollowingConversation):
         )
         made = self._store.create(new, parent_id=self.id, descent="delegation")
         return self._child(made, "delegation", switches=False)
+
+    def continue_as(self, key: str) -> None:
+        """Go on under another key, for hosts that begin a new one when they compact.
+
+        Nothing else changes: what was given out leads here, and so does every key from before.
+        `Conflict` if the key belongs to another conversation.
+        """
+        if self._known_info is None:
+            self._key = key
+            return
+        known = find_by_key(self._store, key, self._source)
+        if known is None or known.id != self._store.newest_leaf(self.id).id:
+            self._fresh()
+            self._catch_up()
+            was, new = self.id, replace(self._like(), source=self._source, source_id=key)
+            self._info = self._store.create(new, parent_id=was, descent="compression")
+            self._store.end(was, "compression")
+            self._save()
+            self._switched(was, "compression")
 
     def reset(self) -> Session:
         """End this session and return an empty one in its place; nothing of it is lost."""
@@ -210,13 +253,7 @@ class Session(FollowingConversation):
         if name == COMPACT["name"]:
             self._wish = str(arguments.get("focus") or "")
             return "older messages are folded before the next turn"
-        if name != "holdfast_recall":
-            return self._engine.answer_tool(name, arguments)
-        ref = str(arguments.get("ref", ""))
-        try:
-            return self._engine.page.of(dump_text(self.recall(ref)), ref, arguments)
-        except HoldfastError as error:
-            return str(error)
+        return self._engine.answer_tool(name, arguments, self.recall)
 
     # The way back
 

@@ -46,11 +46,11 @@ def save_snapshot(store: Store, info: SessionInfo, snapshot: bytes) -> None:
 def unchanged(engine: Compressor, detail: str) -> Report:
     """Return a report on what is there, without a run."""
     tokens, shown = engine.decide().prompt_tokens, len(engine.messages)
-    window, threshold = engine.settings.context_length, engine.settings.budget.threshold_tokens
+    budget = engine.settings.budget
     return Report(
         status="unchanged", detail=detail, tokens_before=tokens, tokens_after=tokens,
-        prompt_tokens=tokens, context_length=window,
-        effective_window=window, threshold_tokens=threshold,
+        prompt_tokens=tokens, context_length=budget.context_length,
+        effective_window=budget.effective_window, threshold_tokens=budget.threshold_tokens,
         messages_before=shown, messages_after=shown, kept=engine.length, rewritten=0, folded=0,
         compaction_count=engine.state.count,
     )  # fmt: skip

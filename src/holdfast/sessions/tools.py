@@ -1,4 +1,4 @@
-"""The tools by which an agent reaches its past, the same for engines and for MCP."""
+"""The tools by which an agent reaches its past, and what each answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.dialects.jsontext import dump_text
 from holdfast.errors import HoldfastError, UnknownSession
+from holdfast.facts.tables import read_table
 from holdfast.search.values import Filters, Sort
 from holdfast.sessions.answers import (
     LEAST_TOKENS,
@@ -30,16 +32,31 @@ from holdfast.sessions.leaving import SPEAKERS, may_leave
 from holdfast.sessions.library import Library
 from holdfast.sessions.rows import payloads
 from holdfast.sessions.showing import PLACEHOLDER
-from holdfast.sessions.tool_list import MOST_HITS, TOOLS, SessionTool
 from holdfast.stores.values import SessionFilter
 
-__all__ = ["MARK", "TOOLS", "Answered", "Library", "SessionTool", "answer", "call"]
-
+MOST_HITS = 20
+"""Of one search; as many as the command line and a page of recent sessions show."""
 _MOST_RECENT = 20
 """Sessions of a list; as many as `holdfast sessions list` prints."""
 _SENTENCE_CHARS = 500
 """Of what is said if something cannot be done; it quotes what was asked."""
 _DAY_SECONDS = 86_400
+
+
+class SessionTool(Struct, frozen=True):
+    """A tool as a model sees it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    reads: bool = True
+    """Whether it changes nothing."""
+
+
+TOOLS: tuple[SessionTool, ...] = tuple(
+    replace(tool, description=f"{tool.description} {MARK}")
+    for tool in read_table("tools", dict[str, list[SessionTool]], "holdfast.sessions")["tools"]
+)
 
 
 class Answered(Struct, frozen=True):
@@ -53,16 +70,11 @@ Asked: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[Library, Asked], dict[str, Any]]
 
 
-def call(library: Library, name: str, arguments: Asked) -> str:
+def answer(library: Library, name: str, arguments: Asked) -> Answered:
     """Return the answer of a tool as JSON text, bounded and marked as past material.
 
     What cannot be done is said in a sentence; nothing is raised for what a model asked.
     """
-    return answer(library, name, arguments).text
-
-
-def answer(library: Library, name: str, arguments: Asked) -> Answered:
-    """Return what `call` does, and whether it is an answer or says why there is none."""
     make = _ANSWERS.get(name)
     if make is None:
         return _failed(library, f"no tool {name!r}; there are {', '.join(_ANSWERS)}")
@@ -103,7 +115,7 @@ def _search(library: Library, arguments: Asked) -> dict[str, Any]:
         _one_of(arguments, "sort", get_args(Sort)) if arguments.get("sort") else "relevance"
     )
     found = discover(
-        library.store, str(arguments["query"]), filters=filters, current=library.current,
+        library.store, str(arguments["query"]), filters=filters,
         kinds=() if arguments.get("subagents") else ("main",), sort=sort,
         most=min(max(int(arguments.get("most") or 5), 1), MOST_HITS), around=2,
         show=library.show,
@@ -228,17 +240,16 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
     ref, offset = str(arguments["ref"]), int(arguments.get("offset") or 0)
     if offset < 0:
         raise _Misused(f"offset is {offset}: give 0, or `next` of the answer before")
-    place, show = library.place(ref)
+    place = library.place(ref)
     start, stop = place.reference.positions
     rows = library.store.read(place.session_id, start, stop)
-    own = place.session_id == library.current
     kept = [
         (row, payload) for row, payload in zip(rows, payloads(rows), strict=True)
-        if own or may_leave(row.role, payload)
+        if may_leave(row.role, payload)
     ]  # fmt: skip
     # secrets are looked for in the whole text: a page may hide what gives them away. A line end
     # parts the messages; within one it is an escape
-    text = show("[" + ",\n".join(dump_text(payload) for _, payload in kept) + "]")
+    text = library.show("[" + ",\n".join(dump_text(payload) for _, payload in kept) + "]")
     if offset and offset >= len(text):
         raise _Misused(f"offset is {offset}: the originals have {len(text)} characters")
     found: dict[str, Any] = {"session": place.session_id, "positions": [start, stop]}
@@ -264,7 +275,7 @@ def _recall(library: Library, arguments: Asked) -> dict[str, Any]:
 def _status(library: Library, arguments: Asked) -> dict[str, Any]:
     health = library.store.health()
     found: dict[str, Any] = {"offered": library.offered(), "problems": list(health.problems)}
-    name = str(arguments.get("session") or library.current)
+    name = str(arguments.get("session") or "")
     if name:
         info, show = library.find(name), library.show
         found |= {

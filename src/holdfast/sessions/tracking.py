@@ -75,14 +75,21 @@ class Tracker:
     def __init__(self, same: Same | None = None) -> None:
         self._same = same
         self._log: Sequence[Message] = ()
+        self._dialect = ""
         self._known: list[bytes] = []
         self._given: dict[bytes, bytes] = {}
         self._last: Sequence[bytes] = ()
         self._generated: dict[int, tuple[Message, bytes]] = {}
 
-    def load(self, log: Sequence[Message]) -> None:
+    def load(self, log: Sequence[Message], dialect: str) -> None:
         """Begin with the log of a session, which may grow; it is read when a list is followed."""
-        self._log, self._known, self._last = log, [], ()
+        if dialect != self._dialect:
+            self._given = {}
+        self._log, self._known, self._last, self._dialect = log, [], (), dialect
+
+    def _decode(self, raw: bytes, at: int) -> Message:
+        (message,) = dialect_named(self._dialect).decode([parse(raw)], at)
+        return message
 
     def _catch_up(self) -> list[bytes]:
         """Return the digests of the log."""
@@ -95,16 +102,12 @@ class Tracker:
             return digest_of_key(self._same(message.wire))
         return digest(message)
 
-    def digests(self, given: HostList, dialect: str) -> list[bytes]:
+    def digests(self, given: HostList) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
-        decode, known = dialect_named(dialect).decode, self._given
         found: dict[bytes, bytes] = {}
         for at, raw in enumerate(given.raws):
-            made = known.get(raw) or found.get(raw)
-            if made is None:
-                (message,) = decode([parse(raw)], at)
-                made = self._of(message)
-            found[raw] = made
+            made = self._given.get(raw) or found.get(raw)
+            found[raw] = made or self._of(self._decode(raw, at))
         self._given = found
         return [found[raw] for raw in given.raws]
 
@@ -113,16 +116,12 @@ class Tracker:
         was, self._last = self._last, digests
         return was == digests
 
-    def place(
-        self, given: HostList, digests: Sequence[bytes], view: View, log: Sequence[Message],
-        dialect: str,
-    ) -> ListPlace:  # fmt: skip
+    def place(self, given: HostList, digests: Sequence[bytes], view: View) -> ListPlace:
         """Return where a list belongs: in the log, or in what the model sees of it."""
-        decode = dialect_named(dialect).decode
+        log = self._log
 
         def message_given(at: int) -> Message:
-            (message,) = decode([parse(given.raws[at])], at)
-            return message
+            return self._decode(given.raws[at], at)
 
         found = align(digests, self._catch_up(), message_given, lambda at: log[at])
         as_log = ListPlace(found, found.known, len(log))
@@ -149,34 +148,29 @@ class Tracker:
         """Return how many messages of a list are those of the log, from the first on."""
         return same_start(digests, self._catch_up())
 
-    def course(
-        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
-        dialect: str,
-    ) -> Course:  # fmt: skip
+    def course(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> Course:
         """Return what a list is that lacks some of what is known."""
         lacks, has = place.length - place.reach, len(digests) - place.alignment.given
         if not has and place.alignment.rest is None:
             return "rewind"
         if place.reach and lacks <= MOST_VOLATILE and has >= lacks:
             return "volatile"
-        if self._is_compacted(place, given, digests, log, dialect):
+        if self._is_compacted(place, given, digests):
             return "compression"
-        said = [one.role for one in log[: place.reach] if one.role not in ("system", "developer")]
+        known = self._log[: place.reach]
+        said = [one.role for one in known if one.role not in ("system", "developer")]
         return "branch" if said else "delegation"
 
-    def _is_compacted(
-        self, place: ListPlace, given: HostList, digests: Sequence[bytes], log: Sequence[Message],
-        dialect: str,
-    ) -> bool:  # fmt: skip
+    def _is_compacted(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> bool:
         """Return whether a host compacted its list: it has a summary where something else was, or
         goes on with the newest answers and results.
         """
-        start, length = place.alignment.given, len(log)
+        start, length = place.alignment.given, len(self._log)
         newest = range(max(length - _TELLING_TAIL, place.reach), length)
-        telling = {self._known[at] for at in newest if _is_telling(log[at])}
+        telling = {self._known[at] for at in newest if _is_telling(self._log[at])}
         if not telling.isdisjoint(digests[start:]):
             return True
-        decode = dialect_named(dialect).decode
+        decode = dialect_named(self._dialect).decode
         first = decode([parse(raw) for raw in given.raws[start : start + 2]], start)
         return any(summary_of(one) is not None for one in recognize(first)) or any(
             carried_summary(one) is not None for one in first

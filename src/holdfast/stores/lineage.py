@@ -256,13 +256,19 @@ def change(
     title: str | None,
     goal: str | None,
     model: str | None,
+    dialect: str | None,
     frame: bytes | None,
 ) -> SessionInfo:
     """Set what is not None."""
     session = owned(space, tx, session_id)
     values: dict[str, Value] = {
         name: plain(value)
-        for name, value in (("title", title), ("goal", goal), ("model", model))
+        for name, value in (
+            ("title", title),
+            ("goal", goal),
+            ("model", model),
+            ("dialect", dialect),
+        )
         if value is not None
     }
     if title is not None:

@@ -140,11 +140,13 @@ class Store:
         title: str | None = None,
         goal: str | None = None,
         model: str | None = None,
+        dialect: str | None = None,
         frame: bytes | None = None,
     ) -> SessionInfo:
         """Set what is not None."""
         return self._write(lambda tx: lineage.change(
-            self._space, tx, session_id, title=title, goal=goal, model=model, frame=frame
+            self._space, tx, session_id,
+            title=title, goal=goal, model=model, dialect=dialect, frame=frame,
         ))  # fmt: skip
 
     def end(self, session_id: str, reason: str) -> None:

@@ -15,7 +15,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "rules.md"
 HEAD = """# The rules
 
 What `holdfast check` looks at, and what `holdfast repair` does about it. Everything that is
-reported is refused by the provider, or by some gateway that the profile `strict` stands for. The
+reported is refused by the provider, or by some gateway: `alternating` is for those that want roles
+to take turns, `known-keys` for those that refuse unknown keys, `strict` for those that do both. The
 rules are in `src/holdfast/dialects/rules/`, a file for each subject; which of them a provider has
 is in `src/holdfast/dialects/profiles.py`. This page is generated from them.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from holdfast.dialects.rule import Action, Case, Mended, Rule
 from holdfast.dialects.rules.mends import Edits, drop_parts
-from holdfast.dialects.rules.pairs import holds_only_results, last_ask
-from holdfast.transcript import Thinking, ToolCall, Violation
+from holdfast.dialects.rules.pairs import is_client_result, last_ask
+from holdfast.transcript import Payload, Thinking, ToolCall, Violation
 
 THINKING_SIGNED = "thinking-signed"
 THINKING_FIRST = "thinking-first"
@@ -20,6 +20,8 @@ THOUGHT_SIGNATURE = "thought-signature"
 
 _NOT_OURS = "skip_thought_signature_validator"
 """The signature that Gemini documents for calls that it did not write itself."""
+DROP_BLOCK_HEADERS: Mapping[str, str] = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
+"""What a request is sent with that asks the provider to drop thinking bound to something else."""
 _LATE = "thinking stands after what it led to"
 
 
@@ -97,19 +99,19 @@ def _trailing(case: Case, at: int) -> int:
 
 def _open_loop(case: Case) -> list[Violation]:
     """Return the first message of a tool loop in progress that has no thinking at all."""
-    thinking: Any = case.transcript.frame.setting("thinking")
-    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":  # pyright: ignore[reportUnknownMemberType]
+    if not is_enabled(case.transcript.frame.setting("thinking")):
         return []
-    if not holds_only_results(case.messages[-1]):
+    if not any(map(is_client_result, case.messages[-1].parts)):
         return []
-    start = last_ask(case.messages) + 1
+    start = last_ask(case.messages[:-1]) + 1
     if any(at >= start for at, _ in case.index.thinking) or start >= len(case.messages):
         return []
     return [
         case.fault(
             THINKING_FIRST, start, "",
             "thinking is enabled, but the tool loop in progress has none",
-            "disable thinking for this request", mendable=False,
+            "disable thinking for this request, make it adaptive, or wait for the user's next "
+            "message", mendable=False,
         )
     ]  # fmt: skip
 
@@ -138,7 +140,7 @@ def mend_bound(case: Case, _: Sequence[Violation]) -> Mended:
 def _unbound(case: Case) -> list[tuple[int, int, Thinking]]:
     if not case.index.thinking or not case.model_is(case.profile.bound_thinking_models):
         return []
-    if _drops_mismatches(case):
+    if asks_to_drop(case.transcript.frame.setting("thinking")):
         return []
     start = _first_unbound(case)
     return [
@@ -173,13 +175,30 @@ def _leads(case: Case, at: int, part: Thinking) -> bool:
     return False
 
 
-def _drops_mismatches(case: Case) -> bool:
-    found: Any = case.transcript.frame.setting("thinking")
-    for key in ("block_binding", "prefix_mismatch_behavior"):
-        if not isinstance(found, dict):
-            return False
-        found = cast("Any", found.get(key))  # pyright: ignore[reportUnknownMemberType]
-    return found == "drop_block"
+def is_enabled(thinking: Any) -> bool:
+    """Return whether a request's setting makes the model think before it calls tools."""
+    return isinstance(thinking, dict) and cast("Payload", thinking).get("type") == "enabled"
+
+
+def asks_to_drop(thinking: Any) -> bool:
+    """Return whether a request's setting has the provider drop thinking bound to something else."""
+    return _field(_field(thinking, "block_binding"), "prefix_mismatch_behavior") == "drop_block"
+
+
+def drop_settings(body: Payload) -> Payload:
+    """Return the fields that a request must have so that the provider drops thinking bound to
+    something else; none if it has them. Models that bind thinking think adaptively by default.
+    """
+    thinking = body.get("thinking")
+    if asks_to_drop(thinking):
+        return {}
+    binding = {"prefix_mismatch_behavior": "drop_block"}
+    given = cast("Payload", thinking) if isinstance(thinking, dict) else {"type": "adaptive"}
+    return {"thinking": {**given, "block_binding": binding}}
+
+
+def _field(value: Any, name: str) -> Any:
+    return cast("Payload", value).get(name) if isinstance(value, dict) else None
 
 
 def check_followed(case: Case) -> list[Violation]:

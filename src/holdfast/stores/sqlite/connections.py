@@ -19,6 +19,15 @@ _ALL: weakref.WeakSet[SqliteConnections] = weakref.WeakSet()
 _KEPT: list[tuple[apsw.Connection | None, list[apsw.Connection]]] = []
 
 
+def file_at(where: str) -> tuple[int, int] | None:
+    """Return what tells a file from every other one, None if there is none."""
+    try:
+        found = os.stat(where)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class SqliteConnections:
     """Lends connections; each is used by one thread at a time.
 
@@ -29,6 +38,7 @@ class SqliteConnections:
     def __init__(self, where: str, open_one: Callable[[], apsw.Connection]) -> None:
         self.where = where
         self._open_one = open_one
+        self._file = file_at(where)
         self._begin()
         self._lost = False
         _ALL.add(self)
@@ -64,6 +74,12 @@ class SqliteConnections:
             except BaseException:
                 self.give_back()
                 raise
+        if self._file is not None and file_at(self.where) != self._file:
+            self.give_back()
+            raise StoreUnavailable(
+                self.where, "it was removed or replaced while it was open",
+                remedy="put it back, or open it again",
+            )  # fmt: skip
         return self._writer
 
     def give_back(self) -> None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from holdfast.compaction.compact import Compaction, Skipped
 from holdfast.compaction.measure import category, compared, message_tokens
-from holdfast.compaction.prune import strip_thinking
 from holdfast.compaction.references import reference_of
+from holdfast.compaction.thinking import keeps_stale, stays_from, strip_thinking
 from holdfast.compaction.work import CompactionInput
 from holdfast.engine.live_log import GrowingLog
 from holdfast.facts.frame import carried_summary
@@ -18,7 +18,7 @@ from holdfast.report import Reference
 from holdfast.transcript import Message, render, rewrite
 
 
-def lighten(
+def drop_old_media(
     log: GrowingLog, work: CompactionInput, before: int, reducer: MediaReducer
 ) -> Compaction | Skipped:
     """Return the view with what the reducer makes of what the model sees, or why it stays.
@@ -36,8 +36,10 @@ def lighten(
         if now is not was and base is not None
     }
     if lighter and work.rules.strips_thinking:
-        lighter.update(_unbound(log.messages, shown, lighter))
-    return _lightened(log, work, before, lighter)
+        start = stays_from(work)
+        bound = [was for was in shown if was.position < start]
+        lighter.update(_unbound(log.messages, bound, lighter))
+    return _with_lighter(log, work, before, lighter)
 
 
 def _base(log: GrowingLog, message: Message) -> Message | None:
@@ -69,7 +71,7 @@ def _unbound(
     return found
 
 
-def _lightened(
+def _with_lighter(
     log: GrowingLog, work: CompactionInput, before: int, lighter: Mapping[int, Message]
 ) -> Compaction | Skipped:
     if not lighter:
@@ -96,7 +98,9 @@ def _lightened(
     tokens_after = before - sum(shown.values()) + sum(after.values())
     if tokens_after >= before:
         return Skipped("not smaller", f"{tokens_after:,} tokens after, {before:,} before", before)
-    state = replace(work.state, references=(*work.state.references, *references))
+    references_now = (*work.state.references, *references)
+    stale = work.state.stale_thinking or keeps_stale(work, messages)
+    state = replace(work.state, references=references_now, stale_thinking=stale)
     return Compaction(
         view=view, state=state, messages=messages, tokens_before=before,
         tokens_after=tokens_after, summary_tokens=0, new_references=references,

@@ -1,0 +1,226 @@
+"""What cannot be taken is refused in words, or goes through as it came; nothing is half written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sessions.test_follow import WINDOW, WORDS, spoken, talk
+
+from holdfast import check
+from holdfast.errors import InvalidSetting, NotReadable, StoreUnavailable
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+
+
+@pytest.mark.parametrize("wrong", ["hello", 42, None, {"foo": 1}, b"7"])
+def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong: Any) -> None:
+    """And a list that is no list, a request with two of them, and a request that is none."""
+    session = Session()
+    with pytest.raises(NotReadable, match=r"no message|not readable|message"):
+        session.append({"role": "user", "content": "hi"}, wrong)
+    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
+    for given_wrong in ("hello", 42, {"role": "user"}):
+        with pytest.raises(NotReadable, match="list"):
+            session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(NotReadable, match="2 lists"):
+        session.follow(request={"messages": talk(1), "contents": talk(1)})
+
+
+def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) -> None:
+    """Nobody else's session is written to."""
+    Session(tmp_path, "k").append(*talk(1))
+    with pytest.raises(InvalidSetting, match="openai-chat"):
+        Session(tmp_path, "k").follow(
+            request={"model": "m", "max_tokens": 9, "messages": spoken("anthropic", 3)},
+        )
+    assert Session(tmp_path, "k").info.length == 4
+
+
+class Broken:
+    """A store that went away between two calls."""
+
+    def __init__(self, store: Any) -> None:
+        self._store, self.is_gone = store, False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_gone and name in ("append", "read", "create", "newest_leaf"):
+            raise StoreUnavailable("s.db", "the disk is full", remedy="free some room")
+        return getattr(self._store, name)
+
+
+def test_a_host_may_ask_for_its_own_list_if_the_session_fails() -> None:
+    """The reason is said; without that wish it is raised, and the next call goes on."""
+    whole = talk(4)
+    for on_error in ("raise", "pass"):
+        store: Any = Broken(open_store(":memory:"))
+        session = Session(store, "k", on_error=on_error, **WINDOW)
+        session.follow(whole[:8])
+        store.is_gone = True
+        if on_error == "raise":
+            with pytest.raises(StoreUnavailable):
+                session.follow(whole)
+        else:
+            found = session.follow(whole)
+            assert found.messages == whole
+            assert "disk is full" in found.error
+        store.is_gone = False
+        assert session.follow(whole).course == "continues"
+        assert session.info.length == len(whole)
+
+
+@pytest.mark.parametrize("count", [1, 15])
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-responses"])
+def test_a_log_that_could_be_of_any_wire_format_is_read_as_what_comes(
+    dialect: str, count: int, tmp_path: Path
+) -> None:
+    """A talk that begins with plain words shows its format only with its first call."""
+    said = [{"role": role, "content": f"{number} {WORDS}"}
+            for number in range(count) for role in ("user", "assistant")]  # fmt: skip
+    whole = [*said, *spoken(dialect, 3)]
+    session = Session(tmp_path, "k", **WINDOW)
+    session.follow(said)
+    assert session.info.dialect == "openai-chat"
+    found = session.follow(whole)
+    assert (found.course, session.info.dialect) == ("continues", dialect)
+    assert (session.info.length, check(found.messages, dialect=dialect)) == (len(whole), [])
+    assert Session(tmp_path, "k", **WINDOW).follow(whole).messages == found.messages
+    fed = Session()
+    fed.append(*said)
+    fed.append(*spoken(dialect, 1))
+    assert fed.info.dialect == dialect
+
+
+@pytest.mark.parametrize("request_given", [
+    b"{", b"[1, 2]", b'{"model": "m"}', {"messages": [], "contents": []}, {"messages": "hi"},
+    {"messages": [{"role": "user", "content": "hi"}, 7]}, b'{"messages": [null]}', b"7",
+])  # fmt: skip
+def test_a_request_that_cannot_be_read_goes_through_if_the_host_asked_for_that(
+    request_given: Any,
+) -> None:
+    """Its own object, with the reason; otherwise the error names the place."""
+    with pytest.raises(NotReadable):
+        Session().follow(request=request_given)
+    session = Session(on_error="pass")
+    found = session.follow(request=request_given)
+    assert found.body is request_given
+    assert found.error.startswith("NotReadable: ")
+    assert session._known_info is None  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(NotReadable, match="list"):
+        session.follow(42)  # pyright: ignore[reportArgumentType]
+
+
+def remove(home: Path) -> None:
+    shutil.rmtree(home)
+
+
+def move(home: Path) -> None:
+    home.rename(home.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("go", [remove, move])
+def test_a_store_whose_file_went_away_is_noticed(
+    tmp_path: Path, go: Callable[[Path], None]
+) -> None:
+    """Nothing is written to a file that nobody will find again; one that is put back goes on."""
+    home, whole = tmp_path / "home", talk(8)
+    session, passing = (
+        Session(home, "a", on_error="raise", **WINDOW),
+        Session(home, "b", on_error="pass", **WINDOW),
+    )
+    for one in (session, passing):
+        one.follow(whole[:8])
+    go(home)
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        session.follow(whole)
+    found = passing.follow(whole)
+    assert (found.messages, "removed" in found.error) == (whole, True)
+    if go is move:
+        home.with_name("elsewhere").rename(home)
+        assert session.follow(whole).course == "continues"
+        assert Session(home, "a").info.length == len(whole)
+
+
+FULL = """
+import json, resource, signal, sys
+from pathlib import Path
+from holdfast.errors import StoreUnavailable
+from holdfast.sessions.session import Session
+words = "and the words that fill a window go on and on " * 12
+whole = [{"role": role, "content": f"{n} {words}"} for n in range(120)
+         for role in ("user", "assistant")]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for on_error in ("raise", "pass"):
+    home = Path(sys.argv[1], on_error)
+    session = Session(home, "k", on_error=on_error)
+    session.follow(whole[:8])
+    most = max(path.stat().st_size for path in home.rglob("*") if path.is_file())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most + 2_000, resource.RLIM_INFINITY))
+    for stop in range(16, len(whole), 8):
+        try:
+            found = session.follow(whole[:stop])
+        except StoreUnavailable as error:
+            print(error)
+            break
+        if found.error:
+            assert found.messages == whole[:stop]
+            print(found.error)
+            break
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    kept = Session(home, "k")
+    rows = [json.loads(row.body) for row in kept._store.read(kept.id)]
+    assert rows == whole[: stop - 8], len(rows)
+    assert session.follow(whole[:stop]).course == "continues"
+    assert session.info.length == stop
+"""
+
+
+def printed_by(script: str, *arguments: str) -> str:
+    """Return what a process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path) -> None:
+    """The error of the system comes out, or the host's list; the log is whole, and goes on when
+    there is room again."""
+    assert printed_by(FULL, str(tmp_path)).count("not full") == 2
+
+
+HUGE = """
+import json, resource, sys, time
+from holdfast.sessions.session import Session
+from tests.sessions.test_follow import WINDOW, talk
+place, text = int(sys.argv[2]), sys.argv[3]
+whole = talk(6)
+whole[place]["content"] = text * (50_000_000 // len(text))
+session, start = Session(sys.argv[1], "k", **WINDOW), time.process_time()
+found = session.follow(whole)
+again = session.follow(request=json.dumps({"model": "m", "messages": whole}).encode())
+seconds = time.process_time() - start
+assert (found.course, again.course, again.messages) == ("new", "same", found.messages)
+assert (len(json.dumps(found.messages)) < 100_000) == (place == -2)
+assert session.recall(f"m{len(whole) + place}") == [whole[place]]
+print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the memory of a process in KiB")
+@pytest.mark.parametrize("place", [-2, -4], ids=["result", "ask"])
+@pytest.mark.parametrize("text", ["x", "some words of a log, a line of it\n"])
+def test_a_message_of_50_megabytes_is_taken(tmp_path: Path, place: int, text: str) -> None:
+    """In less than 30 s of CPU and 1.5 GB: a result is folded, a user's words stay as they are."""
+    seconds, megabytes = printed_by(HUGE, str(tmp_path), str(place), text).split()
+    assert float(seconds) < 30
+    assert int(megabytes) < 1_500
