@@ -35,7 +35,8 @@ EVERY_FRAME = pytest.mark.parametrize("frame", FRAMES)
 
 def toolkit() -> ModuleType:
     """Return the rules of the toolkit of providers, which shares no code with ours."""
-    folder = Path(os.environ.get("HOLDFAST_DATA", "../shared/data")).resolve().parent / "agents"
+    shared = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("HOLDFAST_DATA", shared)).resolve().parent / "agents"
     if not (folder / "rules.py").is_file():
         pytest.skip("no toolkit of providers here: HOLDFAST_DATA is shared/data with agents beside")
     sys.path.insert(0, str(folder))

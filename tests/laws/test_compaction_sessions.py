@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from holdfast import repair
 from holdfast.dialects.convert import convert
 from holdfast.engine.oneshot import compress
 from holdfast.testing.laws import broken_laws
+from holdfast.transcript import Message
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SESSIONS = Path(os.environ.get("HOLDFAST_DATA", REPOSITORY.parent / "shared" / "data")) / "sessions"
@@ -68,3 +70,14 @@ def _assert_laws(given: Any, provider: str) -> None:
         assert made.report.status == "compacted" or made.report.reason
         found = broken_laws(value, made.messages, made.report, made.recall, provider=provider)
         assert found == []
+        if made.report.status == "compacted":
+            assert _new_neighbors(made.transcript.messages) == []
+
+
+def _new_neighbors(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Return the positions of user messages that stand side by side and did not before."""
+    return [
+        (one.position, two.position)
+        for one, two in pairwise(messages)
+        if one.role == two.role == "user" and not 0 <= one.position == two.position - 1
+    ]
