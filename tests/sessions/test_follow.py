@@ -479,3 +479,26 @@ def test_what_was_used_before_the_first_message_begins_nothing() -> None:
     assert session.engine.decide().due
     session.follow(request={"max_tokens": 9, "messages": spoken("anthropic", 3)})
     assert session.info.dialect == "anthropic"
+
+
+def test_cache_marks_are_those_of_the_hosts_newest_request() -> None:
+    """A host marks its newest messages and moves the marks on. What is sent has no others: the
+    provider takes four."""
+
+    def marked(messages: list[Any]) -> list[Any]:
+        found = copy.deepcopy(messages)
+        for message in found[-3:]:
+            if isinstance(message["content"], str):
+                message["content"] = [{"type": "text", "text": message["content"]}]
+            message["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        return found
+
+    session, whole = Session(**WINDOW), spoken("anthropic", 30)
+    compactions = 0
+    for length in range(2, len(whole) + 1, 2):
+        found = session.follow(request={"max_tokens": 9, "messages": marked(whole[:length])})
+        compactions += found.report.status == "compacted"
+        marks = [at for at, one in enumerate(found.messages) if "cache_control" in str(one)]
+        count = min(length, 3)
+        assert marks == list(range(len(found.messages)))[-count:]
+    assert compactions > 1

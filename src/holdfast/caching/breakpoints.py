@@ -85,6 +85,22 @@ def without_breakpoints(request: Given) -> Given:
     return cast("Given", _bare(request, 3))
 
 
+def mark_of(message: object) -> Mapping[str, Any] | None:
+    """Return the last mark in a message, None if it has none."""
+    marked = [message, *_items(_field(message, "content"))]
+    found = [_field(one, KEY) for one in marked if _is_marked(one)]
+    return found[-1] if found else None
+
+
+def marked_as(message: Any, mark: Mapping[str, Any] | None) -> Any:
+    """Return a message without its marks, and with `mark` on the last block that may bear one."""
+    bare = _bare(message, 3)
+    at = _bearer(_field(bare, "content")) if mark is not None else None
+    return (
+        bare if at is None else {**bare, "content": _marked(bare["content"], at, dict(mark or {}))}
+    )
+
+
 class _Place(Struct, frozen=True, order=True):
     """Where a mark stands, in the order of the prefix.
 

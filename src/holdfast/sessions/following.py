@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Raw, Struct, ValidationError
 
+from holdfast.caching.breakpoints import KEY, mark_of, marked_as
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
 from holdfast.dialects.load import list_key, load_parsed, plain
 from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
@@ -15,6 +16,7 @@ from holdfast.errors import NotReadable
 from holdfast.report import Report
 from holdfast.transcript import Payload
 
+_MARK = f'"{KEY}"'.encode()
 _SHOWN_CHARS = 60
 """Of a value that is refused, in the sentence that says so; chosen."""
 
@@ -317,6 +319,31 @@ def applied(edits: Iterable[Edit], items: Sequence[Any]) -> list[Any]:
         else:
             found.append(edit.payload)
     return found
+
+
+def with_marks(edits: Sequence[Edit], given: HostList) -> tuple[Edit, ...]:
+    """Return edits whose payloads have the cache marks that the host's own messages have now.
+
+    A message was kept with the marks of the request that it first came in; hosts move them on. The
+    mark of a message that is no longer sent goes to what stands for it.
+    """
+    if all(isinstance(edit, Keep) for edit in edits):
+        return tuple(edits)
+    sent = {at for edit in edits if isinstance(edit, Keep) for at in range(edit.start, edit.stop)}
+    marked = [at for at, raw in enumerate(given.raws) if at not in sent and _MARK in raw]
+    marks = {at: mark_of(given.items[at]) for at in marked}
+    found: list[Edit] = []
+    for edit in edits:
+        if isinstance(edit, Replace):
+            edit = Replace(edit.index, marked_as(edit.payload, marks.pop(edit.index, None)))
+        elif isinstance(edit, Insert):
+            edit = Insert(marked_as(edit.payload, None))
+        found.append(edit)
+    last = next((at for at in reversed(range(len(found))) if isinstance(found[at], Insert)), None)
+    left = [mark for mark in marks.values() if mark is not None]
+    if left and last is not None:
+        found[last] = Insert(marked_as(cast("Insert", found[last]).payload, left[-1]))
+    return tuple(found)
 
 
 def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:

@@ -26,6 +26,7 @@ from holdfast.sessions.following import (
     messages_of,
     refuse_others,
     shown_dialect,
+    with_marks,
 )
 from holdfast.sessions.hooks import switch_to
 from holdfast.sessions.kept import KeptConversation
@@ -170,6 +171,7 @@ class FollowingConversation(KeptConversation):
             edits = edits_to(engine.view, engine.log.messages, place, {}, engine.encoded)
             if place.alignment.given < len(items):
                 edits = _with_tail(edits, place.alignment.given, len(items))
+            edits = with_marks(edits, given)
         return Followed(
             given=given.items, edits=edits, body=body_with(given, edits, {}),
             report=unchanged(self._engine, "only a preview"), course="same",
@@ -316,6 +318,7 @@ class FollowingConversation(KeptConversation):
             )
             if begun.held:
                 edits = _with_tail(edits, begun.stop, len(given.items))
+        edits = with_marks(edits, given)
         is_same = edits == keep_all(given.items)
         settings: Payload = {}
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
