@@ -402,6 +402,7 @@ def test_what_does_not_exist_is_not_found(api: Api) -> None:
     assert api.get("/nothing", 404)["error"]["kind"] == "NoRoute"
     assert api.get("/sessions/", 404)["error"]["kind"] == "NoRoute"
     assert api.post("/sessions", 405)["error"]["kind"] == "NoRoute"
+    assert api.client.head(f"{ROOT}/events").status_code == 405
 
 
 def test_a_name_of_several_sessions_is_a_conflict(fresh: Api) -> None:

@@ -177,7 +177,9 @@ def _route(row: Endpoint, api: ApiContext, prefix: str = ROOT) -> Route:
         except Exception as error:  # noqa: BLE001 the boundary: nobody is shown a traceback
             return await run_in_threadpool(_problem, api, error)
 
-    return Route(row.path.removeprefix(prefix), answer, methods=[row.method], name=row.name)
+    route = Route(row.path.removeprefix(prefix), answer, methods=[row.method], name=row.name)
+    route.methods = {row.method}  # no HEAD: an event stream would go on behind it
+    return route
 
 
 async def _answered(row: Endpoint, api: ApiContext, request: Request) -> Response:
@@ -234,7 +236,7 @@ async def _read(row: Endpoint, request: Request, most_bytes: int) -> Asked:
 
 
 def _query(row: Endpoint, request: Request) -> dict[str, Any]:
-    many = {field.name for field in fields(row.asked) if field.default == ()}
+    many = {field.name for field in fields(row.asked) if field.default == ()}  # may be repeated
     found: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name in many:

@@ -120,7 +120,12 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    store: Store, options: GatewayOptions, host: str, port: int, ready: Callable[[str], None]
+    store: Store,
+    options: GatewayOptions,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    retention: Retention = _KEEPS_ALL,
 ) -> None:
     """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
     listening = socket.create_server(
@@ -130,8 +135,9 @@ def serve(
     ready(f"http://{shown}:{listening.getsockname()[1]}")
     events = Events()
     config = uvicorn.Config(
-        make_app(store, options, events), log_level="critical", access_log=False, lifespan="on",
-        timeout_keep_alive=75, server_header=False, date_header=False, proxy_headers=False,
+        make_app(store, options, events, retention), log_level="critical", access_log=False,
+        lifespan="on", timeout_keep_alive=75, server_header=False, date_header=False,
+        proxy_headers=False,
     )  # fmt: skip
     GatewayServer(config, events).run(sockets=[listening])
 
