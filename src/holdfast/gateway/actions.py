@@ -48,6 +48,7 @@ from holdfast.gateway.api_values import (
     ViewAsked,
     ViewPage,
     ViewsAnswer,
+    WrittenMessage,
 )
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.gateway.events import Events
@@ -178,12 +179,14 @@ def get_step(api: ApiContext, asked: StepAsked) -> StepAnswer:
         transcript_of(api.store, info, what="view", number=number)
         for number in (row.previous, row.number)
     )
-    comparison, added = _compared((f"view {row.previous}", f"view {row.number}"), old, new)
+    comparison, written = _compared((f"view {row.previous}", f"view {row.number}"), old, new)
     try:
         report = msgspec.json.decode(kept.report, type=Report)
     except msgspec.DecodeError:
         report = None
-    return StepAnswer(session=info.id, view=row, report=report, comparison=comparison, added=added)
+    return StepAnswer(
+        session=info.id, view=row, report=report, comparison=comparison, written=written
+    )
 
 
 def get_view(api: ApiContext, asked: ViewAsked) -> ViewPage:
@@ -255,8 +258,8 @@ def preview_compaction(api: ApiContext, asked: CompactAsked) -> PreviewAnswer:
         force=asked.force, focus=asked.focus, keep_last=asked.keep_last, pinned=pins
     )
     new = Transcript(was.dialect, tuple(render(engine.view, engine.log.messages)))
-    comparison, added = _compared(("now", "after"), old, new)
-    return PreviewAnswer(session=was.id, report=report, comparison=comparison, added=added)
+    comparison, written = _compared(("now", "after"), old, new)
+    return PreviewAnswer(session=was.id, report=report, comparison=comparison, written=written)
 
 
 def undo_compaction(api: ApiContext, asked: SessionAsked) -> SessionRow:
@@ -351,11 +354,12 @@ def _payloads(messages: Iterable[Message], dialect: str) -> list[Raw]:
 
 def _compared(
     names: tuple[str, str], old: Transcript, new: Transcript
-) -> tuple[Comparison, list[Raw]]:
-    """Return what became of every message, and the payloads of those that were added."""
+) -> tuple[Comparison, list[WrittenMessage]]:
+    """Return what became of every message, and what was written."""
     made = difference(old.messages, new.messages)
-    added = (one for one, fate in zip(new.messages, made.after, strict=True) if fate == "added")
-    return compare(names, (old, new), made), _payloads(added, new.dialect)
+    pairs = zip(made.after, _payloads(new.messages, new.dialect), strict=True)
+    written = [WrittenMessage(fate, message) for fate, message in pairs if fate != "kept"]
+    return compare(names, (old, new), made), written
 
 
 def _refuse_unknown(info: SessionInfo, number: int, known: Iterable[int]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from holdfast.engine.difference import Comparison
+from holdfast.engine.difference import Comparison, Fate
 from holdfast.report import Report
 from holdfast.search.values import Sort
 from holdfast.sessions.details import SessionDetails, SessionRow, ViewRow
@@ -245,6 +245,14 @@ class ViewsAnswer(Struct, frozen=True, kw_only=True):
     views: list[ViewRow]
 
 
+class WrittenMessage(Struct, frozen=True):
+    """A message that the model sees since a compaction, and did not see before."""
+
+    fate: Fate
+    """`added`, or `rewritten` if another stood there."""
+    message: Raw
+
+
 class StepAnswer(Struct, frozen=True, kw_only=True):
     """What one compaction did: what the model saw before, and after it."""
 
@@ -253,8 +261,8 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     report: Report | None
     """None if another version of Holdfast wrote it."""
     comparison: Comparison
-    added: list[Raw]
-    """The messages that it added: the summary."""
+    written: list[WrittenMessage]
+    """What it wrote: the summary, alone or within a message, and digests."""
 
 
 class ViewPage(Struct, frozen=True, kw_only=True):
@@ -300,7 +308,7 @@ class PreviewAnswer(Struct, frozen=True, kw_only=True):
     session: str
     report: Report
     comparison: Comparison
-    added: list[Raw]
+    written: list[WrittenMessage]
 
 
 class PinsAnswer(Struct, frozen=True):
