@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from msgspec import Struct
 
 from holdfast.cli import say
 from holdfast.cli.draw import Picture, Piece, saving, size
@@ -17,31 +16,9 @@ from holdfast.cli.inputs import (
     read_input,
     reading,
 )
-from holdfast.engine.difference import Fate, ViewDifference, difference
-from holdfast.engine.inspection import shares_of
+from holdfast.engine.difference import Comparison, ViewDifference, compare, difference
 from holdfast.errors import NotReadable
 from holdfast.facts.frame import recognize
-from holdfast.report import Category
-from holdfast.tokens.estimate import Estimator
-from holdfast.transcript import Transcript
-
-
-class Comparison(Struct, frozen=True, kw_only=True):
-    """Two transcripts: counts and tokens by category on both sides, a fate for each message."""
-
-    before: str
-    after: str
-    messages_before: int
-    messages_after: int
-    tokens_before: int
-    tokens_after: int
-    kept: int
-    rewritten: int
-    folded: int
-    added: int
-    categories: tuple[Category, ...]
-    fates_before: tuple[Fate, ...]
-    fates_after: tuple[Fate, ...]
 
 
 @click.command()
@@ -88,26 +65,6 @@ def _read_one(name: str, dialect: str | None) -> Input:
             f"holds {len(given.records):,} transcripts", remedy="give files with one each"
         )
     return given
-
-
-def compare(
-    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: ViewDifference
-) -> Comparison:
-    """Return two transcripts beside each other, in numbers."""
-    was, now = (
-        {share.name: share.tokens for share in shares_of(side, Estimator())} for side in sides
-    )
-    return Comparison(
-        before=names[0], after=names[1],
-        messages_before=len(made.before), messages_after=len(made.after),
-        tokens_before=sum(was.values()), tokens_after=sum(now.values()),
-        kept=made.count("kept"), rewritten=made.count("rewritten"),
-        folded=made.count("folded"), added=made.count("added"),
-        categories=tuple(
-            Category(name, was.get(name, 0), now.get(name, 0)) for name in {**was, **now}
-        ),
-        fates_before=made.before, fates_after=made.after,
-    )  # fmt: skip
 
 
 def show_comparison(

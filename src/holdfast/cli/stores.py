@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
+from msgspec import to_builtins
 
 from holdfast.cli import say
 from holdfast.cli.files import counted, format_time, on_one_line, shortened
@@ -17,6 +18,7 @@ from holdfast.cli.inputs import json_option, options, print_json
 from holdfast.cli.settings import CONFIG_ROW, HOME_ROW, settings_from
 from holdfast.config import Settings, home_folder, open_store, read_settings
 from holdfast.errors import StoreUnavailable
+from holdfast.sessions import details
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo
 
@@ -143,16 +145,7 @@ class Position(click.ParamType[int]):
 
 def session_row(info: SessionInfo) -> dict[str, Any]:
     """Return a session as it is printed for programs."""
-    return {
-        "session": info.id, "source": info.source, "source_id": info.source_id,
-        "title": info.title, "goal": info.goal, "model": info.model, "kind": info.kind,
-        "dialect": info.dialect, "folder": info.cwd, "profile": info.profile,
-        "started": info.started, "updated": info.updated, "ended": info.ended,
-        "end_reason": info.end_reason, "messages": info.length, "tokens": info.tokens,
-        "compactions": info.compactions, "view": info.view, "mode": info.mode,
-        "parent": info.parent_id, "root": info.root_id, "descent": info.descent,
-        "forked_at": info.forked_at, "first_ask": info.first_ask,
-    }  # fmt: skip
+    return to_builtins(details.session_row(info))
 
 
 def print_session(info: SessionInfo, change: str, *, as_json: bool) -> None:

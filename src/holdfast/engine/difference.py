@@ -10,8 +10,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from holdfast.compaction.references import payload_bytes
+from holdfast.engine.inspection import shares_of
 from holdfast.engine.oneshot import Compressed
-from holdfast.transcript import Message, Text, ToolCall, ToolResult
+from holdfast.report import Category
+from holdfast.tokens.estimate import Estimator
+from holdfast.transcript import Message, Text, ToolCall, ToolResult, Transcript
 
 Fate: TypeAlias = Literal["kept", "rewritten", "folded", "added"]
 
@@ -29,6 +32,24 @@ class ViewDifference(Struct, frozen=True):
     def count(self, fate: Fate) -> int:
         """Return how many messages met a fate; those that were there before, or were added."""
         return (self.after if fate == "added" else self.before).count(fate)
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two transcripts: counts and tokens by category on both sides, a fate for each message."""
+
+    before: str
+    after: str
+    messages_before: int
+    messages_after: int
+    tokens_before: int
+    tokens_after: int
+    kept: int
+    rewritten: int
+    folded: int
+    added: int
+    categories: tuple[Category, ...]
+    fates_before: tuple[Fate, ...]
+    fates_after: tuple[Fate, ...]
 
 
 def difference_made(done: Compressed, length: int) -> ViewDifference:
@@ -77,6 +98,26 @@ def difference(before: Sequence[Message], after: Sequence[Message]) -> ViewDiffe
             if old >= 0:
                 fates_before[old] = fates_after[index] = "rewritten"
     return ViewDifference(tuple(fates_before), tuple(fates_after))
+
+
+def compare(
+    names: tuple[str, str], sides: tuple[Transcript, Transcript], made: ViewDifference
+) -> Comparison:
+    """Return two transcripts beside each other, in numbers."""
+    was, now = (
+        {share.name: share.tokens for share in shares_of(side, Estimator())} for side in sides
+    )
+    return Comparison(
+        before=names[0], after=names[1],
+        messages_before=len(made.before), messages_after=len(made.after),
+        tokens_before=sum(was.values()), tokens_after=sum(now.values()),
+        kept=made.count("kept"), rewritten=made.count("rewritten"),
+        folded=made.count("folded"), added=made.count("added"),
+        categories=tuple(
+            Category(name, was.get(name, 0), now.get(name, 0)) for name in {**was, **now}
+        ),
+        fates_before=made.before, fates_after=made.after,
+    )  # fmt: skip
 
 
 def _marks(messages: Sequence[Message]) -> list[bytes]:

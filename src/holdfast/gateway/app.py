@@ -17,16 +17,25 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.gateway.actions import Retention, make_context
+from holdfast.gateway.api import api_routes
 from holdfast.gateway.conversations import Conversations, GatewayOptions
+from holdfast.gateway.events import Events
 from holdfast.gateway.figures import Figures
 from holdfast.gateway.relay import Relay
 from holdfast.stores.store import Store
 
 _OWN_NAMES = ("127.0.0.1", "localhost", "::1")
+_KEEPS_ALL = Retention()
 
 
-def make_app(store: Store, options: GatewayOptions) -> ASGIApp:
-    """Return the application of a gateway."""
+def make_app(
+    store: Store,
+    options: GatewayOptions,
+    events: Events | None = None,
+    retention: Retention = _KEEPS_ALL,
+) -> ASGIApp:
+    """Return the application of a gateway; `events` is told what happens in it."""
     figures = Figures()
     conversations = Conversations(store, options)
     relay = Relay(conversations, options, figures)
@@ -53,6 +62,7 @@ def make_app(store: Store, options: GatewayOptions) -> ASGIApp:
         Route("/healthz", healthy),
         Route("/readyz", ready),
         Route("/metrics", metrics),
+        *api_routes(make_context(store, options, events or Events(), retention)),
         Mount("/", app=relay),
     ]
     return Guard(Starlette(routes=routes, lifespan=life), options)
@@ -110,7 +120,12 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(
-    store: Store, options: GatewayOptions, host: str, port: int, ready: Callable[[str], None]
+    store: Store,
+    options: GatewayOptions,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    retention: Retention = _KEEPS_ALL,
 ) -> None:
     """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
     listening = socket.create_server(
@@ -118,8 +133,24 @@ def serve(
     )
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{listening.getsockname()[1]}")
+    events = Events()
     config = uvicorn.Config(
-        make_app(store, options), log_level="critical", access_log=False, lifespan="on",
-        timeout_keep_alive=75, server_header=False, date_header=False, proxy_headers=False,
+        make_app(store, options, events, retention), log_level="critical", access_log=False,
+        lifespan="on", timeout_keep_alive=75, server_header=False, date_header=False,
+        proxy_headers=False,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    GatewayServer(config, events).run(sockets=[listening])
+
+
+class GatewayServer(uvicorn.Server):
+    """A server that ends its event streams when it stops; it would wait for their readers."""
+
+    def __init__(self, config: uvicorn.Config, events: Events) -> None:
+        """Take the events of its application."""
+        super().__init__(config)
+        self._events = events
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop: end the streams, wait for other requests, close."""
+        self._events.close()
+        await super().shutdown(sockets)

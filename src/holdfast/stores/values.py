@@ -75,6 +75,12 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     first_ask: str = ""
     """The beginning of the first words of the user, for lists; at most 200 characters."""
 
+    def branch(self, title: str = "") -> NewSession:
+        """Return what a branch of it is made from; a store fills in what it leaves out."""
+        return NewSession(
+            dialect=self.dialect, title=title, source=self.source, kind=self.kind, mode=self.mode
+        )
+
 
 class NewMessage(Struct, frozen=True, kw_only=True):
     """A message to be appended."""

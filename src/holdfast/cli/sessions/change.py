@@ -24,7 +24,7 @@ from holdfast.cli.stores import (
     store_options,
 )
 from holdfast.stores.store import Store
-from holdfast.stores.values import Erased, NewSession, SessionInfo
+from holdfast.stores.values import Erased, SessionInfo
 
 _DAY_SECONDS = 86_400
 _MB = 1_000_000
@@ -48,11 +48,7 @@ def branch(session: str, at: int | None, title: str, as_json: bool, **given: Any
     """
     with opened(given, "write") as store:
         parent = store.find(session)
-        new = NewSession(
-            dialect=parent.dialect, title=title, source=parent.source, kind=parent.kind,
-            mode=parent.mode,
-        )  # fmt: skip
-        info = store.create(new, parent_id=parent.id, descent="branch", at=at)
+        info = store.create(parent.branch(title), parent_id=parent.id, descent="branch", at=at)
     print_session(info, f"a branch of {parent.id} at m{info.forked_at}", as_json=as_json)
     return 0
 

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from holdfast.cli import say
-from holdfast.cli.diff import Comparison, compare, show_comparison
+from holdfast.cli.diff import show_comparison
 from holdfast.cli.draw import Picture
 from holdfast.cli.inputs import COUNT, json_option, options, print_json, usage_error
 from holdfast.cli.settings import (
@@ -25,7 +25,7 @@ from holdfast.cli.settings import (
 from holdfast.cli.stores import opened, place_options, print_session, session_command
 from holdfast.config import redaction_policy
 from holdfast.dialects.profiles import profile_for
-from holdfast.engine.difference import ViewDifference, difference
+from holdfast.engine.difference import Comparison, ViewDifference, compare, difference
 from holdfast.engine.run import Model
 from holdfast.report import Report
 from holdfast.sessions.exporting import transcript_of
