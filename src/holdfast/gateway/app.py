@@ -118,8 +118,12 @@ def serve(
     )
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{listening.getsockname()[1]}")
-    config = uvicorn.Config(
-        make_app(store, options), log_level="critical", access_log=False, lifespan="on",
-        timeout_keep_alive=75, server_header=False, date_header=False, proxy_headers=False,
-    )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    make_server(make_app(store, options)).run(sockets=[listening])
+
+
+def make_server(app: ASGIApp) -> uvicorn.Server:
+    """Return a server of an application; it says nothing, neither in logs nor in headers."""
+    return uvicorn.Server(uvicorn.Config(
+        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
+        server_header=False, date_header=False, proxy_headers=False,
+    ))  # fmt: skip

@@ -38,10 +38,8 @@ _FAULTS = 3
 """Faults in a row after which a conversation is left alone for a while."""
 _PAUSE_SECONDS = 60.0
 """How long it is left alone; as long as a summarizer that failed."""
-_DEADLINE = (0.25, 200_000)
-"""Seconds for a request of so many bytes, and in the same ratio..."""
-_LARGE_DEADLINE = (2.0, 4_000_000)
-"""...up to these for a large one: what an agent does not notice beside the model's own time."""
+_SMALL, _LARGE = 200_000, 4_000_000
+"""Bytes of the requests that the two deadlines are for; those between have one between."""
 
 
 class GatewayOptions(Struct, frozen=True, kw_only=True):
@@ -63,6 +61,11 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Of one request; the providers take 32 MB."""
     most_conversations: int = 256
     """Held open at once; others are taken up from the store when they go on."""
+    deadlines: tuple[float, float] = (0.25, 2.0)
+    """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
+    notice beside the model's own time."""
+    ping_seconds: float = 10.0
+    """Of silence in a stream, after which it is kept open; Claude Code warns after 20."""
     workers: int = 4
     """Threads that follow and compact; the event loop only passes bytes on."""
 
@@ -228,10 +231,10 @@ class Conversations:
         self._pool.shutdown(wait=True)
 
 
-def deadline(size: int) -> float:
+def deadline(size: int, options: GatewayOptions) -> float:
     """Return how many seconds a request of so many bytes may be held up."""
-    (least, small), (most, large) = _DEADLINE, _LARGE_DEADLINE
-    share = (size - small) / (large - small)
+    least, most = options.deadlines
+    share = (size - _SMALL) / (_LARGE - _SMALL)
     return least + min(max(share, 0.0), 1.0) * (most - least)
 
 

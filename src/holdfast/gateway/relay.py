@@ -34,8 +34,8 @@ _HOP = frozenset({
 })  # fmt: skip
 """Headers of one connection, by RFC 9110, and those that every hop writes itself."""
 _OWN = b"x-holdfast"
-_PING_SECONDS = 10.0
-"""Of silence; Claude Code warns after 20 and gives up after 180."""
+_BOUNDARY = 4
+"""Bytes of the longest end of an event, which may come in pieces."""
 _CONNECT_SECONDS = 30.0
 _PIECE = 1 << 18
 """Bytes of a request that are written at a time, so that other streams go on between them."""
@@ -141,7 +141,7 @@ class Relay:
         if conversation.passes(turn):
             return Sent(body, "pass; nothing is due", turn)
         try:
-            followed = await conversation.sent_for(turn, deadline(len(body)))
+            followed = await conversation.sent_for(turn, deadline(len(body), self._options))
         except TimeoutError:
             return Sent(body, "pass; deadline", turn, is_followed=True)
         if not followed.is_changed:
@@ -151,7 +151,7 @@ class Relay:
     async def _counted(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
         counting = self._conversations.of(turn).counted_for(turn)
-        followed = await asyncio.wait_for(counting, deadline(len(body)))
+        followed = await asyncio.wait_for(counting, deadline(len(body), self._options))
         if followed is None:
             return Sent(body, "pass; nothing is due")
         return Sent(followed.body, "counted as it would be sent")
@@ -197,7 +197,8 @@ class Relay:
                         refusal = _refusal(up, error)
                         again = await self._smaller(sent, refusal) if refusal else None
                     if again is None:
-                        await _pass_on(up, error, send, route.wire, sent.note, kept)
+                        silence = (self._options.ping_seconds, route.wire.ping)
+                        await _pass_on(up, error, send, sent.note, kept, silence)
                         break
                     sent = again
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -295,9 +296,12 @@ class _Kept:
 
 
 async def _pass_on(
-    up: aiohttp.ClientResponse, read: bytes, send: Send, wire: Wire, note: str, kept: _Kept
-) -> None:
-    """Send an answer on as it comes; `read` is what was read of it already."""
+    up: aiohttp.ClientResponse, read: bytes, send: Send, note: str, kept: _Kept,
+    silence: tuple[float, bytes],
+) -> None:  # fmt: skip
+    """Send an answer on as it comes; `read` is what was read of it already, `silence` after how
+    many seconds what is sent between two events.
+    """
     kept.content_type = up.headers.get("content-type", "")
     kept.encoding = up.headers.get("content-encoding", "")
     headers = [pair for pair in up.raw_headers
@@ -313,16 +317,16 @@ async def _pass_on(
         await send({"type": "http.response.body", "body": read, "more_body": True})
     while True:
         try:
-            async with asyncio.timeout(_PING_SECONDS):
+            async with asyncio.timeout(silence[0]):
                 data = await up.content.readany()
         except TimeoutError:
             if is_stream and (not last or last.endswith((b"\n\n", b"\r\n\r\n"))):
-                ping = {"type": "http.response.body", "body": wire.ping, "more_body": True}
+                ping = {"type": "http.response.body", "body": silence[1], "more_body": True}
                 await send(ping)
             continue
         if not data:
             break
-        last = data
+        last = (last + data)[-_BOUNDARY:]
         kept.add(data)
         await send({"type": "http.response.body", "body": data, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
