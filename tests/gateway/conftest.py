@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import random
+import resource
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,7 @@ def talk(wire: str, steps: int, chars: int = 2_000, name: str = "talk") -> dict[
     """Return a request after so many steps; the one with more steps begins with the same list."""
     listed: list[Any] = [_asks(wire, f"Repair the parser of {name}.")]
     for number in range(steps):
-        listed += _step(wire, f"{name}_{number}", words(number, chars))
+        listed += _step(wire, f"{name}_{number}", f"{name}: {words(number, chars)}")
     tool = {"name": "read_file", "description": "Read a file."}
     match wire:
         case "messages":
@@ -224,6 +226,23 @@ def small(**given: Any) -> GatewayOptions:
     return GatewayOptions(**{**usual, **given})
 
 
+@contextmanager
+def full_disk(home: Path) -> Iterator[None]:
+    """Let no file become larger than the largest of a store is now."""
+    most = max(path.stat().st_size for path in home.iterdir())
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, was[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+
+
+def noise(chars: int) -> str:
+    """Return a text that no compression makes smaller, the same each time."""
+    return random.Random(7).randbytes(chars // 2).hex()
+
+
 @pytest.fixture(scope="session")
 def warmed() -> None:
     """What a first compaction loads is loaded: no deadline is missed because of it."""
@@ -266,6 +285,7 @@ def kit() -> Any:
 
     class Kit:
         paths, events = PATHS, EVENTS
-        talk, packed, answer_events = staticmethod(talk), staticmethod(packed), answer_events
+        talk, packed, noise = staticmethod(talk), staticmethod(packed), staticmethod(noise)
+        answer_events, full_disk = staticmethod(answer_events), staticmethod(full_disk)
 
     return Kit

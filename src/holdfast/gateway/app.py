@@ -84,10 +84,9 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and _name_in(origin) not in self._names:
             return "holdfast: pages of other sites may not ask"
-        token = self._options.token
-        if token and not hmac.compare_digest(
-            headers.get(b"x-holdfast-token", "").encode(), token.encode()
-        ):
+        token = self._options.token.encode()
+        given = headers.get(b"x-holdfast-token", "").encode("latin-1")
+        if token and not hmac.compare_digest(given, token):
             return "holdfast: the header x-holdfast-token is missing or wrong"
         return ""
 

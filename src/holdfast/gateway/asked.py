@@ -44,7 +44,9 @@ class Passing(Struct, frozen=True):
     reason: str
 
 
-def asked(route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int) -> Turn | Passing:
+def asked(
+    route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int
+) -> Turn | Passing:
     """Return the conversation that a request belongs to, or why it passes."""
     plain = unpacked(body, headers.get("content-encoding", ""), most_bytes)
     if plain is None:
