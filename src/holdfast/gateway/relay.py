@@ -45,7 +45,8 @@ _HEAD, _TAIL = 1 << 14, 1 << 18
 """Bytes of an answer that are kept to read its usage: providers report it first or last."""
 _TRIES = 6
 """How often a request is made smaller: halving six times goes below any window."""
-_TOO_BIG = frozenset({400, 413, 422, 429})
+_TOO_BIG = frozenset({400, 413, 422, 429, 500})
+"""Statuses of errors that are read: one of them may say that the request was too big."""
 
 
 class Cut(Exception):
@@ -193,7 +194,7 @@ class Relay:
                     again = None
                     error = b""
                     if up.status in _TOO_BIG and sent.turn is not None:
-                        error = await up.content.read(_MOST_ERROR)
+                        error = await _read_error(up)
                         refusal = _refusal(up, error)
                         again = await self._smaller(sent, refusal) if refusal else None
                     if again is None:
@@ -251,14 +252,14 @@ class Relay:
 
     def _address(self, scope: Scope, wire: Wire) -> Any:
         """Return where a request goes: the longest beginning of its path that has an address, else
-        that of its wire.
+        that of its wire. A beginning ends at a slash, so that no path can change the host.
         """
         path, known = scope["raw_path"].decode("ascii"), self._options.upstreams
-        prefix = max((one for one in known if one.startswith("/") and path.startswith(one)),
-                     key=len, default="")  # fmt: skip
+        found = (one for one in known if one.startswith("/") and _begins(path, one))
+        prefix = max(found, key=len, default="")
         base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
         query = scope["query_string"].decode("ascii")
-        rest = path[len(prefix) :] + (f"?{query}" if query else "")
+        rest = path[len(prefix.rstrip("/")) :] + (f"?{query}" if query else "")
         return URL(base.rstrip("/") + rest, encoded=True)
 
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], is_followed: bool) -> None:
@@ -383,6 +384,10 @@ async def _read(receive: Receive, most: int) -> bytes | str:
             return b"".join(pieces) if len(pieces) > 1 else pieces[0]
 
 
+def _begins(path: str, prefix: str) -> bool:
+    return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
+
+
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -398,6 +403,14 @@ async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str)
     headers = [(b"content-type", b"application/json"), (_OWN, b"refused")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _read_error(up: aiohttp.ClientResponse) -> bytes:
+    """Return the beginning of an error, all of it if it is as short as errors are."""
+    read = b""
+    while len(read) < _MOST_ERROR and (piece := await up.content.read(_MOST_ERROR - len(read))):
+        read += piece
+    return read
 
 
 class _Refused(Exception):
