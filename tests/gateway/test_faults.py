@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ import apsw
 import pytest
 from aiohttp import web
 
+from holdfast.errors import StoreUnavailable
+from holdfast.gateway.asked import Turn
+from holdfast.gateway.conversations import Conversation
 from holdfast.sessions.too_long import SIGNS
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter
@@ -217,14 +222,14 @@ async def test_a_full_disk_leaves_requests_as_they_came(
     async with gateway() as stand:
         await steady(stand, kit)
         body = kit.talk("chat", 30)
-        body["messages"].append({"role": "user", "content": kit.noise(400_000)})
-        body["messages"].append({"role": "assistant", "content": "Done."})
-        body["messages"].append({"role": "user", "content": "Go on."})
+        body["messages"][8]["content"] = kit.noise(400_000)
         with kit.full_disk(tmp_path / "home"):
             got = await stand.post(body)
             assert (got.status, got.note) == (200, "pass; StoreUnavailable")
             assert stand.upstream.asked[-1] == kit.packed(body)
-        assert (await stand.post(body)).note == "compacted 1"
+        for _ in range(2):
+            last = await stand.post(body)
+        assert last.note == "compacted 1"
 
 
 async def test_a_locked_store_holds_a_request_up_to_its_deadline_only(
@@ -272,6 +277,30 @@ async def test_a_conversation_that_fails_again_and_again_is_left_alone(
                 notes.append((await stand.post(body)).note)
         assert notes == ["pass; StoreUnavailable"] * 3 + ["pass; left alone after faults"]
         assert (await stand.post(kit.talk("chat", 30), key="two")).note == "compacted 1"
+
+
+async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
+    """A session is for one thread at a time, also if the client is gone or a count took too long."""
+    is_inside, others = threading.Event(), threading.Event()
+
+    def opened(window: int | None) -> Any:
+        if is_inside.is_set():
+            others.set()
+        is_inside.set()
+        others.wait(0.1)
+        is_inside.clear()
+        raise StoreUnavailable("here", "is locked", remedy="wait")
+
+    with ThreadPoolExecutor(2) as pool:
+        conversation = Conversation(opened, pool)
+        turn = Turn("key", "model", "agent", b"{}", False)
+        first = asyncio.create_task(conversation.take_down(turn, {}, followed=False))
+        while not is_inside.is_set():
+            await asyncio.sleep(0)
+        first.cancel()
+        with pytest.raises(StoreUnavailable):
+            await conversation.take_down(turn, {}, followed=False)
+    assert not others.is_set()
 
 
 @pytest.mark.parametrize("jump", [-1e9, -3_600.0, 3_600.0, 1e9])

@@ -134,6 +134,14 @@ class Conversation:
         return await self._run(lambda: self._shrink(turn, refusal))
 
     async def _run(self, work: Callable[[], T]) -> T:
+        """Return what work in a thread does. Whoever is cancelled here does not let others in
+        before the thread is done.
+        """
+        running = asyncio.ensure_future(self._alone(work))
+        running.add_done_callback(_retrieved)
+        return await asyncio.shield(running)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
         async with self._lock:
             try:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
