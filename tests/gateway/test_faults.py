@@ -280,7 +280,7 @@ async def test_a_conversation_that_fails_again_and_again_is_left_alone(
 
 
 async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
-    """A session is for one thread at a time, also if the client is gone or a count took too long."""
+    """A session is for one thread at a time, also if the client is gone."""
     is_inside, others = threading.Event(), threading.Event()
 
     def opened(window: int | None) -> Any:
