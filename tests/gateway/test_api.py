@@ -475,7 +475,7 @@ def test_a_store_that_fails_is_an_answer(
 ) -> None:
     """Without a traceback, and with nothing that was said in the log."""
     store: Any = Broken(error)
-    context = make_context(store, GatewayOptions(), Events(), Retention())
+    context = make_context(store, GatewayOptions(), Events(), Retention(), lambda _: None)
     client = TestClient(Starlette(routes=api_routes(context)))
     answer = client.get(f"{ROOT}/sessions")
     assert answer.status_code == status
@@ -496,7 +496,7 @@ def test_any_name_of_a_session_is_answered(api: Api, name: str) -> None:
 
 def routes_of(api: Api) -> set[tuple[str, str]]:
     """Return the method and path of every route that is there."""
-    context = make_context(api.store, GatewayOptions(), Events(), Retention())
+    context = make_context(api.store, GatewayOptions(), Events(), Retention(), lambda _: None)
     found: set[tuple[str, str]] = set()
     for route in api_routes(context):
         within = route.routes if isinstance(route, Mount) else [route]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.gateway.asked import Passing, Turn, asked, unpacked
-from holdfast.gateway.conversations import deadline
+from holdfast.gateway.conversations import GatewayOptions, deadline
 from holdfast.gateway.identity import agent_of
 from holdfast.gateway.wires import CHAT, GEMINI, MESSAGES, RESPONSES, Route, route_of, usage_in
 
@@ -170,5 +170,6 @@ def test_agents_by_what_they_call_themselves() -> None:
 
 
 def test_a_larger_request_may_be_held_up_longer() -> None:
-    assert deadline(0) == deadline(200_000) == 0.25
-    assert 0.25 < deadline(2_000_000) < deadline(4_000_000) == deadline(40_000_000) == 2.0
+    sizes = (0, 200_000, 2_000_000, 4_000_000, 40_000_000)
+    least, small, middle, large, most = (deadline(size, GatewayOptions()) for size in sizes)
+    assert least == small == 0.25 < middle < large == most == 2.0

@@ -502,3 +502,14 @@ def test_cache_marks_are_those_of_the_hosts_newest_request() -> None:
         count = min(length, 3)
         assert marks == list(range(len(found.messages)))[-count:]
     assert compactions > 1
+
+
+def test_a_handle_sees_what_another_one_compacted_and_took_back(tmp_path: Path) -> None:
+    whole = talk(20)
+    one = Session(tmp_path, "k", **WINDOW)
+    one.follow(whole[:20])
+    other = Session(tmp_path, "k", **WINDOW)
+    assert other.compact(force=True).status == "compacted"
+    assert dumped(one.follow(whole[:20]).messages) == dumped(other.messages) != dumped(whole[:20])
+    assert other.undo()
+    assert dumped(one.follow(whole[:22]).messages) == dumped(whole[:22])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from holdfast.cli import say
 from holdfast.cli.inputs import options, usage_error
@@ -53,6 +55,7 @@ def serve(**given: Any) -> int:
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
     """
     try:
+        from holdfast.gateway.actions import Retention
         from holdfast.gateway.app import is_loopback
         from holdfast.gateway.app import serve as run
         from holdfast.gateway.conversations import GatewayOptions
@@ -73,9 +76,11 @@ def serve(**given: Any) -> int:
     )
     port = _PORT if given["port"] is None else given["port"]
     _log_to_stderr(given["log"] or "faults")
+    kept = Retention(settings.retention_days, settings.retention_mb)
     with opened(given, "create") as store:
+        is_shared = not Path(store.where).exists()
         try:
-            run(store, chosen, host, port, _tell)
+            run(store, replace(chosen, is_shared=is_shared), host, port, _tell, kept)
         except OSError as error:
             return say(f"{host}:{port} cannot be listened on ({error.strerror})")
     return 0

@@ -6,7 +6,7 @@ They block; the API calls them in threads.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -97,6 +97,8 @@ class ApiContext(Struct, frozen=True):
     show: Show
     """What a text becomes before it leaves."""
     events: Events
+    look_again: Callable[[str], None]
+    """Tells whoever holds a session open that it was changed."""
 
     def find(self, name: str) -> SessionInfo:
         """Return a session by its id, the beginning of it, or the id of its source."""
@@ -112,7 +114,11 @@ class ApiContext(Struct, frozen=True):
 
 
 def make_context(
-    store: Store, options: GatewayOptions, events: Events, retention: Retention
+    store: Store,
+    options: GatewayOptions,
+    events: Events,
+    retention: Retention,
+    look_again: Callable[[str], None],
 ) -> ApiContext:
     """Return what the API of a gateway works on; the redactor is made when it is first used."""
 
@@ -120,7 +126,7 @@ def make_context(
     def redactor() -> Show:
         return redactor_of(store)
 
-    return ApiContext(store, options, retention, lambda text: redactor()(text), events)
+    return ApiContext(store, options, retention, lambda text: redactor()(text), events, look_again)
 
 
 class NotThere(Exception):

@@ -200,6 +200,7 @@ def _work(row: Endpoint, api: ApiContext, asked: Asked) -> bytes:
     hides = row.redacts and getattr(asked, "redact", True)
     found = row.action(api if hides else replace(api, show=as_it_is), asked)
     for session in _changed(found):
+        api.look_again(session)
         api.events.publish(SessionChanged(what=row.name, session=session))
     body = dump(found)
     return api.show(body.decode()).encode() if hides else body

@@ -36,7 +36,8 @@ def make_app(
     retention: Retention = _KEEPS_ALL,
 ) -> ASGIApp:
     """Return the application of a gateway; `events` is told what happens in it."""
-    figures = Figures()
+    events = events or Events()
+    figures = Figures(events.publish)
     conversations = Conversations(store, options)
     relay = Relay(conversations, options, figures)
 
@@ -62,7 +63,7 @@ def make_app(
         Route("/healthz", healthy),
         Route("/readyz", ready),
         Route("/metrics", metrics),
-        *api_routes(make_context(store, options, events or Events(), retention)),
+        *api_routes(make_context(store, options, events, retention, conversations.look_again)),
         Mount("/", app=relay),
     ]
     return Guard(Starlette(routes=routes, lifespan=life), options)
@@ -94,10 +95,9 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and _name_in(origin) not in self._names:
             return "holdfast: pages of other sites may not ask"
-        token = self._options.token
-        if token and not hmac.compare_digest(
-            headers.get(b"x-holdfast-token", "").encode(), token.encode()
-        ):
+        token = self._options.token.encode()
+        given = headers.get(b"x-holdfast-token", "").encode("latin-1")
+        if token and not hmac.compare_digest(given, token):
             return "holdfast: the header x-holdfast-token is missing or wrong"
         return ""
 
@@ -134,12 +134,16 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{listening.getsockname()[1]}")
     events = Events()
+    make_server(make_app(store, options, events, retention), events).run(sockets=[listening])
+
+
+def make_server(app: ASGIApp, events: Events | None = None) -> uvicorn.Server:
+    """Return a server of an application; it says nothing, neither in logs nor in headers."""
     config = uvicorn.Config(
-        make_app(store, options, events, retention), log_level="critical", access_log=False,
-        lifespan="on", timeout_keep_alive=75, server_header=False, date_header=False,
-        proxy_headers=False,
+        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
+        server_header=False, date_header=False, proxy_headers=False,
     )  # fmt: skip
-    GatewayServer(config, events).run(sockets=[listening])
+    return GatewayServer(config, events or Events())
 
 
 class GatewayServer(uvicorn.Server):

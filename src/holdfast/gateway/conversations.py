@@ -12,15 +12,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from holdfast.engine.economy import Clock
 from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
+from holdfast.sessions.kept import find_by_key
 from holdfast.sessions.session import Session
 from holdfast.sessions.too_long import Refusal
 from holdfast.stores.store import Store
@@ -29,6 +31,8 @@ from holdfast.transcript import Kept
 from holdfast.writing.writers import Writers
 
 T = TypeVar("T")
+Opened: TypeAlias = Callable[[int | None], tuple[Session, bool]]
+"""Opens a conversation in a window; also returns whether anything of it was compacted before."""
 
 _BYTES_PER_TOKEN = 2
 """The fewest that a token of JSON text takes: so growth in bytes never hides growth in tokens."""
@@ -38,10 +42,8 @@ _FAULTS = 3
 """Faults in a row after which a conversation is left alone for a while."""
 _PAUSE_SECONDS = 60.0
 """How long it is left alone; as long as a summarizer that failed."""
-_DEADLINE = (0.25, 200_000)
-"""Seconds for a request of so many bytes, and in the same ratio..."""
-_LARGE_DEADLINE = (2.0, 4_000_000)
-"""...up to these for a large one: what an agent does not notice beside the model's own time."""
+_SMALL, _LARGE = 200_000, 4_000_000
+"""Bytes of the requests that the two deadlines are for; those between have one between."""
 
 
 class GatewayOptions(Struct, frozen=True, kw_only=True):
@@ -55,6 +57,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Whether the account has the provider drop thinking that is bound to what was folded."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
+    is_shared: bool = False
+    """Whether other gateways work on the same store."""
     token: str = ""
     """What clients must send in `x-holdfast-token`; "" asks for none."""
     hosts: tuple[str, ...] = ()
@@ -63,6 +67,12 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Of one request; the providers take 32 MB."""
     most_conversations: int = 256
     """Held open at once; others are taken up from the store when they go on."""
+    deadlines: tuple[float, float] = (0.25, 2.0)
+    """Seconds that a request of 200 KB, and one of 4 MB, may be held up: what an agent does not
+    notice beside the model's own time."""
+    clock: Clock = time.time
+    ping_seconds: float = 10.0
+    """Of silence in a stream, after which it is kept open; Claude Code warns after 20."""
     workers: int = 4
     """Threads that follow and compact; the event loop only passes bytes on."""
 
@@ -70,12 +80,13 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
-    def __init__(self, open_session: Callable[[int | None], Session], pool: ThreadPoolExecutor):
+    def __init__(self, open_session: Opened, pool: ThreadPoolExecutor):
         self._open, self._pool = open_session, pool
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
         self._size, self._room = 0, 0
+        self._is_compacted = False
         self._faults, self._left_alone = 0, 0.0
 
     @property
@@ -87,7 +98,12 @@ class Conversation:
         """Return whether nothing can change a request: nothing was compacted, nothing is due."""
         if self._session is None:
             return turn.is_first
-        return self._room > 0 and len(turn.body) - self._size < self._room
+        return not self._is_compacted and len(turn.body) - self._size < self._room
+
+    def look_again(self, session_id: str) -> None:
+        """Let nothing pass any more if it is this session that was changed by somebody else."""
+        if self._session is not None and self._session.id == session_id:
+            self._is_compacted = True
 
     async def sent_for(self, turn: Turn, seconds: float) -> Followed:
         """Return what to send in the place of a request; raises `TimeoutError` if that takes
@@ -125,6 +141,14 @@ class Conversation:
         return await self._run(lambda: self._shrink(turn, refusal))
 
     async def _run(self, work: Callable[[], T]) -> T:
+        """Return what work in a thread does. Whoever is cancelled here does not let others in
+        before the thread is done.
+        """
+        running = asyncio.ensure_future(self._alone(work))
+        running.add_done_callback(_retrieved)
+        return await asyncio.shield(running)
+
+    async def _alone(self, work: Callable[[], T]) -> T:
         async with self._lock:
             try:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -141,7 +165,8 @@ class Conversation:
 
     def _current(self) -> Session:
         if self._session is None:
-            self._session = self._open(self._window)
+            self._session, was_compacted = self._open(self._window)
+            self._is_compacted |= was_compacted
         return self._session
 
     def _follow(self, turn: Turn, claim: threading.Lock) -> Followed:
@@ -150,7 +175,7 @@ class Conversation:
         is_late = not claim.acquire(blocking=False)
         if is_late and turn.binds and followed.report.status == "compacted":
             session.undo()
-        self._note_room(session, turn, followed)
+        self._note_room(session, turn)
         return followed
 
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], followed: bool) -> None:
@@ -161,17 +186,18 @@ class Conversation:
             session.used(usage)
         if not turn.binds and session.engine.decide().due:
             session.compact()
-        self._note_room(session, turn, None)
+        self._note_room(session, turn)
 
-    def _note_room(self, session: Session, turn: Turn, followed: Followed | None) -> None:
-        """Note how much may come before anything can be due; nothing after a compaction."""
-        self._size, self._room = len(turn.body), 0
-        engine = session.engine
-        if all(isinstance(item, Kept) for item in engine.view.items) and not (
-            followed and followed.is_changed
-        ):
-            decision, budget = engine.decide(), engine.settings.budget
-            self._room = (budget.threshold_tokens - decision.prompt_tokens) * _BYTES_PER_TOKEN
+    def _note_room(self, session: Session, turn: Turn) -> None:
+        """Note how much may come before anything can be due.
+
+        Nothing ever passes again if something was compacted, also in another branch: a branch that
+        was not compacted says nothing about the next request.
+        """
+        self._size, engine = len(turn.body), session.engine
+        self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
+        room = engine.settings.budget.threshold_tokens - engine.decide().prompt_tokens
+        self._room = room * _BYTES_PER_TOKEN
 
     def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
         session = self._current()
@@ -184,11 +210,12 @@ class Conversation:
                 window = session.engine.settings.context_length
                 known = refusal.limit if refusal.limit and refusal.limit < window else before // 2
                 self._window = min(known, window)
-                session = self._session = self._open(self._window)
+                self._session = None
+                session = self._current()
             followed = session.follow(request=turn.body, force=True)
         except HoldfastError:
             return None
-        self._note_room(session, turn, followed)
+        self._note_room(session, turn)
         return followed if session.engine.estimate() < _SMALLER * before else None
 
 
@@ -213,25 +240,35 @@ class Conversations:
         self._held.move_to_end(name)
         return found
 
-    def _open(self, turn: Turn, window: int | None) -> Session:
+    def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options
-        return Session(
+        known = find_by_key(self._store, turn.key, turn.agent)
+        family = self._store.lineage(known.root_id) if known else ()
+        session = Session(
             self._store, turn.key,
             model=Model(turn.model, drops_stale_thinking=options.drops_stale_thinking),
             context_length=window or options.context_length, policy=options.policy,
             summarizer=options.summarizer, background=options.summarizer is not None,
+            clock=options.clock,
             new=NewSession(dialect="", source=turn.agent, model=turn.model),
         )  # fmt: skip
+        # on a server another gateway may compact it at any time
+        return session, options.is_shared or any(one.compactions for one in family)
+
+    def look_again(self, session_id: str) -> None:
+        """Have a conversation follow its list first from now on: somebody changed its session."""
+        for one in tuple(self._held.values()):
+            one.look_again(session_id)
 
     def close(self) -> None:
         """Wait for what is being written."""
         self._pool.shutdown(wait=True)
 
 
-def deadline(size: int) -> float:
+def deadline(size: int, options: GatewayOptions) -> float:
     """Return how many seconds a request of so many bytes may be held up."""
-    (least, small), (most, large) = _DEADLINE, _LARGE_DEADLINE
-    share = (size - small) / (large - small)
+    least, most = options.deadlines
+    share = (size - _SMALL) / (_LARGE - _SMALL)
     return least + min(max(share, 0.0), 1.0) * (most - least)
 
 

@@ -20,7 +20,7 @@ _MOST_REMEMBERED = 4_096
 """Conversations whose last size is remembered; far more than are open at once."""
 
 
-class Outcome(Struct, kw_only=True, omit_defaults=True):
+class Outcome(Struct, kw_only=True, omit_defaults=True, tag="request", tag_field="kind"):
     """What became of one request; no content of it."""
 
     wire: str

@@ -34,8 +34,8 @@ _HOP = frozenset({
 })  # fmt: skip
 """Headers of one connection, by RFC 9110, and those that every hop writes itself."""
 _OWN = b"x-holdfast"
-_PING_SECONDS = 10.0
-"""Of silence; Claude Code warns after 20 and gives up after 180."""
+_BOUNDARY = 4
+"""Bytes of the longest end of an event, which may come in pieces."""
 _CONNECT_SECONDS = 30.0
 _PIECE = 1 << 18
 """Bytes of a request that are written at a time, so that other streams go on between them."""
@@ -45,7 +45,8 @@ _HEAD, _TAIL = 1 << 14, 1 << 18
 """Bytes of an answer that are kept to read its usage: providers report it first or last."""
 _TRIES = 6
 """How often a request is made smaller: halving six times goes below any window."""
-_TOO_BIG = frozenset({400, 413, 422, 429})
+_TOO_BIG = frozenset({400, 413, 422, 429, 500})
+"""Statuses of errors that are read: one of them may say that the request was too big."""
 
 
 class Cut(Exception):
@@ -141,7 +142,7 @@ class Relay:
         if conversation.passes(turn):
             return Sent(body, "pass; nothing is due", turn)
         try:
-            followed = await conversation.sent_for(turn, deadline(len(body)))
+            followed = await conversation.sent_for(turn, deadline(len(body), self._options))
         except TimeoutError:
             return Sent(body, "pass; deadline", turn, is_followed=True)
         if not followed.is_changed:
@@ -151,7 +152,7 @@ class Relay:
     async def _counted(self, turn: Turn, body: bytes) -> Sent:
         """Return what is counted: what would really be sent."""
         counting = self._conversations.of(turn).counted_for(turn)
-        followed = await asyncio.wait_for(counting, deadline(len(body)))
+        followed = await asyncio.wait_for(counting, deadline(len(body), self._options))
         if followed is None:
             return Sent(body, "pass; nothing is due")
         return Sent(followed.body, "counted as it would be sent")
@@ -193,11 +194,12 @@ class Relay:
                     again = None
                     error = b""
                     if up.status in _TOO_BIG and sent.turn is not None:
-                        error = await up.content.read(_MOST_ERROR)
+                        error = await _read_error(up)
                         refusal = _refusal(up, error)
                         again = await self._smaller(sent, refusal) if refusal else None
                     if again is None:
-                        await _pass_on(up, error, send, route.wire, sent.note, kept)
+                        silence = (self._options.ping_seconds, route.wire.ping)
+                        await _pass_on(up, error, send, sent.note, kept, silence)
                         break
                     sent = again
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -250,14 +252,14 @@ class Relay:
 
     def _address(self, scope: Scope, wire: Wire) -> Any:
         """Return where a request goes: the longest beginning of its path that has an address, else
-        that of its wire.
+        that of its wire. A beginning ends at a slash, so that no path can change the host.
         """
         path, known = scope["raw_path"].decode("ascii"), self._options.upstreams
-        prefix = max((one for one in known if one.startswith("/") and path.startswith(one)),
-                     key=len, default="")  # fmt: skip
+        found = (one for one in known if one.startswith("/") and _begins(path, one))
+        prefix = max(found, key=len, default="")
         base = known[prefix] if prefix else known.get(wire.name) or known.get("") or wire.upstream
         query = scope["query_string"].decode("ascii")
-        rest = path[len(prefix) :] + (f"?{query}" if query else "")
+        rest = path[len(prefix.rstrip("/")) :] + (f"?{query}" if query else "")
         return URL(base.rstrip("/") + rest, encoded=True)
 
     def _take_down(self, turn: Turn, usage: Mapping[str, Any], is_followed: bool) -> None:
@@ -295,9 +297,12 @@ class _Kept:
 
 
 async def _pass_on(
-    up: aiohttp.ClientResponse, read: bytes, send: Send, wire: Wire, note: str, kept: _Kept
-) -> None:
-    """Send an answer on as it comes; `read` is what was read of it already."""
+    up: aiohttp.ClientResponse, read: bytes, send: Send, note: str, kept: _Kept,
+    silence: tuple[float, bytes],
+) -> None:  # fmt: skip
+    """Send an answer on as it comes; `read` is what was read of it already, `silence` after how
+    many seconds what is sent between two events.
+    """
     kept.content_type = up.headers.get("content-type", "")
     kept.encoding = up.headers.get("content-encoding", "")
     headers = [pair for pair in up.raw_headers
@@ -313,16 +318,16 @@ async def _pass_on(
         await send({"type": "http.response.body", "body": read, "more_body": True})
     while True:
         try:
-            async with asyncio.timeout(_PING_SECONDS):
+            async with asyncio.timeout(silence[0]):
                 data = await up.content.readany()
         except TimeoutError:
             if is_stream and (not last or last.endswith((b"\n\n", b"\r\n\r\n"))):
-                ping = {"type": "http.response.body", "body": wire.ping, "more_body": True}
+                ping = {"type": "http.response.body", "body": silence[1], "more_body": True}
                 await send(ping)
             continue
         if not data:
             break
-        last = data
+        last = (last + data)[-_BOUNDARY:]
         kept.add(data)
         await send({"type": "http.response.body", "body": data, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -379,6 +384,10 @@ async def _read(receive: Receive, most: int) -> bytes | str:
             return b"".join(pieces) if len(pieces) > 1 else pieces[0]
 
 
+def _begins(path: str, prefix: str) -> bool:
+    return f"{path}/".startswith(f"{prefix.rstrip('/')}/")
+
+
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -394,6 +403,14 @@ async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str)
     headers = [(b"content-type", b"application/json"), (_OWN, b"refused")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _read_error(up: aiohttp.ClientResponse) -> bytes:
+    """Return the beginning of an error, all of it if it is as short as errors are."""
+    read = b""
+    while len(read) < _MOST_ERROR and (piece := await up.content.read(_MOST_ERROR - len(read))):
+        read += piece
+    return read
 
 
 class _Refused(Exception):

@@ -184,6 +184,7 @@ class FollowingConversation(KeptConversation):
         dialect = given.dialect or self._dialect or load(list(given.items)).dialect
         self._begin_with(dialect)
         self._fresh()
+        self._catch_up()
         if usage is not None and not isinstance(usage, int):
             self.used(usage)
         begun = self._tried(lambda: self._take_list(given))

@@ -457,7 +457,7 @@ class KeptConversation:
             self._stale = False
 
     def _catch_up(self) -> None:
-        """Take up what another process did since; called with the lease in hand."""
+        """Take up what another handle or process did since."""
         now = self._store.newest_leaf(self.id)
         known = (self.id, self._info.view, self._engine.length)
         if (now.id, now.view, now.length) != known:

@@ -33,6 +33,7 @@ SIGNS: tuple[Sign, ...] = (
     Sign("openai", "payload", code="string_above_max_length"),
     Sign("anthropic", "context", r"prompt is too long(?:: \d+ tokens > (?P<limit>\d+))?"),
     Sign("anthropic", "context", r"exceed context limit: \d+ \+ \d+ > (?P<limit>\d+)"),
+    Sign("anthropic", "context", r"required for long context", statuses=frozenset((429,))),
     Sign("anthropic", "payload", code="request_too_large"),
     Sign("anthropic", "payload", r"request exceeds the maximum (?:allowed )?(?:size|number of b)"),
     Sign(

@@ -1,0 +1,142 @@
+"""`holdfast serve` is killed again and again while an agent works: the agent comes through."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter
+
+_TRIES = 100
+"""How often the agent asks again; it gives up only if it is stranded."""
+
+
+class Served:
+    """`holdfast serve` as a process of its own, on one port for its whole life."""
+
+    def __init__(self, home: Path, upstream: str) -> None:
+        self._home, self._upstream, self._port = home, upstream, 0
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    async def start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "holdfast", "serve", "--port", str(self._port), "--window",
+            "16000", "--upstream", self._upstream, "--store", str(self._home),
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
+                 "HOLDFAST_FLOOR_TOKENS": "1000", "HOLDFAST_HOME": str(self._home)},
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        line = (await self._process.stderr.readline()).decode()
+        assert "listening at" in line, line
+        self._port = int(line.rpartition(":")[2])
+
+    async def end(self, how: signal.Signals) -> None:
+        """Send a signal and wait until the process is gone."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        await self._process.communicate()
+
+
+@asynccontextmanager
+async def served(home: Path, upstream: str) -> AsyncIterator[Served]:
+    process = Served(home, upstream)
+    await process.start()
+    try:
+        yield process
+    finally:
+        await process.end(signal.SIGTERM)
+
+
+async def persist(client: aiohttp.ClientSession, url: str, body: bytes) -> int:
+    """Send a request until it is answered whole, as agents do; return how often it was sent."""
+    headers = {"x-holdfast-session": "one", "content-type": "application/json"}
+    for number in range(1, _TRIES):
+        try:
+            where = f"{url}/v1/chat/completions"
+            async with client.post(where, data=body, headers=headers) as got:
+                await got.read()
+                if got.status == 200:
+                    return number
+        except aiohttp.ClientError:
+            await asyncio.sleep(0.05)  # as a client waits before it tries again
+    raise AssertionError("the agent is stranded")
+
+
+async def work_through_kills(stand: Any, kit: Any, home: Path, kills: int, seed: int) -> None:
+    chance = random.Random(seed)
+    steps = iter(range(10, 10_000))
+    tries = 0
+    async with served(home, stand.upstream.url) as process:
+        for _ in range(kills):
+            asked = kit.packed(kit.talk("chat", next(steps)))
+            sending = asyncio.create_task(persist(stand.client, process.url, asked))
+            await asyncio.wait((sending,), timeout=chance.random() * 0.2)
+            await process.end(signal.SIGKILL)
+            await process.start()
+            tries += await sending
+            await persist(stand.client, process.url, kit.packed(kit.talk("chat", next(steps))))
+        last = kit.talk("chat", next(steps) + 20)
+        for _ in range(2):
+            await persist(stand.client, process.url, kit.packed(last))
+        before = stand.upstream.asked[-1]
+        await process.end(signal.SIGKILL)
+        await process.start()
+        await persist(stand.client, process.url, kit.packed(last))
+        assert stand.upstream.asked[-1] == before
+        assert len(before) < len(kit.packed(last))
+    assert tries >= kills
+    store = open_store(home)
+    check(store, last, stand.upstream.asked)
+    store.close()
+
+
+def check(store: Any, last: Any, sent: Sequence[bytes]) -> None:
+    """Every message of the client is in the store, and every reference that the provider ever saw
+    leads to its originals.
+    """
+    wanted = [json.dumps(one, ensure_ascii=False).encode() for one in last["messages"]]
+    known = [info.id for info in store.sessions(SessionFilter(), most=500).sessions]
+    logs = [[message.body for message in store.read(name)] for name in known]
+    assert wanted in logs
+    references = {name for body in sent for name in re.findall(rb"hf-[0-9a-f]{10}", body)}
+    assert references
+    session = Session(store, known[logs.index(wanted)])
+    whole = {json.dumps(one, sort_keys=True) for one in last["messages"]}
+    for name in references:
+        originals = session.recall(name.decode())
+        assert originals
+        assert {json.dumps(one, sort_keys=True) for one in originals} <= whole
+
+
+async def test_no_agent_is_stranded_and_nothing_is_lost_when_the_gateway_is_killed(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """Five times, at any moment of a request; the same list is the same bytes after a restart."""
+    async with gateway() as stand:
+        await work_through_kills(stand, kit, tmp_path / "served", 5, seed=1)
+
+
+@pytest.mark.soak
+async def test_the_same_with_a_hundred_kills(gateway: Any, kit: Any, tmp_path: Path) -> None:
+    """On one conversation, with many compactions in between."""
+    async with gateway() as stand:
+        await work_through_kills(stand, kit, tmp_path / "served", 100, seed=2)
