@@ -131,7 +131,7 @@ def test_a_compressed_stream_is_measured_before_anything_is_taken(put: Any) -> N
 
 
 @pytest.mark.parametrize("name", ["x.json.gz", "x.jsonl.gz"])
-@pytest.mark.parametrize("command", ["import", "check"])
+@pytest.mark.parametrize("command", [pytest.param("import", marks=pytest.mark.soak), "check"])
 def test_lists_of_nothing_are_refused_before_they_are_parsed(
     command: str, name: str, tmp_path: Path, put: Any
 ) -> None:

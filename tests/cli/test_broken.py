@@ -141,6 +141,7 @@ def test_a_torn_line_of_transcripts_is_recovered_with_a_warning(holdfast: Any, p
     assert "warning: line 2: torn" in seen.text
 
 
+@pytest.mark.soak
 def test_one_message_of_fifty_megabytes_is_simply_handled(
     holdfast: Any, put: Any, tmp_path: Path
 ) -> None:

@@ -468,7 +468,7 @@ def test_real_sharegpt_files_convert_to_chat_without_loss() -> None:
 
 
 @pytest.mark.skipif(not (DATA / "sessions").is_dir(), reason="the shared sessions are not here")
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [21, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("to", ["openai-responses", "anthropic"])
 def test_real_sessions_convert_and_only_their_reasoning_is_lost(to: str, every: int) -> None:
     """Sessions convert, in the soak all; those without reasoning come back the same."""
