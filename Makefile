@@ -15,7 +15,7 @@ MODEL_PIP := $(MODEL)/bin/python -m pip install --quiet --disable-pip-version-ch
 
 MODEL_OPTIONS ?=
 
-.PHONY: demo demo-model test test-fast test-ray check rules bench bench-quick bench-full soak soak-faults docs clean
+.PHONY: demo demo-model test test-fast test-ray test-agents check rules bench bench-quick bench-full soak soak-faults docs clean
 
 demo: $(VENV)/.stamp-plain
 	@BIN=$(BIN) sh examples/demo.sh
@@ -66,6 +66,11 @@ bench-full: $(VENV)/.stamp-dev $(VENV)/.stamp-bench
 soak: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -n 2 -m soak --soak --durations 20
 	$(BIN)/python -m pytest -n 2 -m "hypothesis and not soak" --examples 250 --durations 20
+
+# real coding agents through the gateway, those that the toolkit has installed: a minute each
+test-agents: $(VENV)/.stamp-dev
+	$(BIN)/python bench/agents.py --steps 40 --check
+	$(BIN)/python bench/agents.py --steps 150 --window 60000 --check
 
 # kills, power cuts, full disks and eight writers: about 35 minutes; KILLS=50 CUTS=50 FULL=10
 # SECONDS=20 take two

@@ -50,6 +50,10 @@ _PORT = 8_787
 def serve(**given: Any) -> int:
     """Serve as a gateway between agents and their providers.
 
+    An agent that gets its address as base URL stays inside the window of its model. What it sends
+    is kept in the store, its cached prompt stays cached between two compactions, and on any fault
+    its own bytes go on. Needs the extra `gateway`.
+
     \b
     holdfast serve
     ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
@@ -62,16 +66,20 @@ def serve(**given: Any) -> int:
     except ImportError:
         raise MissingExtra("gateway", "holdfast serve") from None
     host = given["host"] or "127.0.0.1"
-    if not is_loopback(host) and not given["token"]:
-        raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
     settings = settings_from(given)
+    token = given["token"] or settings.gateway_token
+    if not is_loopback(host) and not token:
+        raise usage_error(
+            f"--host: {host} can be reached from other machines; give a token too, with --token or "
+            "HOLDFAST_GATEWAY_TOKEN"
+        )
     chosen = GatewayOptions(
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
         drops_stale_thinking=given["drop_stale_thinking"],
-        upstreams=_upstreams(given["upstream"]),
-        token=given["token"] or "",
+        upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
+        token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
     )
     port = _PORT if given["port"] is None else given["port"]

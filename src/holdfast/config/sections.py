@@ -86,6 +86,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """TOML files with redaction rules of the user's own."""
     rules_without: Sequence[str] = ()
     """Names of redaction rules that do not run."""
+    gateway_upstreams: Sequence[str] = ()
+    """Where `holdfast serve` sends requests: addresses, each for all, for a wire (`chat=URL`) or
+    for paths that begin alike (`/team=URL`)."""
+    gateway_token: str = ""
+    """What clients of `holdfast serve` must send; "" asks for none."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -120,6 +125,8 @@ FIELDS: Mapping[str, str] = {
     "memory.template": "memory_template",
     "redaction.rules_files": "rules_files",
     "redaction.without": "rules_without",
+    "gateway.upstreams": "gateway_upstreams",
+    "gateway.token": "gateway_token",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 

@@ -1,0 +1,115 @@
+"""Real coding agents, unmodified, through the gateway and directly, against a strict stub provider.
+
+    python bench/agents.py                              all agents that are installed, 40 steps
+    python bench/agents.py claude codex --steps 150 --window 60000
+    python bench/agents.py --check                      exit code 1 if a promise is broken
+
+The agents and the stub come with a toolkit outside this repository (HOLDFAST_AGENTS, or
+../shared/agents beside the checkout); it installs them with `agents.py install NAME…`. The stub
+refuses what the providers refuse, simulates their prompt caches, and keeps a bill by list prices.
+A promise is broken if the stub refused a request that came through the gateway, if an agent that
+ends well directly fails through it, or if its bill is higher then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+TOLERANCE = 1.01
+"""Of the bill: agents put times and paths into their prompts, so two runs differ a little."""
+
+
+def installed() -> list[str]:
+    lines = toolkit("list").splitlines()
+    return [line.split()[0] for line in lines if " installed " in line]
+
+
+def toolkit(*arguments: str, check: bool = True) -> str:
+    command = [sys.executable, str(TOOLKIT / "agents.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise SystemExit(done.stderr)
+    return done.stdout
+
+
+def drive(name: str, steps: int, window: int, log: Path, gateway: str = "") -> dict[str, Any]:
+    """Return the figures of one agent's run."""
+    script = json.dumps({"window": window} if window else {})
+    through = ["--gateway", gateway, "--relay"] if gateway else []
+    text = toolkit(
+        "drive", name, "--turns", str(steps), "--script", script, "--log", str(log), "--json",
+        *through, check=False,
+    )  # fmt: skip
+    return json.loads(text)[0] if text.strip() else {"rc": "no answer", "requests": 0}
+
+
+def gateway_command(store: Path, window: int) -> str:
+    size = f" --window {window}" if window else ""
+    program = f"{shlex.quote(sys.executable)} -m holdfast serve"
+    return f"env PYTHONPATH={ROOT / 'src'} {program} --port {{port}} --upstream {{upstream}}" \
+           f" --store {store}{size}"  # fmt: skip
+
+
+def faults(direct: dict[str, Any], through: dict[str, Any]) -> list[str]:
+    """Return the promises that were broken."""
+    found: list[str] = []
+    if through.get("invalid"):
+        found.append(f"{through['invalid']} refused: {through.get('first_fault')}")
+    if direct["rc"] == 0 and through["rc"] != 0:
+        found.append(f"ended with {through['rc']}")
+    both = direct["rc"] == 0 and through["rc"] == 0
+    if both and through["bill"] > TOLERANCE * direct["bill"]:
+        found.append("a higher bill")
+    return found
+
+
+def row(name: str, direct: dict[str, Any], through: dict[str, Any], broken: list[str]) -> str:
+    def ended(one: dict[str, Any]) -> str:
+        return f"{one['requests']} requests" + ("" if one["rc"] == 0 else ", then it gave up")
+
+    ratio = f"{through['bill'] / direct['bill']:.2f}" if direct.get("bill") else "–"
+    if direct["rc"] != 0:
+        ratio = "–"
+    largest = f"{direct.get('largest_tokens', 0):,} | {through.get('largest_tokens', 0):,}"
+    bills = f"{direct.get('bill', 0):.2f} | {through.get('bill', 0):.2f} | {ratio}"
+    return (f"| {name} | {ended(direct)} | {ended(through)} | {largest} | {bills} | "
+            f"{'; '.join(broken) or '0'} |")  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--window", type=int, default=0, help="of the stub's models, in tokens")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    if not (TOOLKIT / "agents.py").is_file():
+        print("the toolkit of agents is not here; name its folder in HOLDFAST_AGENTS")
+        return 0
+    print("| agent | directly | through | largest prompt | through | bill, $ | through | ratio | "
+          "broken |")  # fmt: skip
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+    broken: list[str] = []
+    for name in given.names or installed():
+        with tempfile.TemporaryDirectory() as folder:
+            log, command = Path(folder), gateway_command(Path(folder) / "store", given.window)
+            direct = drive(name, given.steps, given.window, log / "direct")
+            through = drive(name, given.steps, given.window, log / "through", command)
+        found = faults(direct, through)
+        broken += found
+        print(row(name, direct, through, found), flush=True)
+    return 1 if broken and given.check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
