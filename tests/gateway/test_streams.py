@@ -221,3 +221,26 @@ async def test_every_other_path_and_method_passes(gateway: Any, method: str) -> 
         assert await got.read() == (b"" if method == "HEAD" else b"tea")
         assert stand.upstream.paths == [path]
         assert stand.upstream.headers[0]["x-two"] == "2"
+
+
+NO_REQUESTS = (
+    b"", b"[]", b"null", b'"x"', b"{}", b'{"messages": 3}', b'{"messages": [], "tools": [1]}',
+    b'{"messages": [1, "assistant"]}', b'{"messages": [{"role": "assistant"}], "tools": 4}',
+    b'{"messages": [{"role": "assistant", "content": "\\ud800"}], "tools": [{}]}',
+    b"\xff\xfe", b"[" * 100_000, b'{"messages": [{"role": "assistant", "content": NaN}]}',
+    b'{"messages": [{"role": "assistant"}], "metadata": {"user_id": "{}"}, "model": []}',
+    b'{"messages": [{"role": "assistant"}], "metadata": {"user_id": "[3]"}, "model": 3}',
+    b'{"messages": [{"role": "assistant"}], "metadata": {"user_id": "{1}"}, "thinking": 3}',
+)  # fmt: skip
+
+
+async def test_what_is_no_request_of_its_wire_passes_too(gateway: Any, kit: Any) -> None:
+    """What a client sends is not ours to judge: the provider says what is wrong with it."""
+    async with gateway() as stand:
+        for wire in WIRES:
+            for number, body in enumerate(NO_REQUESTS):
+                mine = body.replace(b"messages", {"responses": b"input", "gemini": b"contents"}.get(
+                    wire, b"messages"))  # fmt: skip
+                for key in (f"{wire} {number}", ""):
+                    got = await stand.post(mine, wire, key=key)
+                    assert (got.status, stand.upstream.asked[-1]) == (200, mine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
+import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from holdfast.gateway.conversations import Conversations, GatewayOptions
 from holdfast.gateway.events import Events
 from holdfast.gateway.figures import Figures
 from holdfast.gateway.relay import Relay
+from holdfast.sessions.session import warm
 from holdfast.stores.store import Store
 
 _OWN_NAMES = ("127.0.0.1", "localhost", "::1")
@@ -132,6 +134,7 @@ def serve(
         (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
     )
     shown = f"[{host}]" if ":" in host else host
+    threading.Thread(target=warm, daemon=True).start()
     ready(f"http://{shown}:{listening.getsockname()[1]}")
     events = Events()
     make_server(make_app(store, options, events, retention), events).run(sockets=[listening])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import zstandard
-from msgspec import Struct
+from msgspec import Struct, ValidationError
 
 from holdfast.dialects.jsontext import parse, split_list, split_object
 from holdfast.dialects.registry import dialect_named
@@ -51,7 +51,7 @@ def asked(route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int
         return Passing("unknown encoding")
     try:
         return _asked(route, headers, plain)
-    except NotReadable:
+    except (NotReadable, ValidationError):
         return Passing("not readable")
 
 

@@ -124,10 +124,10 @@ class Relay:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation == "other":
             return Sent(body, "pass; other request")
-        turn = asked(route, headers, body, self._options.most_bytes)
-        if isinstance(turn, Passing):
-            return Sent(body, f"pass; {turn.reason}")
         try:
+            turn = asked(route, headers, body, self._options.most_bytes)
+            if isinstance(turn, Passing):
+                return Sent(body, f"pass; {turn.reason}")
             if route.operation == "count":
                 return await self._counted(turn, body)
             return await self._followed(turn, body)
