@@ -314,7 +314,7 @@ async def _streams(url: str, run: psutil.Process) -> dict[str, Any]:
 
     async def one(client: aiohttp.ClientSession, at: int) -> int:
         nonlocal opened
-        headers = {"x-holdfast-session": f"stream {at}", "x-bench-events": "60"}
+        headers = {"x-holdfast-session": f"stream {at}", "x-bench-events": "30"}
         where = f"{url}/v1/chat/completions"
         async with client.post(where, data=bodies[at], headers=headers) as got:
             await got.content.readany()
@@ -325,7 +325,7 @@ async def _streams(url: str, run: psutil.Process) -> dict[str, Any]:
 
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as client:
-        for name in ("first", "second"):
+        for name in ("first", "second", "third", "fourth"):
             opened = 0
             all_open.clear()
             begun = time.perf_counter()
@@ -333,8 +333,8 @@ async def _streams(url: str, run: psutil.Process) -> dict[str, Any]:
             await all_open.wait()
             found[f"seconds until all are open, {name}"] = time.perf_counter() - begun
             found[f"MB with all open, {name}"] = memory()
-            await asyncio.wait((asyncio.create_task(middle.wait()),), timeout=5)
-            found[f"MB five seconds later, {name}"] = memory()
+            await asyncio.wait((asyncio.create_task(middle.wait()),), timeout=3)
+            found[f"MB three seconds later, {name}"] = memory()
             assert all(await asyncio.gather(*tasks))
             found[f"MB at the end, {name}"] = memory()
     return found

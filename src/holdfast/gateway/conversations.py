@@ -186,6 +186,7 @@ class Conversation:
             session.used(usage)
         if not turn.binds and session.engine.decide().due:
             session.compact()
+            session.follow(request=turn.body, when="never")  # else the next one would wait for it
         self._note_room(session, turn)
 
     def _note_room(self, session: Session, turn: Turn) -> None:
