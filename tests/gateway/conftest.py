@@ -7,7 +7,6 @@ import inspect
 import json
 import random
 import resource
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from holdfast.gateway.app import make_app, make_server
+from holdfast.gateway.app import listen, make_server
 from holdfast.gateway.conversations import GatewayOptions
 from holdfast.policy import Policy
 from holdfast.sessions.session import warm
@@ -260,8 +259,8 @@ def gateway(tmp_path: Path, warmed: None) -> Callable[..., Any]:
         runner = await upstream.start()
         held = store or open_store(tmp_path / "home")
         options = small(**{"upstreams": {"": upstream.url}, **given})
-        server = make_server(make_app(held, options))
-        listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        server = make_server(held, options)
+        listening = listen("127.0.0.1", 0)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
         await server.startup(sockets=[listening])

@@ -25,45 +25,74 @@ _TRIES = 100
 """How often the agent asks again; it gives up only if it is stranded."""
 
 
+_STARTER = """
+import os, sys
+import holdfast.cli.serve, holdfast.gateway.app
+from holdfast.cli import run
+from holdfast.sessions.session import warm
+warm()
+for port in sys.stdin:
+    child = os.fork()
+    if not child:
+        os._exit(run(["serve", "--port", port.strip(), *sys.argv[1:]]))
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("gone", flush=True)
+"""
+"""Starts `holdfast serve` in a new process for every line, without loading it anew each time."""
+
+
 class Served:
     """`holdfast serve` as a process of its own, on one port for its whole life."""
 
-    def __init__(self, home: Path, upstream: str) -> None:
-        self._home, self._upstream, self._port = home, upstream, 0
-        self._process: asyncio.subprocess.Process | None = None
+    def __init__(self, starter: asyncio.subprocess.Process) -> None:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        assert starter.stderr is not None
+        self._in, self._out, self._err = starter.stdin, starter.stdout, starter.stderr
+        self._pid, self._port = 0, 0
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
     async def start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "holdfast", "serve", "--port", str(self._port), "--window",
-            "16000", "--upstream", self._upstream, "--store", str(self._home),
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
-                 "HOLDFAST_FLOOR_TOKENS": "1000", "HOLDFAST_HOME": str(self._home)},
-        )  # fmt: skip
-        assert self._process.stderr is not None
-        line = (await self._process.stderr.readline()).decode()
-        assert "listening at" in line, line
+        self._in.write(f"{self._port}\n".encode())
+        self._pid = int(await self._out.readline())
+        line = (await self._err.readline()).decode()
+        assert "listening at" in line, line + (await self._err.read()).decode()
         self._port = int(line.rpartition(":")[2])
 
     async def end(self, how: signal.Signals) -> None:
         """Send a signal and wait until the process is gone."""
-        assert self._process is not None
-        self._process.send_signal(how)
-        await self._process.communicate()
+        os.kill(self._pid, how)
+        self._pid = 0
+        assert await self._out.readline() == b"gone\n"
+
+    def drop(self) -> None:
+        """Kill what still runs."""
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
 
 
 @asynccontextmanager
 async def served(home: Path, upstream: str) -> AsyncIterator[Served]:
-    process = Served(home, upstream)
-    await process.start()
+    starter = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _STARTER, "--window", "16000", "--upstream", upstream, "--store",
+        str(home), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
+             "HOLDFAST_FLOOR_TOKENS": "1000", "HOLDFAST_HOME": str(home)},
+    )  # fmt: skip
+    process = Served(starter)
     try:
+        await process.start()
         yield process
-    finally:
         await process.end(signal.SIGTERM)
+    finally:
+        process.drop()
+        starter.kill()
+        await starter.communicate()
 
 
 async def persist(client: aiohttp.ClientSession, url: str, body: bytes, note: str = "") -> int:

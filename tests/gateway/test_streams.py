@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import statistics
+import time
 import zlib
 from typing import Any
 
@@ -11,6 +13,8 @@ import aiohttp
 import pytest
 import zstandard
 from aiohttp import web
+
+from holdfast.stores.open import open_store
 
 WIRES = ("messages", "chat", "responses", "gemini")
 
@@ -156,6 +160,17 @@ async def test_bytes_go_on_as_they_arrive(gateway: Any, kit: Any) -> None:
             assert await got.read() == b""
 
 
+async def test_no_answer_waits_for_the_acknowledgement_of_its_head(gateway: Any, kit: Any) -> None:
+    """Linux acknowledges after 40 ms at the earliest; an answer is two small packets at least."""
+    async with gateway(open_store(":memory:")) as stand:
+        took: list[float] = []
+        for _ in range(30):
+            begun = time.perf_counter()
+            await stand.post(b"{}")
+            took.append(time.perf_counter() - begun)
+        assert statistics.median(took) < 0.035
+
+
 @pytest.mark.parametrize("begun", [False, True], ids=["before the head", "in the middle"])
 async def test_a_client_that_is_gone_cancels_its_request_within_100_ms(
     gateway: Any, kit: Any, begun: bool
@@ -236,7 +251,7 @@ NO_REQUESTS = (
 
 async def test_what_is_no_request_of_its_wire_passes_too(gateway: Any, kit: Any) -> None:
     """What a client sends is not ours to judge: the provider says what is wrong with it."""
-    async with gateway() as stand:
+    async with gateway(open_store(":memory:")) as stand:
         for wire in WIRES:
             for number, body in enumerate(NO_REQUESTS):
                 mine = body.replace(b"messages", {"responses": b"input", "gemini": b"contents"}.get(

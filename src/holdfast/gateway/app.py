@@ -130,23 +130,33 @@ def serve(
     retention: Retention = _KEEPS_ALL,
 ) -> None:
     """Serve until interrupted; `ready` is told the address. Raises `OSError` if it is taken."""
-    listening = socket.create_server(
-        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
-    )
+    listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     threading.Thread(target=warm, daemon=True).start()
     ready(f"http://{shown}:{listening.getsockname()[1]}")
+    make_server(store, options, retention).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket for connections to an address; raises `OSError` if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sets it only for sockets that name their protocol; connections inherit it
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def make_server(
+    store: Store, options: GatewayOptions, retention: Retention = _KEEPS_ALL
+) -> GatewayServer:
+    """Return the server of a gateway; it says nothing about itself, in logs or in headers."""
     events = Events()
-    make_server(make_app(store, options, events, retention), events).run(sockets=[listening])
-
-
-def make_server(app: ASGIApp, events: Events | None = None) -> uvicorn.Server:
-    """Return a server of an application; it says nothing, neither in logs nor in headers."""
     config = uvicorn.Config(
-        app, log_level="critical", access_log=False, lifespan="on", timeout_keep_alive=75,
-        server_header=False, date_header=False, proxy_headers=False,
+        make_app(store, options, events, retention), log_level="critical", access_log=False,
+        lifespan="on", timeout_keep_alive=75, server_header=False, date_header=False,
+        proxy_headers=False,
     )  # fmt: skip
-    return GatewayServer(config, events or Events())
+    return GatewayServer(config, events)
 
 
 class GatewayServer(uvicorn.Server):
