@@ -164,7 +164,7 @@ class Ways:
         folder = self._stack.enter_context(tempfile.TemporaryDirectory())
         return self._stack.enter_context(process(
             "-m", "holdfast", "serve", "--port", "0", "--window", str(window), "--upstream",
-            self.direct, "--store", folder, HOLDFAST_HOME=folder,
+            self.direct, "--store", folder, HOLDFAST_HOME=folder, HOLDFAST_FLOOR_TOKENS="1000",
         ))  # fmt: skip
 
     def _start(self, *arguments: str) -> str:
