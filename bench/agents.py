@@ -77,9 +77,8 @@ def row(name: str, direct: dict[str, Any], through: dict[str, Any], broken: list
     def ended(one: dict[str, Any]) -> str:
         return f"{one['requests']} requests" + ("" if one["rc"] == 0 else ", then it gave up")
 
-    ratio = f"{through['bill'] / direct['bill']:.2f}" if direct.get("bill") else "–"
-    if direct["rc"] != 0:
-        ratio = "–"
+    both = direct["rc"] == 0 and through["rc"] == 0
+    ratio = f"{through['bill'] / direct['bill']:.2f}" if both and direct["bill"] else "–"
     largest = f"{direct.get('largest_tokens', 0):,} | {through.get('largest_tokens', 0):,}"
     bills = f"{direct.get('bill', 0):.2f} | {through.get('bill', 0):.2f} | {ratio}"
     return (f"| {name} | {ended(direct)} | {ended(through)} | {largest} | {bills} | "
