@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -25,6 +27,34 @@ def test_doctor_says_how_things_stand(holdfast: Any, talked: str, home: Path) ->
     assert seen.code == 0
     assert "nothing is broken" in seen.text
     assert "1 session, 41 messages" in seen.text
+
+
+def test_doctor_asks_a_gateway(holdfast: Any, home: Path) -> None:
+    """One that does not answer is a problem; one that does is asked for its provider."""
+    asked: list[str] = []
+
+    class Served(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(401 if self.path == "/v1/models" else 200)
+            self.send_header("x-holdfast", "pass; other request")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Served) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        (found,) = holdfast("doctor", "--gateway", address, "--json").reports
+        assert (found["healthy"], found["gateway"]["ready"]) == (True, True)
+        assert found["gateway"]["provider_status"] == 401
+        assert found["gateway"]["note"] == "pass; other request"
+        assert asked == ["/healthz", "/readyz", "/v1/models"]
+        assert "answers with HTTP 401" in holdfast("doctor", "--gateway", address).text
+        server.shutdown()
+    seen = holdfast("doctor", "--gateway", address)
+    assert seen.code == 1
+    assert "no gateway answers" in seen.text
 
 
 def test_doctor_before_there_is_a_store(holdfast: Any, home: Path) -> None:

@@ -98,6 +98,8 @@ def _without_secrets(value: Any) -> Any:
     """Return a setting as it is shown: no password of an address, no value of a memory's option."""
     if isinstance(value, str):
         return without_password(value)
+    if isinstance(value, list):
+        return [_without_secrets(one) for one in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     table = cast("dict[str, Any]", value)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import click
 from msgspec import Struct, to_builtins
@@ -34,6 +38,7 @@ from holdfast.policy import Policy
 from holdfast.stores.values import Health
 
 _MB = 1_000_000
+_GATEWAY_SECONDS = 10.0
 _PACKAGES = ("holdfast", "msgspec", "apsw", "zstandard", "platformdirs", "click", "rich")
 _EXTRAS = (
     ("prices", "genai-prices", "genai_prices", "windows and prices of models"),
@@ -43,6 +48,7 @@ _EXTRAS = (
     ("exact", "tiktoken", "tiktoken", "exact token counts"),
     ("postgres", "psycopg", "psycopg", "sessions on a PostgreSQL server"),
     ("mcp", "mcp", "mcp", "past sessions for agents, `holdfast mcp`"),
+    ("gateway", "aiohttp", "aiohttp", "the gateway, `holdfast serve`"),
     ("lab", "tree-sitter-bash", "tree_sitter_bash", "scores and report of `holdfast lab run`"),
     ("trajectories", "pyarrow", "pyarrow", "Parquet and tokenizer files of trajectories"),
     ("code", "tree-sitter-python", "tree_sitter_python", "source code reduced by its syntax"),
@@ -79,6 +85,18 @@ class MemoryState(Struct, frozen=True, kw_only=True):
     external: str
 
 
+class GatewayState(Struct, frozen=True, kw_only=True):
+    """A gateway, as far as it answers, and the provider behind it."""
+
+    address: str
+    answers: bool
+    ready: bool = False
+    provider_status: int = 0
+    """Of a list of models that was asked for through it, without a key; 0 if nothing came back."""
+    note: str = ""
+    """What the gateway says of that request."""
+
+
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """All that `doctor` found; `problems` is empty if nothing is broken."""
 
@@ -93,13 +111,17 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     window: Window | None
     store: StoreState | None
     memory: MemoryState | None
+    gateway: GatewayState | None = None
     extras: tuple[Extra, ...]
     agents: tuple[tuple[str, str], ...]
     """Folders and files in which agents keep sessions."""
 
 
 @click.command()
-@options(("--deep", bool, "", "Read every page and every message of the store."))
+@options(
+    ("--deep", bool, "", "Read every page and every message of the store."),
+    ("--gateway", str, "URL", "Send a request through this gateway, without a key."),
+)
 @store_options
 @json_option
 def doctor(deep: bool, as_json: bool, **given: Any) -> int:
@@ -107,8 +129,8 @@ def doctor(deep: bool, as_json: bool, **given: Any) -> int:
 
     Shows the health of the store, the memory files, versions, the settings in effect, the window
     of the configured model, missing optional packages and how to install them, and the folders
-    that `holdfast import` would read. Nothing is changed, and no server is called. The exit code
-    is 1 if something is broken.
+    that `holdfast import` would read. Nothing is changed, and no server is called but the gateway
+    that is named. The exit code is 1 if something is broken.
 
     \b
     holdfast doctor
@@ -142,6 +164,7 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
             )
         store = _check_store(given, settings, problems, hints, deep=deep)
         memory = _check_memory(given, settings, problems)
+    gateway = _check_gateway(given["gateway"], problems) if given["gateway"] else None
     versions = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     versions |= {name: version_of(name) for name in _PACKAGES}
     return Diagnosis(
@@ -149,7 +172,7 @@ def _diagnose(given: dict[str, Any], *, deep: bool) -> Diagnosis:
         home=str(given["home"] or home_folder()),
         settings_files=settings.files if settings else (),
         settings=None if settings is None else _settings_row(settings), window=window,
-        store=store, memory=memory, extras=_extras(),
+        store=store, memory=memory, gateway=gateway, extras=_extras(),
         agents=tuple((agent, str(path)) for agent, path in agent_places()),
     )  # fmt: skip
 
@@ -202,6 +225,35 @@ def _check_memory(
     return MemoryState(folder=str(folder), entries=entries, external=settings.memory)
 
 
+def _check_gateway(address: str, problems: list[str]) -> GatewayState:
+    """Ask a gateway how it is, and its provider through it."""
+    base = address.rstrip("/")
+    health, _ = _asked(f"{base}/healthz")
+    if health != HTTPStatus.OK:
+        problems.append(f"no gateway answers at {base}; start one with `holdfast serve`")
+        return GatewayState(address=base, answers=False)
+    is_ready = _asked(f"{base}/readyz")[0] == HTTPStatus.OK
+    if not is_ready:
+        problems.append(f"the store of the gateway at {base} has problems")
+    status, note = _asked(f"{base}/v1/models")
+    if status in (0, HTTPStatus.BAD_GATEWAY):
+        problems.append(f"the gateway at {base} does not reach its provider; see --upstream")
+    return GatewayState(
+        address=base, answers=True, ready=is_ready, provider_status=status, note=note
+    )
+
+
+def _asked(address: str) -> tuple[int, str]:
+    """Return the status of an answer and what the gateway says of it; 0 if there is none."""
+    try:
+        with urlopen(address, timeout=_GATEWAY_SECONDS) as answer:
+            return answer.status, answer.headers.get("x-holdfast", "")
+    except HTTPError as error:
+        return error.code, error.headers.get("x-holdfast", "")
+    except (OSError, ValueError, HTTPException):
+        return 0, ""
+
+
 def _is_writable(file: str) -> bool:
     """Return whether SQLite could write: into the file, and new files beside it."""
     folder = os.path.dirname(os.path.abspath(file))
@@ -214,6 +266,7 @@ def _settings_row(settings: Settings) -> dict[str, Any]:
         del found[name]
     for name in ("store", "summarizer_url"):
         found[name] = without_password(found[name])
+    found["gateway_upstreams"] = [without_password(one) for one in found["gateway_upstreams"]]
     found["memory_options"] = {
         name: sorted(table) for name, table in found["memory_options"].items()
     }
@@ -249,6 +302,9 @@ def show_diagnosis(found: Diagnosis) -> None:
         }
         external = {"external": found.memory.external or "none"}
         _show_rows(picture, "memory", {"folder": found.memory.folder, **kept, **external})
+    if (gateway := found.gateway) is not None and gateway.answers:
+        provider = f"answers with HTTP {gateway.provider_status} ({gateway.note})"
+        _show_rows(picture, "gateway", {"address": gateway.address, "provider": provider})
     _show_rows(picture, "home", {"folder": found.home})
     files = {
         WHOSE[file.whose]: f"{file.name}, {STATES[file.state]}" for file in found.settings_files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,12 +68,12 @@ def serve(**given: Any) -> int:
         raise MissingExtra("gateway", "holdfast serve") from None
     host = given["host"] or "127.0.0.1"
     settings = settings_from(given)
-    token = given["token"] or settings.gateway_token
+    variable = settings.gateway_token_variable
+    token = given["token"] or os.environ.get(variable, "")
+    if variable and not token:
+        raise usage_error(f"[gateway] token_variable: {variable} is not set")
     if not is_loopback(host) and not token:
-        raise usage_error(
-            f"--host: {host} can be reached from other machines; give a token too, with --token or "
-            "HOLDFAST_GATEWAY_TOKEN"
-        )
+        raise usage_error(f"--host: {host} can be reached from other machines; give a --token too")
     chosen = GatewayOptions(
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,

@@ -89,8 +89,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     gateway_upstreams: Sequence[str] = ()
     """Where `holdfast serve` sends requests: addresses, each for all, for a wire (`chat=URL`) or
     for paths that begin alike (`/team=URL`)."""
-    gateway_token: str = ""
-    """What clients of `holdfast serve` must send; "" asks for none."""
+    gateway_token_variable: str = ""
+    """The variable with the token that clients of `holdfast serve` must send; "" asks for none."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -126,7 +126,7 @@ FIELDS: Mapping[str, str] = {
     "redaction.rules_files": "rules_files",
     "redaction.without": "rules_without",
     "gateway.upstreams": "gateway_upstreams",
-    "gateway.token": "gateway_token",
+    "gateway.token_variable": "gateway_token_variable",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 
