@@ -294,12 +294,12 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
     with ThreadPoolExecutor(2) as pool:
         conversation = Conversation(opened, pool)
         turn = Turn("key", "model", "agent", b"{}", False)
-        first = asyncio.create_task(conversation.take_down(turn, {}, followed=False))
+        first = asyncio.create_task(conversation.take_down(turn, {}))
         while not is_inside.is_set():
             await asyncio.sleep(0)
         first.cancel()
         with pytest.raises(StoreUnavailable):
-            await conversation.take_down(turn, {}, followed=False)
+            await conversation.take_down(turn, {})
     assert not others.is_set()
 
 
@@ -417,3 +417,66 @@ async def test_a_thousand_conversations_at_once(gateway: Any, kit: Any) -> None:
         await crowd(stand, kit, 1_000)
         store = stand.store
     assert len(kept(store)) == 1_000
+
+
+async def test_what_an_answer_cost_is_noted_with_the_branch_that_asked(
+    gateway: Any, kit: Any
+) -> None:
+    """A parent and its subagent wait at the same time; the first to ask is the first answered."""
+    both = asyncio.Event()
+
+    async def script(request: web.Request, body: bytes) -> web.StreamResponse:
+        if len(stand.upstream.asked) == 2:
+            both.set()
+        await both.wait()
+        return web.json_response({"usage": {"prompt_tokens": len(body), "completion_tokens": 1}})
+
+    parent, child = kit.talk("chat", 20), kit.talk("chat", 3, name="child")
+    async with gateway(context_length=200_000) as stand:
+        stand.upstream.script = script
+        await asyncio.gather(stand.post(parent), stand.post(child))
+        store = stand.store
+    for body in (parent, child):
+        (mine,) = [name for name, messages in kept(store).items()
+                   if messages == [json.dumps(one) for one in body["messages"]]]  # fmt: skip
+        assert [one.input_tokens for one in store.usage(mine)] == [len(kit.packed(body))]
+
+
+async def test_the_cost_of_a_request_that_could_not_wait_says_nothing_about_the_view(
+    gateway: Any, kit: Any
+) -> None:
+    """The whole list was sent and counted; the view that came too late is smaller."""
+
+    async def script(request: web.Request, body: bytes) -> web.StreamResponse:
+        return web.json_response({"usage": {"prompt_tokens": len(body), "completion_tokens": 1}})
+
+    async with gateway(deadlines=(0.0, 0.0)) as stand:
+        stand.upstream.script = script
+        assert (await stand.post(kit.talk("chat", 30))).note == "pass; deadline"
+        store = stand.store
+    assert [store.usage(name) for name in kept(store)] == [()]
+
+
+PAYLOAD = [sign for sign in SIGNS if sign.means == "payload"]
+
+
+@pytest.mark.parametrize("sign", PAYLOAD, ids=lambda sign: f"{sign.provider} {sign.words[:9]}")
+async def test_what_is_too_large_is_sent_again_without_its_older_images(
+    gateway: Any, kit: Any, sign: Any
+) -> None:
+    """More bytes than a server takes, not more tokens than a model reads."""
+    said = {
+        "anthropic": "Request exceeds the maximum size",
+        "any": "Payload too large",
+        "gemini": "Request payload size exceeds the limit",
+    }.get(sign.provider, "No.")
+    status = max(sign.statuses & {400, 413})
+    async with gateway(context_length=200_000) as stand:
+        stand.upstream.script = Narrow(kit, 100_000, said, sign.code, status)
+        body = kit.talk("chat", 1)
+        for number in range(6):
+            body["messages"] += [pixels(3_000 + number), {"role": "assistant", "content": "Seen."}]
+        body["messages"].append({"role": "user", "content": "What was in the first image?"})
+        got = await stand.post(body)
+        assert got.status == 200
+        assert len(stand.upstream.asked) == 2

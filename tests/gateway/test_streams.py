@@ -259,3 +259,21 @@ async def test_what_is_no_request_of_its_wire_passes_too(gateway: Any, kit: Any)
                 for key in (f"{wire} {number}", ""):
                     got = await stand.post(mine, wire, key=key)
                     assert (got.status, stand.upstream.asked[-1]) == (200, mine)
+
+
+async def test_a_stream_of_a_known_length_stays_as_long(gateway: Any, kit: Any) -> None:
+    """Nothing is written into it, however long it is silent."""
+    said, pause = b"".join(kit.events["chat"]), asyncio.Event()
+
+    async def script(request: web.Request, _: bytes) -> web.StreamResponse:
+        headers = {"content-type": "text/event-stream", "content-length": str(len(said))}
+        response = web.StreamResponse(headers=headers)
+        await response.prepare(request)
+        await asyncio.wait_for(pause.wait(), 10)
+        await response.write(said)
+        return response
+
+    async with gateway(ping_seconds=0.01) as stand:
+        stand.upstream.script = script
+        asyncio.get_running_loop().call_later(0.1, pause.set)
+        assert (await stand.post(kit.talk("chat", 2))).body == said

@@ -85,6 +85,7 @@ class Conversation:
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
+        self._last: Turn | None = None
         self._size, self._room = 0, 0
         self._is_compacted = False
         self._faults, self._left_alone = 0, 0.0
@@ -127,11 +128,11 @@ class Conversation:
         followed = await self._run(lambda: self._current().preview(request=turn.body))
         return followed if followed.is_changed else None
 
-    async def take_down(self, turn: Turn, usage: Mapping[str, Any], *, followed: bool) -> None:
+    async def take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
         """Keep what a request held and what its answer cost; compact now if that is due, so that
         the next request need not wait for it, unless the answer is bound to what was sent.
         """
-        await self._run(lambda: self._take_down(turn, usage, followed))
+        await self._run(lambda: self._take_down(turn, usage))
 
     async def smaller(self, turn: Turn, refusal: Refusal) -> Followed | None:
         """Return less to send for a request that was refused as too big, None if there is no less.
@@ -154,7 +155,7 @@ class Conversation:
                 done = await asyncio.get_running_loop().run_in_executor(self._pool, work)
             except Exception:
                 self._faults += 1
-                self._session, self._room = None, 0
+                self._session, self._last, self._room = None, None, 0
                 if self._faults >= _FAULTS:
                     self._left_alone, self._faults = time.monotonic() + _PAUSE_SECONDS, 0
                 raise
@@ -178,9 +179,9 @@ class Conversation:
         self._note_room(session, turn)
         return followed
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any], followed: bool) -> None:
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
         session = self._current()
-        if not followed:
+        if self._last is not turn:  # it passed, or another branch asked after it
             session.follow(request=turn.body, when="never")
         if usage:
             session.used(usage)
@@ -195,7 +196,7 @@ class Conversation:
         Nothing ever passes again if something was compacted, also in another branch: a branch that
         was not compacted says nothing about the next request.
         """
-        self._size, engine = len(turn.body), session.engine
+        self._last, self._size, engine = turn, len(turn.body), session.engine
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
         room = engine.settings.budget.threshold_tokens - engine.decide().prompt_tokens
         self._room = room * _BYTES_PER_TOKEN

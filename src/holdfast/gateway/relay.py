@@ -60,7 +60,8 @@ class Sent(Struct):
     note: str
     """What is said of it in the header `x-holdfast`."""
     turn: Turn | None = None
-    is_followed: bool = False
+    is_known: bool = True
+    """Whether its conversation knows what is sent; not if it was too late to say."""
     headers: Mapping[str, str] = {}
     """Headers that the provider needs for it, beside those of the client."""
 
@@ -144,9 +145,9 @@ class Relay:
         try:
             followed = await conversation.sent_for(turn, deadline(len(body), self._options))
         except TimeoutError:
-            return Sent(body, "pass; deadline", turn, is_followed=True)
+            return Sent(body, "pass; deadline", turn, is_known=False)
         if not followed.is_changed:
-            return Sent(body, "pass; nothing is due", turn, is_followed=True)
+            return Sent(body, "pass; nothing is due", turn)
         return _sent(followed, turn)
 
     async def _counted(self, turn: Turn, body: bytes) -> Sent:
@@ -212,7 +213,7 @@ class Relay:
             usage = kept.usage()
             self._figures.add(outcome, usage)
             if sent.turn is not None and outcome.status == 200:
-                self._take_down(sent.turn, usage, sent.is_followed)
+                self._take_down(sent.turn, usage if sent.is_known else {})
 
     async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a WebSocket through, in both directions, as it is."""
@@ -262,10 +263,10 @@ class Relay:
         rest = path[len(prefix.rstrip("/")) :] + (f"?{query}" if query else "")
         return URL(base.rstrip("/") + rest, encoded=True)
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any], is_followed: bool) -> None:
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
         async def behind() -> None:
             try:
-                await self._conversations.of(turn).take_down(turn, usage, followed=is_followed)
+                await self._conversations.of(turn).take_down(turn, usage)
             except Exception as error:  # noqa: BLE001
                 self._note_fault(error)
 
@@ -312,7 +313,8 @@ async def _pass_on(
         "type": "http.response.start", "status": up.status,
         "headers": [*headers, (_OWN, note.encode("latin-1", "replace"))],
     })  # fmt: skip
-    is_stream = kept.content_type.startswith("text/event-stream") and not kept.encoding
+    is_fixed = kept.encoding or "content-length" in up.headers
+    is_stream = kept.content_type.startswith("text/event-stream") and not is_fixed
     last = read
     if read:
         await send({"type": "http.response.body", "body": read, "more_body": True})
@@ -434,4 +436,4 @@ def _refusal(up: aiohttp.ClientResponse, error: bytes) -> Refusal | None:
 
 def _sent(followed: Followed, turn: Turn) -> Sent:
     note = f"compacted {followed.report.compaction_count}"
-    return Sent(followed.body, note, turn, is_followed=True, headers=followed.headers)
+    return Sent(followed.body, note, turn, headers=followed.headers)
