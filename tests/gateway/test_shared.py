@@ -23,7 +23,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
 
 
 async def test_any_gateway_takes_any_request(gateway: Any, kit: Any, place: dict[str, Any]) -> None:
-    """In turns: the same list is the same bytes at both, and a compaction of one is the other's."""
+    """In turns: the same list is the same bytes at both, and a compaction of one is the other's.
+
+    With thinking, which has a compaction made when a request comes, and not after its answer.
+    """
     where, tenant = place["place"], place.get("tenant", "")
     first, second = (open_store(where, tenant=tenant) for _ in range(2))
     async with gateway(first, is_shared=True) as one:
@@ -31,10 +34,10 @@ async def test_any_gateway_takes_any_request(gateway: Any, kit: Any, place: dict
         async with gateway(second, is_shared=True, upstreams=upstream) as other:
             notes: list[str] = []
             for steps in range(4, 40, 3):
-                body = kit.talk("chat", steps)
+                body = {**kit.talk("messages", steps), "thinking": {"type": "adaptive"}}
                 here, there = (one, other) if steps % 2 else (other, one)
                 for stand in (here, there):
-                    got = await stand.post(body)
+                    got = await stand.post(body, "messages")
                     assert got.status == 200
                     notes.append(got.headers["x-holdfast"])
                 sent = one.upstream.asked[-2:]
