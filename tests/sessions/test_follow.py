@@ -513,3 +513,31 @@ def test_a_handle_sees_what_another_one_compacted_and_took_back(tmp_path: Path) 
     assert dumped(one.follow(whole[:20]).messages) == dumped(other.messages) != dumped(whole[:20])
     assert other.undo()
     assert dumped(one.follow(whole[:22]).messages) == dumped(whole[:22])
+
+
+@pytest.mark.parametrize("mode", ["in-place", "rotate"])
+def test_a_retry_is_the_same_after_every_compaction_of_a_host_that_goes_on_with_the_view(
+    tmp_path: Path, mode: Any
+) -> None:
+    """Its list holds the summary before: in this process, after a restart, and if what was sent
+    was refused and compacted again."""
+
+    def opened() -> Session:
+        return Session(tmp_path, "k", new=NewSession(dialect="", mode=mode), **WINDOW)
+
+    session, host, compactions = opened(), list[Any](), 0
+    for one in talk(40):
+        host.append(one)
+        found = session.follow(host)
+        if found.report.status == "compacted":
+            compactions += 1
+            for handle in (session, opened()):
+                again = handle.follow(host)
+                assert (again.course, dumped(again.messages)) == ("same", dumped(found.messages))
+            if compactions == 3:
+                session.compact(force=True, keep_last=2)
+                again = session.follow(host)
+                assert (again.course, again.messages) == ("same", session.messages)
+        host = found.messages
+    assert compactions > 3
+    assert session.info.length == len(talk(40))

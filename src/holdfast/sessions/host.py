@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from holdfast.dialects.jsontext import dump
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
+from holdfast.engine.saved import unpack_view
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.report import Report
 from holdfast.sessions.following import (
@@ -36,7 +37,7 @@ from holdfast.sessions.standing import save_snapshot, unchanged
 from holdfast.sessions.tracking import ListPlace, Tracker, edits_to, ending_at
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, NewSession
-from holdfast.transcript import Payload
+from holdfast.transcript import Payload, View, grow
 
 T = TypeVar("T")
 When: TypeAlias = Literal["new", "due", "never"]
@@ -44,6 +45,10 @@ When: TypeAlias = Literal["new", "due", "never"]
 nothing; every one, for hosts that ask for it when they need it; or none."""
 _TRIES = 20
 """How often an append or a list is tried again after another process was faster."""
+_VIEWS_BACK = 5
+"""With how many views a list is compared: the one of now, and those of before that a request was
+made from which is sent again. It may be behind by the compaction that it caused, and by those
+after a provider refused it; chosen."""
 _DESCENTS: Mapping[Course, Descent] = {"branch": "branch", "delegation": "delegation"}
 """What a list that goes another way descends by; every other one goes on after a compaction."""
 
@@ -255,7 +260,23 @@ class FollowingConversation(KeptConversation):
         return place.reach if view is not None and view.length <= place.reach else 0
 
     def _place(self, given: HostList, digests: Sequence[bytes]) -> ListPlace:
-        return self._tracker.place(given, digests, self._engine.view)
+        return self._tracker.place(given, digests, self._views())
+
+    def _views(self) -> Iterator[View]:
+        """Yield what the model sees and saw, the newest first: a host that goes on with it sends
+        a request again that was compacted since.
+        """
+        yield self._engine.view
+        family = {info.id: info for info in self._store.lineage(self.id)}
+        info, shared = family.get(self.id), self._engine.length
+        known: dict[bytes, None] = {}
+        while info is not None and len(known) < _VIEWS_BACK:
+            views = reversed(self._store.views(info.id))
+            known |= {view.items: None for view in views if view.length <= shared}
+            shared = min(shared, info.forked_at)
+            info = family.get(info.parent_id) if shared else None
+        for items in list(known)[:_VIEWS_BACK]:
+            yield grow(unpack_view(items, self._info.dialect), self._engine.length, ())
 
     def _relative(self, digests: Sequence[bytes], reach: int) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""

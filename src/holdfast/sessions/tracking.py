@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -116,25 +116,30 @@ class Tracker:
         was, self._last = self._last, digests
         return was == digests
 
-    def place(self, given: HostList, digests: Sequence[bytes], view: View) -> ListPlace:
-        """Return where a list belongs: in the log, or in what the model sees of it."""
-        log = self._log
+    def place(self, given: HostList, digests: Sequence[bytes], views: Iterable[View]) -> ListPlace:
+        """Return where a list belongs: in the log, or in what the model sees of it. `views` are
+        how that is shown now and was before, the newest first; no more are asked for than needed.
+        """
+        log, known = self._log, self._catch_up()
 
         def message_given(at: int) -> Message:
             return self._decode(given.raws[at], at)
 
-        found = align(digests, self._catch_up(), message_given, lambda at: log[at])
-        as_log = ListPlace(found, found.known, len(log))
-        if as_log.is_whole or found.given == len(digests):
-            return as_log
-        shown = shown_by(view, log)
-        if all(one.is_kept for one in shown):
-            return as_log
-        marks = [self._known[one.start] if one.is_kept else self._mark(one) for one in shown]
-        seen = align(digests, marks, message_given, lambda at: shown[at].message)
-        reach = shown[seen.known - 1].stop if seen.known else 0
-        as_view = ListPlace(seen, reach, len(log), shown)
-        return as_view if reach > as_log.reach else as_log
+        found = align(digests, known, message_given, lambda at: log[at])
+        best, asked = ListPlace(found, found.known, len(log)), iter(views)
+        while not best.is_whole and best.alignment.given < len(digests):
+            view = next(asked, None)
+            if view is None:
+                break
+            shown = shown_by(view, log)
+            if all(one.is_kept for one in shown):
+                continue
+            marks = [known[one.start] if one.is_kept else self._mark(one) for one in shown]
+            seen = align(digests, marks, message_given, lambda at, of=shown: of[at].message)
+            reach = shown[seen.known - 1].stop if seen.known else 0
+            if reach > best.reach:
+                best = ListPlace(seen, reach, len(log), shown)
+        return best
 
     def _mark(self, one: Shown) -> bytes:
         """Return the digest of a message that was generated; read once."""
