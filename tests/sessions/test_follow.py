@@ -541,3 +541,42 @@ def test_a_retry_is_the_same_after_every_compaction_of_a_host_that_goes_on_with_
         host = found.messages
     assert compactions > 3
     assert session.info.length == len(talk(40))
+
+
+def system(text: object, role: str = "system") -> dict[str, Any]:
+    return {"role": role, "content": f"You help. {text}"}
+
+
+@pytest.mark.parametrize("adopts", [False, True])
+@given(
+    st.lists(
+        st.lists(st.builds(system, st.integers(), st.sampled_from(["system", "developer"])),
+                 max_size=2), min_size=12, max_size=12)
+)  # fmt: skip
+def test_system_messages_at_the_start_are_the_hosts_of_now(adopts: bool, heads: list[Any]) -> None:
+    """A clock, a folder, one more or none: the conversation is the same one, and what is sent has
+    those of the request. The log keeps the first, the session the newest."""
+    session, host, whole = Session(**WINDOW), list[Any](), talk(24)
+    for number, head in enumerate(heads):
+        host = [*host, *whole[8 * number : 8 * number + 8]]
+        for course in ("continues", "same"):
+            found = session.follow([*head, *host])
+            assert found.course == (course if number or course == "same" else "new")
+            assert found.messages[: len(head)] == head
+            assert not any(one["role"] == "system" for one in found.messages[len(head) :])
+        host = found.messages[len(head) :] if adopts else host
+    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    assert dumped(rows) == dumped([*heads[0], *whole])
+    if any(head != heads[0] for head in heads):
+        assert session._frame()["head"] == heads[-1]  # pyright: ignore[reportPrivateUsage]
+
+
+def test_an_agent_with_another_system_message_is_a_delegation() -> None:
+    """What tells conversations apart is what was said in them, however short they are."""
+    session = Session(**WINDOW)
+    session.follow([system("a"), *talk(1)])
+    assert session.follow([system("b"), *talk(2, 70)]).course == "delegation"
+    other = session.id
+    assert session.follow([system("c"), *talk(2)]).course == "continues"
+    assert session.follow([system("d"), *talk(3, 70)]).course == "continues"
+    assert session.id == other

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from holdfast.dialects.jsontext import dump
+from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
@@ -193,7 +193,8 @@ class FollowingConversation(KeptConversation):
         if usage is not None and not isinstance(usage, int):
             self.used(usage)
         begun = self._tried(lambda: self._take_list(given))
-        self._engine.take_request(given.frame, held=begun.held)
+        own, known = begun.place.heads
+        self._engine.take_request(given.frame, held=[*given.items[known:own], *begun.held])
         if isinstance(usage, int):
             self.used(usage)
         switch_to(self.id)
@@ -206,6 +207,7 @@ class FollowingConversation(KeptConversation):
         if self._take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
             return self._take_list(given)
         course, place = self._placed(given, digests, place)
+        self._note_head(given, place)
         is_last = self._tracker.is_last(digests)
         if course in ("rewind", "same"):
             return _Following(given, place, course, is_new=False)
@@ -234,7 +236,7 @@ class FollowingConversation(KeptConversation):
         if place.is_whole:
             is_more = len(digests) > place.alignment.given or place.alignment.rest is not None
             return ("continues" if is_more else "same"), place
-        relative = self._relative(digests, place.reach)
+        relative = self._relative(digests, place)
         if relative:
             self._known_info, self._stale = self._store.session(relative), True
             self._fresh()
@@ -278,18 +280,18 @@ class FollowingConversation(KeptConversation):
         for items in list(known)[:_VIEWS_BACK]:
             yield grow(unpack_view(items, self._info.dialect), self._engine.length, ())
 
-    def _relative(self, digests: Sequence[bytes], reach: int) -> str:
+    def _relative(self, digests: Sequence[bytes], place: ListPlace) -> str:
         """Return the session of the same lineage that knows more of a list, "" if none does."""
-        best = ""
+        best, reach, own = "", place.alignment.given, place.heads[0]
         for info in self._store.lineage(self._info.root_id):
-            if info.id == self.id or info.length <= reach or info.end_reason == "compression":
+            if info.id == self.id or info.length + own <= reach or info.end_reason == "compression":
                 continue
             known = self._relatives.get(info.id)
             if known is None or known[0] != info.length:
                 tracker = Tracker(self._options.same)
                 tracker.load(decoded(self._store.read(info.id), info.dialect), info.dialect)
                 known = self._relatives[info.id] = (info.length, tracker)
-            found = known[1].reach(digests)
+            found = known[1].reach(digests, own)
             if found > reach:
                 best, reach = info.id, found
         return best
@@ -319,6 +321,16 @@ class FollowingConversation(KeptConversation):
     def _note_volatile(self, count: int) -> None:
         if count > self._volatile:
             self._note(volatile=count)
+
+    def _note_head(self, given: HostList, place: ListPlace) -> None:
+        """Keep the system messages that a list begins with, if they are no longer those of the
+        log: the newest, in the place of the ones before.
+        """
+        own, known = place.heads
+        said = [parse(raw) for raw in given.raws[:own]]
+        first = [one.wire for one in self._engine.log.messages[:known]]
+        if place.length and said != self._frame().get("head", first):
+            self._note(head=said)
 
     def _show_as_it_came(self) -> None:
         """See that results are shown as the host has them, from now on and after a restart."""

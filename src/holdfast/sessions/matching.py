@@ -130,15 +130,21 @@ def align(
     known: Sequence[bytes],
     message_given: Callable[[int], Message],
     message_known: Callable[[int], Message],
+    heads: tuple[int, int] = (0, 0),
 ) -> Alignment:
     """Return how far a host's list is the same as a known one, from the first message on.
 
     The messages themselves are asked for only if digests differ: the host may have merged
-    neighbors, or have put our summary and words of its user into one message.
+    neighbors, or have put our summary and words of its user into one message. `heads` says how
+    many messages of each are the same by their place, whatever they say.
     """
-    at = same = same_start(given, known)
-    spans: list[tuple[int, int]] = []
-    for index in range(same, len(given)):
+    own, at = heads
+    same, spans = min(heads), list[tuple[int, int]]()
+    if own == at:
+        at = same = own + same_start(given[own:], known[own:])
+    else:
+        spans += [(at, at)] * (own - same)
+    for index in range(max(same, own), len(given)):
         if at >= len(known):
             break
         found = (at + 1, None) if given[index] == known[at] else None

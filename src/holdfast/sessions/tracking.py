@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from holdfast.dialects.jsontext import parse
 from holdfast.dialects.registry import dialect_named
-from holdfast.facts.frame import carried_summary, recognize, summary_of
+from holdfast.facts.frame import carried_summary, recognize, summary_body, summary_of
 from holdfast.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
 from holdfast.sessions.matching import Alignment, align, digest, digest_of_key, same_start
-from holdfast.transcript import Folded, Kept, Message, Rewritten, ToolResult, View
+from holdfast.transcript import Folded, Kept, Message, Rewritten, Text, ToolResult, View
 
 MOST_VOLATILE = 8
 """How many of its newest messages a host may rewrite from request to request; goose rewrites four,
@@ -57,6 +57,10 @@ class ListPlace(Struct, frozen=True):
     reach: int
     length: int
     shown: Sequence[Shown] | None = None
+    heads: tuple[int, int] = (0, 0)
+    """With how many system messages the list begins, and with how many the log does. Hosts write
+    these anew for each request: a clock, a folder. They are the same whatever they say, and what
+    is sent has those of the list."""
 
     @property
     def is_whole(self) -> bool:
@@ -66,7 +70,7 @@ class ListPlace(Struct, frozen=True):
     @property
     def is_by_position(self) -> bool:
         """Whether the host's messages are those of the log, one by one."""
-        return self.shown is None and not self.alignment.spans
+        return self.shown is None and not self.alignment.spans and self.heads[0] == self.heads[1]
 
 
 class Tracker:
@@ -80,6 +84,7 @@ class Tracker:
         self._given: dict[bytes, bytes] = {}
         self._last: Sequence[bytes] = ()
         self._generated: dict[int, tuple[Message, bytes]] = {}
+        self._systems: set[bytes] = set()
 
     def load(self, log: Sequence[Message], dialect: str) -> None:
         """Begin with the log of a session, which may grow; it is read when a list is followed."""
@@ -99,8 +104,23 @@ class Tracker:
 
     def _of(self, message: Message) -> bytes:
         if self._same is not None and message.wire is not None:
-            return digest_of_key(self._same(message.wire))
-        return digest(message)
+            made = digest_of_key(self._same(message.wire))
+        else:
+            made = digest(message)
+        if message.role in ("system", "developer") and not _begins_with_summary(message):
+            self._systems.add(made)
+        return made
+
+    def _heads(self, digests: Sequence[bytes]) -> tuple[int, int]:
+        """Return with how many system messages a list begins, and with how many the log does; a
+        log that is still empty takes those of the list as they are.
+        """
+        known = self._catch_up()
+        return (self._head(digests), self._head(known)) if known else (0, 0)
+
+    def _head(self, digests: Sequence[bytes]) -> int:
+        others = (at for at, one in enumerate(digests) if one not in self._systems)
+        return next(others, len(digests))
 
     def digests(self, given: HostList) -> list[bytes]:
         """Return the digests of a host's list; only messages that are new are read."""
@@ -120,13 +140,13 @@ class Tracker:
         """Return where a list belongs: in the log, or in what the model sees of it. `views` are
         how that is shown now and was before, the newest first; no more are asked for than needed.
         """
-        log, known = self._log, self._catch_up()
+        log, known, heads = self._log, self._catch_up(), self._heads(digests)
 
         def message_given(at: int) -> Message:
             return self._decode(given.raws[at], at)
 
-        found = align(digests, known, message_given, lambda at: log[at])
-        best, asked = ListPlace(found, found.known, len(log)), iter(views)
+        found = align(digests, known, message_given, lambda at: log[at], heads)
+        best, asked = ListPlace(found, found.known, len(log), heads=heads), iter(views)
         while not best.is_whole and best.alignment.given < len(digests):
             view = next(asked, None)
             if view is None:
@@ -135,10 +155,11 @@ class Tracker:
             if all(one.is_kept for one in shown):
                 continue
             marks = [known[one.start] if one.is_kept else self._mark(one) for one in shown]
-            seen = align(digests, marks, message_given, lambda at, of=shown: of[at].message)
+            both = (heads[0], sum(one.stop <= heads[1] for one in shown[: heads[1]]))
+            seen = align(digests, marks, message_given, lambda at, of=shown: of[at].message, both)
             reach = shown[seen.known - 1].stop if seen.known else 0
             if reach > best.reach:
-                best = ListPlace(seen, reach, len(log), shown)
+                best = ListPlace(seen, reach, len(log), shown, heads)
         return best
 
     def _mark(self, one: Shown) -> bytes:
@@ -149,22 +170,25 @@ class Tracker:
             self._generated[one.start] = found
         return found[1]
 
-    def reach(self, digests: Sequence[bytes]) -> int:
-        """Return how many messages of a list are those of the log, from the first on."""
-        return same_start(digests, self._catch_up())
+    def reach(self, digests: Sequence[bytes], head: int) -> int:
+        """Return how many messages of a list are those of the log, from the first on; `head` is
+        with how many system messages it begins.
+        """
+        known = self._catch_up()
+        return head + same_start(digests[head:], known[self._head(known) :])
 
     def course(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> Course:
         """Return what a list is that lacks some of what is known."""
         lacks, has = place.length - place.reach, len(digests) - place.alignment.given
         if not has and place.alignment.rest is None:
             return "rewind"
-        if place.reach and lacks <= MOST_VOLATILE and has >= lacks:
+        own, known = place.heads
+        is_told = place.reach > known or (own and digests[:own] == self._known[:known])
+        if is_told and lacks <= MOST_VOLATILE and has >= lacks:
             return "volatile"
         if self._is_compacted(place, given, digests):
             return "compression"
-        known = self._log[: place.reach]
-        said = [one.role for one in known if one.role not in ("system", "developer")]
-        return "branch" if said else "delegation"
+        return "branch" if place.reach > known else "delegation"
 
     def _is_compacted(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> bool:
         """Return whether a host compacted its list: it has a summary where something else was, or
@@ -180,6 +204,11 @@ class Tracker:
         return any(summary_of(one) is not None for one in recognize(first)) or any(
             carried_summary(one) is not None for one in first
         )
+
+
+def _begins_with_summary(message: Message) -> bool:
+    first = message.parts[0] if message.parts else None
+    return isinstance(first, Text) and summary_body(first.text) is not None
 
 
 def _is_telling(message: Message) -> bool:
@@ -220,9 +249,10 @@ def edits_to(
     `appended` has the positions of the log that the rest of the list became, with their places
     in the list.
     """
+    own, known_head = place.heads
     if place.is_by_position and (place.is_whole or not appended):
-        return joined(_by_position(view, payload))
-    shown = shown_by(view, log)
+        return joined(_after_head(own, _by_position(view, payload)))
+    shown = [one for one in shown_by(view, log) if one.stop > known_head]
     known = _keys(place)
     cover = {known(at): at for at in range(place.alignment.same)}
     held = dict.fromkeys(range(place.alignment.same), 1)
@@ -233,7 +263,19 @@ def edits_to(
     for position, index in appended.items():
         cover[position, position + 1, b""] = index
         held[index] = held.get(index, 0) + 1
-    return joined(_steps(shown, cover, held, payload))
+    return joined(_after_head(own, _steps(shown, cover, held, payload)))
+
+
+def _after_head(own: int, edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Yield the host's own system messages as they are, and the steps for all others."""
+    if own:
+        yield Keep(0, own)
+    for edit in edits:
+        if isinstance(edit, Keep):
+            if edit.stop > own:
+                yield Keep(max(edit.start, own), edit.stop)
+        elif isinstance(edit, Insert) or edit.index >= own:
+            yield edit
 
 
 def _by_position(view: View, payload: Callable[[Message], Any]) -> Iterator[Edit]:
