@@ -221,6 +221,19 @@ def test_a_tail_that_the_host_rewrites_each_time_is_kept_when_it_stays() -> None
     assert not any(b"<info>" in row.body for row in rows)
 
 
+def test_an_end_that_was_rewritten_once_is_kept_from_the_next_request_on() -> None:
+    """What the user edits once is not what a host rewrites each time."""
+    session, whole, clock = Session(context_length=100_000), talk(4), system("It is late.")
+    session.follow([system("It is early."), *whole])
+    edited = [*whole[:-8], *talk(2, 90)]
+    assert session.follow([clock, *edited]).course == "volatile"
+    goes_on = [*edited, *talk(1, 5)]
+    assert session.follow([clock, *edited]).course == "same"
+    assert session.follow([clock, *goes_on]).course == "continues"
+    rows = [json.loads(row.body) for row in session._store.read(session.id)]  # pyright: ignore[reportPrivateUsage]
+    assert rows[1:] == goes_on
+
+
 SCRIPT = """
 import json, sys
 from holdfast import Policy

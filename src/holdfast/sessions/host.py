@@ -208,6 +208,8 @@ class FollowingConversation(KeptConversation):
             return self._take_list(given)
         course, place = self._placed(given, digests, place)
         self._note_head(given, place)
+        if self._volatile and self._tracker.goes_on(digests):
+            self._note(volatile=0)
         is_last = self._tracker.is_last(digests)
         if course in ("rewind", "same"):
             return _Following(given, place, course, is_new=False)
@@ -248,7 +250,7 @@ class FollowingConversation(KeptConversation):
         if course == "rewind":
             return course, place
         if course == "volatile":
-            self._note_volatile(place.length - place.reach + self._volatile)
+            self._note(volatile=place.length - place.reach + self._volatile)
         self._go_another_way(course, self._shared(place))
         return course, self._place(given, digests)
 
@@ -315,12 +317,10 @@ class FollowingConversation(KeptConversation):
 
     @property
     def _volatile(self) -> int:
-        """How many of its newest messages the host rewrites from request to request."""
+        """How many of its newest messages the host rewrites from request to request; none any
+        more when a request has those of the one before as they were.
+        """
         return int(self._frame().get("volatile", 0))
-
-    def _note_volatile(self, count: int) -> None:
-        if count > self._volatile:
-            self._note(volatile=count)
 
     def _note_head(self, given: HostList, place: ListPlace) -> None:
         """Keep the system messages that a list begins with, if they are no longer those of the

@@ -136,6 +136,11 @@ class Tracker:
         was, self._last = self._last, digests
         return was == digests
 
+    def goes_on(self, digests: Sequence[bytes]) -> bool:
+        """Return whether a list is all of the one that was handed over last, and more."""
+        was, now = (one[self._head(one) :] for one in (self._last, digests))
+        return 0 < len(was) < len(now) and same_start(was, now) == len(was)
+
     def place(self, given: HostList, digests: Sequence[bytes], views: Iterable[View]) -> ListPlace:
         """Return where a list belongs: in the log, or in what the model sees of it. `views` are
         how that is shown now and was before, the newest first; no more are asked for than needed.
