@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -158,6 +158,37 @@ def test_no_spelling_of_the_same_list_is_another_list(
         host = found.messages if adopts else host
     assert session.info.length == len(whole)
     assert len(session._store.lineage(session.id)) == 1  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n", " ", ""])
+@pytest.mark.parametrize("adopts", [False, True])
+def test_blocks_that_a_host_joins_are_the_same_message(between: str, adopts: bool) -> None:
+    """Its own and those that our summary is in, with whatever it puts between them; edited blanks
+    of one string are not."""
+
+    def as_string(one: Any) -> Any:
+        content = one["content"]
+        if not isinstance(content, list):
+            return one
+        texts = [part["text"] for part in cast("list[Any]", content)]
+        return {**one, "content": between.join(texts)}
+
+    session, host, whole = Session(**WINDOW), list[Any](), talk(24)
+    for one in whole:
+        if isinstance(one["content"], str):
+            parts = [one["content"][:9], one["content"][9:].strip()]
+            one["content"] = [{"type": "text", "text": part} for part in parts]
+    for start in range(0, len(whole), 8):
+        host = [*map(as_string, host), *whole[start : start + 8]]
+        found = session.follow(host)
+        assert found.course in ("new", "continues")
+        host = found.messages if adopts else host
+    assert session.info.compactions > 1
+    assert session.info.length == len(whole)
+    last = as_string(whole[-1])
+    session.follow([*map(as_string, host), last])
+    edited = {**last, "content": last["content"].replace(" on ", "  on\n")}
+    assert session.follow([*map(as_string, host), edited]).course == "volatile"
 
 
 def test_words_beside_our_summary_are_the_users_and_are_kept() -> None:

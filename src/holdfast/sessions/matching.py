@@ -130,13 +130,15 @@ def align(
     known: Sequence[bytes],
     message_given: Callable[[int], Message],
     message_known: Callable[[int], Message],
-    heads: tuple[int, int] = (0, 0),
+    heads: tuple[int, int],
+    joined: set[tuple[bytes, bytes]],
 ) -> Alignment:
     """Return how far a host's list is the same as a known one, from the first message on.
 
     The messages themselves are asked for only if digests differ: the host may have merged
     neighbors, or have put our summary and words of its user into one message. `heads` says how
-    many messages of each are the same by their place, whatever they say.
+    many messages of each are the same by their place, whatever they say. `joined` has pairs of
+    digests that were found to say the same; what is found here is added.
     """
     own, at = heads
     same, spans = min(heads), list[tuple[int, int]]()
@@ -147,10 +149,13 @@ def align(
     for index in range(max(same, own), len(given)):
         if at >= len(known):
             break
-        found = (at + 1, None) if given[index] == known[at] else None
+        both = (given[index], known[at])
+        found = (at + 1, None) if both[0] == both[1] or both in joined else None
         found = found or _merged(message_given(index), at, len(known), message_known)
         if found is None:
             break
+        if found == (at + 1, None) and both[0] != both[1]:
+            joined.add(both)
         spans.append((at, found[0]))
         at, rest = found
         if rest is not None:
@@ -162,6 +167,9 @@ def _merged(
     given: Message, at: int, length: int, message_known: Callable[[int], Message]
 ) -> tuple[int, Message | None] | None:
     """Return where the known messages end that one of the host's holds, and what else it says."""
+    first = message_known(at)
+    if _is_joined(given, first):
+        return at + 1, None
     if given.role not in ("user", "assistant", "system", "developer"):
         return None
     whole = _squashed(given)
@@ -173,7 +181,6 @@ def _merged(
         joined.append(_squashed(one))
         if stop > at and "".join(joined) == whole:
             return stop + 1, None
-    first = message_known(at)
     if first.origin == "summary" and carried_summary(given) is not None:
         alone = without_summary(given)
         held = whole.removesuffix(_squashed(alone))
@@ -181,6 +188,24 @@ def _merged(
             return _after_summary(alone, at + 1, length, message_known)
     rest = _said_beyond(given, first) if at + 1 == length else None
     return None if rest is None else (length, rest)
+
+
+def _is_joined(one: Message, other: Message) -> bool:
+    """Return whether two messages say the same in another number of texts: hosts join them, with
+    blanks of their own between.
+    """
+    return (
+        one.role == other.role
+        and _count_texts(one.parts) != _count_texts(other.parts)
+        and _unspaced(one) == _unspaced(other)
+    )
+
+
+def _count_texts(parts: Sequence[Part]) -> int:
+    return sum(
+        _count_texts(part.parts) if isinstance(part, ToolResult) else isinstance(part, Text)
+        for part in parts
+    )
 
 
 def _said_beyond(given: Message, known: Message) -> Message | None:
@@ -217,4 +242,8 @@ def _after_summary(
 
 def _squashed(message: Message) -> str:
     """Return all that a message says without blanks: a merge puts some between."""
-    return "".join("".join(text.split()) for _, text in _pieces(message.parts))
+    return "".join(text for _, text in _unspaced(message))
+
+
+def _unspaced(message: Message) -> list[tuple[str, str]]:
+    return [(kind, "".join(text.split())) for kind, text in _pieces(message.parts)]

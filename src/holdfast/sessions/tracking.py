@@ -85,6 +85,7 @@ class Tracker:
         self._last: Sequence[bytes] = ()
         self._generated: dict[int, tuple[Message, bytes]] = {}
         self._systems: set[bytes] = set()
+        self._joined: set[tuple[bytes, bytes]] = set()
 
     def load(self, log: Sequence[Message], dialect: str) -> None:
         """Begin with the log of a session, which may grow; it is read when a list is followed."""
@@ -150,7 +151,7 @@ class Tracker:
         def message_given(at: int) -> Message:
             return self._decode(given.raws[at], at)
 
-        found = align(digests, known, message_given, lambda at: log[at], heads)
+        found = align(digests, known, message_given, lambda at: log[at], heads, self._joined)
         best, asked = ListPlace(found, found.known, len(log), heads=heads), iter(views)
         while not best.is_whole and best.alignment.given < len(digests):
             view = next(asked, None)
@@ -161,7 +162,10 @@ class Tracker:
                 continue
             marks = [known[one.start] if one.is_kept else self._mark(one) for one in shown]
             both = (heads[0], sum(one.stop <= heads[1] for one in shown[: heads[1]]))
-            seen = align(digests, marks, message_given, lambda at, of=shown: of[at].message, both)
+            seen = align(
+                digests, marks, message_given, lambda at, of=shown: of[at].message, both,
+                self._joined,
+            )  # fmt: skip
             reach = shown[seen.known - 1].stop if seen.known else 0
             if reach > best.reach:
                 best = ListPlace(seen, reach, len(log), shown, heads)
