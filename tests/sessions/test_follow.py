@@ -222,6 +222,23 @@ def test_a_shorter_list_loses_nothing_and_another_end_is_a_branch() -> None:
     assert session.info.length == len(whole) + 4
 
 
+@pytest.mark.parametrize("text", ["Edited.", f"Edited. {WORDS * 2}"])
+def test_a_list_from_before_an_edit_finds_its_way_back(text: str) -> None:
+    """Whichever of the two the host sends, and whichever goes on: none begins a session again."""
+    session, whole = Session(context_length=100_000), talk(6)
+    edited = [*whole[:4], {**whole[4], "content": text}, *whole[5:]]
+    session.follow(whole)
+    session.follow(edited)
+    session.follow(whole)
+    known = len(session._store.lineage(session.id))  # pyright: ignore[reportPrivateUsage]
+    for number in range(3):
+        for one in (edited, whole):
+            one += talk(1, 20 + number)
+            assert session.follow(one).course == "continues"
+            assert not session.follow(one).is_changed
+    assert len(session._store.lineage(session.id)) == known <= 3  # pyright: ignore[reportPrivateUsage]
+
+
 def test_a_list_that_the_host_compacted_goes_on_under_the_same_key(tmp_path: Path) -> None:
     """Its summary takes the place of what it dropped; a restart goes on there."""
     whole = talk(12)

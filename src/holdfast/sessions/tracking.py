@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from holdfast.dialects.jsontext import parse
+from holdfast.dialects.jsontext import dump, parse
 from holdfast.dialects.registry import dialect_named
 from holdfast.facts.frame import carried_summary, recognize, summary_body, summary_of
 from holdfast.sessions.following import Course, Edit, HostList, Insert, Keep, Replace, joined
@@ -207,12 +207,24 @@ class Tracker:
         newest = range(max(length - _TELLING_TAIL, place.reach), length)
         telling = {self._known[at] for at in newest if _is_telling(self._log[at])}
         if not telling.isdisjoint(digests[start:]):
-            return True
+            return not self._is_edited(place, given, digests)
         decode = dialect_named(self._dialect).decode
         first = decode([parse(raw) for raw in given.raws[start : start + 2]], start)
         return any(summary_of(one) is not None for one in recognize(first)) or any(
             carried_summary(one) is not None for one in first
         )
+
+    def _is_edited(self, place: ListPlace, given: HostList, digests: Sequence[bytes]) -> bool:
+        """Return whether one message of a list is another and no shorter, and the next one is
+        known: hosts that make room by rewriting a message make it shorter.
+        """
+        start, at = place.alignment.given, place.reach
+        if place.shown is not None or at <= place.heads[1]:
+            return False
+        follows = self._known[at + 1 : at + 2]
+        is_alone = bool(follows) and digests[start + 1 : start + 2] == follows
+        was = self._log[at].wire
+        return is_alone and len(dump(parse(given.raws[start]))) >= len(dump(was))
 
 
 def _begins_with_summary(message: Message) -> bool:
