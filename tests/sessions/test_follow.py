@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import operator
 import os
 import pickle
 import subprocess
@@ -641,3 +642,53 @@ def test_an_agent_with_another_system_message_is_a_delegation() -> None:
     assert session.follow([system("c"), *talk(2)]).course == "continues"
     assert session.follow([system("d"), *talk(3, 70)]).course == "continues"
     assert session.id == other
+
+
+def objects_of_clients() -> list[tuple[str, list[Any]]]:
+    """Lists that hold the objects of clients: as messages, as items, and inside of a message."""
+    chat = pytest.importorskip("openai.types.chat")
+    responses = pytest.importorskip("openai.types.responses")
+    anthropic = pytest.importorskip("anthropic.types")
+    function = {"name": "read", "arguments": "{}"}
+    said = chat.ChatCompletionMessage.model_validate({
+        "role": "assistant", "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    })  # fmt: skip
+    call = responses.ResponseFunctionToolCall.model_validate(
+        {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    )
+    block = anthropic.ToolUseBlock.model_validate(
+        {"type": "tool_use", "id": "c1", "name": "read", "input": {}}
+    )
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "text"}
+    return [
+        ("openai-chat", [said, {"role": "tool", "tool_call_id": "c1", "content": "text"}]),
+        ("openai-responses", [call, {"type": "function_call_output", "call_id": "c1",
+                                     "output": "text"}]),
+        ("anthropic", [{"role": "assistant", "content": [block]},
+                       {"role": "user", "content": [result]}]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
+    """What stays is the host's own object, in requests too; what is kept is plain."""
+    dialect, objects = objects_of_clients()[at]
+    first = {"role": "user", "content": "Read it."}
+    history = [first, *objects]
+    followed = Session(provider=dialect, **WINDOW).follow(history)
+    assert all(map(operator.is_, followed.messages, history))
+    name = "input" if dialect == "openai-responses" else "messages"
+    session = Session(provider=dialect, **WINDOW)
+    request = {"model": "m", name: history}
+    assert session.follow(request=request).body is request
+    assert check(session.messages, dialect=dialect) == []
+    history += [{"role": "user", "content": f"{n} {WORDS * 9}"} for n in range(20)]
+    history += objects
+    found = session.follow(request={"model": "m", name: history}, force=True)
+    assert found.is_changed
+    assert found.messages[-2] is found.body[name][-2] is objects[0]
+    fed = Session(provider=dialect)
+    fed.append(*history[:3])
+    assert check(fed.messages, dialect=dialect) == []
+    assert session.follow(history).course == "same"

@@ -118,9 +118,10 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 def plain(value: Any) -> Any:
     """Return `value` in plain dicts and lists; whatever is plain already is the same object.
 
-    Mappings and sequences of other types are taken for what they are. Raises `NotReadable` for
-    what JSON does not have (other objects, keys that are no text, NaN) and for a value that is
-    nested deeper than `DEEPEST` or contains itself. Nothing is mutated.
+    Mappings and sequences of other types are taken for what they are, and so are the objects of
+    clients (`model_dump`). Raises `NotReadable` for what JSON does not have (other objects, keys
+    that are no text, NaN) and for a value that is nested deeper than `DEEPEST` or contains itself.
+    Nothing is mutated.
     """
     return value if _is_plain(value) else _rebuilt(value, 0)
 
@@ -165,9 +166,12 @@ def _rebuilt(value: Any, depth: int) -> Any:
             same = type(value) is list and all(map(_is, items, value))
             return value if same else items
         case _:
+            dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
+            if callable(dump):
+                return _rebuilt(dump(mode="json", exclude_unset=True), depth + 1)
             raise NotReadable(
                 f"holds a {type(value).__name__}, which JSON does not have", where="$",
-                remedy="give dicts, lists, texts and numbers; many clients have model_dump()",
+                remedy="give dicts, lists, texts and numbers",
             )  # fmt: skip
 
 

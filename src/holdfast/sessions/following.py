@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Raw, Struct, ValidationError
+from msgspec.structs import replace
 
 from holdfast.caching.breakpoints import KEY, mark_of, marked_as
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
@@ -28,7 +29,7 @@ def messages_of(given: Any) -> list[Any]:
 
     A whole response of a provider holds the messages that it answered with.
     """
-    value = _value(given)
+    value = parse(given) if isinstance(given, bytes) else plain(given)
     if not isinstance(value, dict):
         raise _no_message(given)
     body = cast("dict[str, Any]", value)
@@ -36,19 +37,7 @@ def messages_of(given: Any) -> list[Any]:
         found = answered(body)
         if found is not None:
             return found
-    return [plain(body)]
-
-
-def _value(given: Any) -> Any:
-    if isinstance(given, bytes):
-        return parse(given)
-    if isinstance(given, Mapping):
-        mapping = cast("Mapping[str, Any]", given)
-        return mapping if isinstance(mapping, dict) else dict(mapping)
-    dumped = getattr(given, "model_dump", None)
-    if callable(dumped):
-        return cast("Callable[..., Any]", dumped)(mode="json", exclude_unset=True)
-    return given
+    return [body]
 
 
 def _of_chat(body: dict[str, Any]) -> list[Any] | None:
@@ -174,8 +163,10 @@ def keep_all(messages: Sequence[Any]) -> tuple[Edit, ...]:
 class HostList(Struct, frozen=True):
     """A host's list, and the request that it stands in."""
 
+    own: Sequence[Any]
+    """The messages as the host has them, perhaps as objects of its client."""
     items: Sequence[Any]
-    """The messages as the host has them."""
+    """The same in plain dicts and lists."""
     raws: tuple[bytes, ...]
     """Each as JSON: as it came, or written anew."""
     source: bytes | Payload | None = None
@@ -212,7 +203,7 @@ def given_by(messages: Any, request: Any, dialect: str) -> HostList:
     if messages is None:
         return found
     listed = _plain_list(messages)
-    return HostList(listed.items, listed.raws, None, "", found.frame, found.dialect)
+    return replace(found, own=listed.own, items=listed.items, raws=listed.raws, source=None)
 
 
 def _no_request(value: Any) -> NotReadable:
@@ -227,8 +218,9 @@ def _plain_list(messages: Any) -> HostList:
             f"is {kind_of(messages)}, not a message list", where="$",
             remedy="give a list of messages, or the request as request=…",
         )  # fmt: skip
-    items = cast("Sequence[Any]", messages)
-    return HostList(items, tuple(dump(plain(item)) for item in items))
+    own = cast("Sequence[Any]", messages)
+    items = [plain(item) for item in own]
+    return HostList(own, items, tuple(map(dump, items)))
 
 
 def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
@@ -237,9 +229,10 @@ def _request_object(body: Mapping[str, Any], dialect: str) -> HostList:
     held = body[key]
     if isinstance(held, str):  # Responses: the whole input as one text
         held = [{"role": "user", "content": held}]
-    items = _plain_list(held)
     spoken = dialect or load_parsed(plain(dict(body))).dialect
-    return HostList(items.items, items.raws, cast("Payload", body), key, frame, spoken)
+    return replace(
+        _plain_list(held), source=cast("Payload", body), key=key, frame=frame, dialect=spoken
+    )
 
 
 def _request_bytes(source: bytes, dialect: str) -> HostList:
@@ -255,7 +248,7 @@ def _request_bytes(source: bytes, dialect: str) -> HostList:
     frame: Payload = {name: parse(raw) for name, raw in fields.items() if name != key}
     items = _Lazy(raws)
     spoken = dialect or load_parsed({**frame, key: list(items)}).dialect
-    return HostList(items, raws, source, key, frame, spoken)
+    return HostList(items, items, raws, source, key, frame, spoken)
 
 
 class _Lazy(Sequence[Any]):
@@ -354,7 +347,7 @@ def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
     if source is None or (is_same and not settings):
         return source
     if not isinstance(source, bytes):
-        held = {} if is_same else {given.key: applied(edits, given.items)}
+        held = {} if is_same else {given.key: applied(edits, given.own)}
         return {**source, **held, **settings}
     made = source if is_same else _with_list(given, source, edits)
     for name, value in settings.items():

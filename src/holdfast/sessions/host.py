@@ -178,7 +178,7 @@ class FollowingConversation(KeptConversation):
                 edits = _with_tail(edits, place.alignment.given, len(items))
             edits = with_marks(edits, given)
         return Followed(
-            given=given.items, edits=edits, body=body_with(given, edits, {}),
+            given=given.own, edits=edits, body=body_with(given, edits, {}),
             report=unchanged(self._engine, "only a preview"), course="same",
             session_id=self.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
@@ -359,7 +359,7 @@ class FollowingConversation(KeptConversation):
             settings = drop_settings(given.frame or {})
         report = begun.report or unchanged(engine, "nothing is new in this list")
         return Followed(
-            given=given.items, edits=edits, body=body_with(given, edits, settings),
+            given=given.own, edits=edits, body=body_with(given, edits, settings),
             report=report, course=begun.course, session_id=self.id, settings=settings,
             headers=DROP_BLOCK_HEADERS if settings else {},
             is_changed=bool(settings) or not is_same,
@@ -382,7 +382,7 @@ class FollowingConversation(KeptConversation):
             raise error
         try:
             given = given_by(messages, request, "")
-            items, body = list(given.items), given.source
+            items, body = list(given.own), given.source
         except HoldfastError:
             if request is None:
                 raise error from None  # no list that could be given back
