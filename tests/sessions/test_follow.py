@@ -692,3 +692,36 @@ def test_lists_with_the_objects_of_clients_are_followed(at: int) -> None:
     fed.append(*history[:3])
     assert check(fed.messages, dialect=dialect) == []
     assert session.follow(history).course == "same"
+
+
+def test_the_model_of_the_requests_gives_the_window_if_nothing_else_does() -> None:
+    """A switch of the model changes it; a window or a model of the session stays."""
+    pytest.importorskip("genai_prices")
+
+    def windows(session: Session) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = []
+        for model in ("gpt-4o", "gpt-4o", "claude-sonnet-4-5", "of-nobody", ""):
+            session.follow(request={"model": model, "messages": talk(1)})
+            settings = session.engine.settings
+            found.append((settings.context_length, settings.window_source))
+        return found
+
+    first, other = (128_000, "model"), (200_000, "model")
+    unknown = (200_000, "assumed")
+    noted = Session(new=NewSession(dialect="openai-chat", model="gpt-4"))
+    assert windows(Session()) == windows(noted) == [first, first, other, unknown, unknown]
+    assert windows(Session(model="gpt-4o")) == [first] * 5
+    assert windows(Session(context_length=9_000)) == [(9_000, "given")] * 5
+
+
+def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
+    """Until they name another model."""
+    pytest.importorskip("genai_prices")
+    session = Session()
+    request = {"model": "gpt-4o", "messages": talk(30)}
+    session.follow(request=request)
+    assert session.recover(RuntimeError("maximum context length is 9000 tokens"))
+    for temperature, model, window in ((0, "gpt-4o", 9_000), (1, "gpt-4o", 9_000),
+                                       (1, "gpt-4o-mini", 128_000)):  # fmt: skip
+        session.follow(request={**request, "temperature": temperature, "model": model})
+        assert session.engine.settings.context_length == window

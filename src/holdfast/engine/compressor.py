@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from holdfast.caching.economics import Verdict
+from holdfast.catalog import window_of
 from holdfast.compaction.arrival import ResultPolicy, arriving_by
 from holdfast.compaction.compact import Compaction, Skipped, plan
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
@@ -134,6 +135,8 @@ class Compressor:
         self.settings = replace(
             settings, tools=tuple(tools), outside_tokens=tools_tokens(tools, settings.counter)
         )
+        self._is_open = not model.name
+        self._window = context_length or model.context_length
         self._reserved = settings.output_tokens
         self._fixed_tokens = self.settings.outside_tokens
         self._frame: Payload = {"tools": list(tools)} if tools else {}
@@ -207,6 +210,8 @@ class Compressor:
         """Take what stands beside the messages in the next request: its tools, system prompt,
         model and settings; and messages that are sent after those of the log.
         """
+        if frame is not None:
+            self.take_model(str(frame.get("model") or ""))
         settings, counter = self.settings, self.settings.counter
         if frame is not None and frame != self._frame:
             self._frame = frame
@@ -217,7 +222,6 @@ class Compressor:
             self._fixed_tokens = sum(one.tokens_before for one in fixed)
             settings = replace(
                 settings,
-                model=settings.model or str(frame.get("model") or ""),
                 tools=tuple(self._request.tools),
                 output_tokens=self._reserved
                 or min(answer_limit(frame), settings.context_length // _RESERVED_SHARE),
@@ -225,6 +229,16 @@ class Compressor:
         decode = dialect_named(self.log.dialect).decode
         after = sum(message_tokens(one, counter) for one in decode(list(held), 0)) if held else 0
         self.settings = replace(settings, outside_tokens=self._fixed_tokens + after)
+
+    def take_model(self, name: str) -> None:
+        """Take the model that a conversation has now, with its window, as far as they were not
+        given when this was made.
+        """
+        if self._is_open and name not in ("", self.settings.model):
+            window, source = window_of(name, self._window)
+            self.settings = replace(
+                self.settings, model=name, context_length=window, window_source=source
+            )
 
     def report_usage(self, usage: object, *, corrects: bool = True) -> None:
         """Take the provider's count of the last prompt: a number, its usage report as a mapping,

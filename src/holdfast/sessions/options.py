@@ -12,7 +12,7 @@ from holdfast.compaction.prune import without_older_media
 from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.economy import Clock
-from holdfast.engine.run import Model, model_of
+from holdfast.engine.run import Model
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.sessions.hooks import Hooks
@@ -49,8 +49,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
         """Return the compressor of a conversation; `model` is the one that it had, if none is
         named here.
         """
-        return Compressor(
-            model=self.model if model_of(self.model) != Model() else model,
+        made = Compressor(
+            model=self.model,
             context_length=self.context_length,
             policy=self.policy,
             provider=self.provider or dialect or None,
@@ -60,3 +60,5 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
             background=self.background,
             clock=self.clock,
         )
+        made.take_model(model)
+        return made

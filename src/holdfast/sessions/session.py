@@ -158,7 +158,7 @@ class Session(FollowingConversation):
             limit = refusal.limit if refusal.limit and refusal.limit < window else before // 2
             if limit < window:
                 try:
-                    engine.use_model(self.info.model, limit)
+                    engine.use_model(engine.settings.model, limit)
                 except InvalidSetting:
                     return False
         is_smaller = self.compact(force=True).status == "compacted"
