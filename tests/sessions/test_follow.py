@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from holdfast import Policy, check
 from holdfast.dialects.convert import convert
-from holdfast.errors import InvalidSetting
+from holdfast.errors import Conflict, InvalidSetting
 from holdfast.sessions.following import Insert, Keep, Replace, applied
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
@@ -532,6 +532,40 @@ def test_a_session_goes_on_under_another_key(tmp_path: Path) -> None:
     assert dumped(again.follow(talk(20)).messages) == dumped(found.messages)
     assert again.info.compactions == 1
     assert Session(tmp_path, "a", new=new).key == "a"
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_no_session_goes_on_under_the_key_of_another_conversation(
+    count: int, tmp_path: Path
+) -> None:
+    """Whether it has begun or not, and by its id neither; nothing is written there."""
+    other = Session(tmp_path, "other")
+    other.append(*talk(1))
+    session = Session(tmp_path, "mine")
+    session.append(*talk(count, 5))
+    for key in ("other", other.id):
+        with pytest.raises(Conflict):
+            session.continue_as(key)
+    with pytest.raises(InvalidSetting, match="key"):
+        session.continue_as("")
+    session.append(*talk(1, 6))
+    assert Session(tmp_path, "other").info.length == 4
+    assert Session(tmp_path, "mine").id == session.id
+
+
+def test_the_key_leads_to_what_was_begun_in_its_place(tmp_path: Path) -> None:
+    """After one reset and after two; the sessions before are there by their ids."""
+    session, ids = Session(tmp_path, "k"), list[str]()
+    for number in range(3):
+        session.append(*talk(1, number))
+        ids.append(session.id)
+        again = Session(tmp_path, "k")
+        assert (again.id, again.key, session.key) == (session.id, "k", "k")
+        assert again.messages == talk(1, number)
+        session = session.reset()
+    for number, name in enumerate(ids):
+        assert Session(tmp_path, name).messages == talk(1, number)
+    assert Session(tmp_path, "k").messages == []
 
 
 def test_what_was_used_before_the_first_message_begins_nothing() -> None:

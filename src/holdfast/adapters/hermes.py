@@ -51,7 +51,7 @@ class HermesEngine(ContextEngine):
     def __deepcopy__(self, memo: dict[int, Any]) -> HermesEngine:
         """Return another handle: hosts copy an engine for each of their agents."""
         made = copy.copy(self)
-        made._work_on(self.session.key)
+        made._work_on(self._name)
         return made
 
     def _work_on(self, key: str, **changed: Any) -> None:
@@ -66,6 +66,11 @@ class HermesEngine(ContextEngine):
         self.threshold_percent = budget.threshold_tokens / budget.context_length
         self.protect_first_n, self.protect_last_n = policy.protect_first, policy.protect_last
         self.compression_count = engine.state.count
+
+    @property
+    def _name(self) -> str:
+        """What opens the session again where it is now."""
+        return self.session.id if self.session.engine.length else self.session.key
 
     def _before_compaction(self, info: SessionInfo) -> str:
         """Return what the model that writes a summary is shown beside the messages."""
@@ -143,7 +148,7 @@ class HermesEngine(ContextEngine):
         """Open the session of the host's id; after a compaction it goes on under a new one."""
         if details.get("boundary_reason") == "compression":
             before = details.get("old_session_id") or self._key
-            if self._key not in ("", before):
+            if self._key != before and (self._key or not self.session.engine.length):
                 self._work_on(before)
             self.session.continue_as(session_id)
         else:
@@ -177,7 +182,7 @@ class HermesEngine(ContextEngine):
         output_tokens = details.get("output_tokens")
         reserved = was.output_tokens if output_tokens is None else int(output_tokens)
         given = replace(given, output_tokens=reserved)
-        self._work_on(self.session.key, model=given, context_length=context_length)
+        self._work_on(self._name, model=given, context_length=context_length)
 
     def get_status(self) -> dict[str, Any]:
         """Return what a status line shows."""

@@ -41,16 +41,20 @@ from holdfast.transcript import View
 
 
 def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
-    """Return where the conversation of a host's key, or of a session's id, goes on."""
+    """Return where the conversation of a host's key, or of a session's id, goes on; a key leads to
+    what was begun in its place.
+    """
     if not key:
         return None
-    found = store.by_source(source, key)
-    if found is None:
-        try:
-            found = store.session(key)
-        except UnknownSession:
-            return None
-    return store.newest_leaf(found.id)
+    found, leaf = store.by_source(source, key), None
+    name = key if found is None else found.id
+    try:
+        while name:
+            leaf = store.newest_leaf(store.session(name).id)
+            name = "" if found is None else frame_of(leaf).get("replaced_by", "")
+    except UnknownSession:
+        pass  # none of that name, or what replaced it was deleted
+    return leaf
 
 
 class KeptRun(msgspec.Struct):
@@ -165,8 +169,8 @@ class KeptConversation:
 
     @property
     def key(self) -> str:
-        """What opens it again: its id, or the key that was given if it has not begun."""
-        return self._key if self._known_info is None else self._known_info.id
+        """What opens it again: the key that was given, or its id; "" if it has neither yet."""
+        return self._key or ("" if self._known_info is None else self._known_info.id)
 
     @property
     def info(self) -> SessionInfo:

@@ -15,7 +15,7 @@ from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import InvalidSetting, NotReadable
+from holdfast.errors import Conflict, InvalidSetting, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference
@@ -189,11 +189,11 @@ class Session(FollowingConversation):
         Nothing else changes: what was given out leads here, and so does every key from before.
         `Conflict` if the key belongs to another conversation.
         """
-        if self._known_info is None:
-            self._key = key
-            return
+        if not key:
+            raise InvalidSetting("key", key, "the name that the conversation has from now on")
         known = find_by_key(self._store, key, self._source)
-        if known is None or known.id != self._store.newest_leaf(self.id).id:
+        is_begun = self._known_info is not None
+        if known is None and is_begun:
             self._fresh()
             self._catch_up()
             was, new = self.id, replace(self._like(), source=self._source, source_id=key)
@@ -201,13 +201,22 @@ class Session(FollowingConversation):
             self._store.end(was, "compression")
             self._save()
             self._switched(was, "compression")
+        elif known and not (is_begun and self._store.newest_leaf(self.id).id == known.id):
+            raise Conflict(known.id, f"{key!r} is the key of another conversation")
+        self._key = key
 
     def reset(self) -> Session:
-        """End this session and return an empty one in its place; nothing of it is lost."""
+        """End this session and return an empty one in its place; nothing of it is lost.
+
+        The key leads to the new one, and the id of this one still to this one.
+        """
         new = replace(self._like(), goal="")
         made = self._store.create(new, parent_id=self.id, descent="reset")
+        self._note(replaced_by=made.id)
         self.close("reset")
-        return self._child(made, "reset")
+        child = self._child(made, "reset")
+        child._key = self._key
+        return child
 
     def _child(self, info: SessionInfo, descent: Descent, *, switches: bool = True) -> Session:
         other = self._handle(info.id)
