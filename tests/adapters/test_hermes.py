@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sessions.test_bad_input import Broken
 
 from holdfast import Policy, check
 from holdfast.adapters.contract import ContextEngine
 from holdfast.adapters.hermes import HermesEngine
-from holdfast.errors import Conflict, InvalidSetting, SummarizerFailed
+from holdfast.errors import Conflict, InvalidSetting, StoreUnavailable, SummarizerFailed
 from holdfast.sessions.session import Session
+from holdfast.stores.open import open_store
 from holdfast.testing.fakes import ScriptedSummarizer
 from holdfast.testing.long_lists import Exchange, written
 
@@ -258,3 +260,30 @@ def test_a_summarizer_is_shown_what_memory_says_and_its_failure_is_named() -> No
     made.compress([*items, *more(100)], force=True)
     assert len(writer.requests) > asked
     assert "fond of otters" not in str(writer.requests[asked:])
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_host_that_said_to_pass_goes_on_without_its_store(is_read: bool, tmp_path: Path) -> None:
+    """Whatever it calls; without that wish the reason is raised."""
+    store: Any = Broken(open_store(tmp_path))
+    made = HermesEngine(store=store, on_error="pass", **WINDOW)
+    made.on_session_start("a")
+    made.compress(ITEMS)
+    store.is_gone, longer = True, [*ITEMS, *more(40)]
+    if is_read:
+        assert made.compress(longer) == longer
+    made.update_from_response({"prompt_tokens": 50, "completion_tokens": 5})
+    assert made.should_compress(7_900)
+    assert made.get_status()["last_prompt_tokens"] == 50
+    assert made.handle_tool_call("holdfast_recall", {"ref": "hf-0123456789"})
+    made.on_session_end("a", longer)
+    made.on_session_start("b", boundary_reason="compression", old_session_id="a")
+    assert made.compress(longer) == longer
+    store.is_gone = False
+    made.compress(longer)
+    assert made.session.info.length == len(longer)
+    strict = HermesEngine(store=store, key="c", **WINDOW)
+    strict.compress(ITEMS)
+    store.is_gone = True
+    with pytest.raises(StoreUnavailable):
+        strict.update_from_response({"prompt_tokens": 50, "completion_tokens": 5})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,7 @@ class Broken:
         self._store, self.is_gone = store, False
 
     def __getattr__(self, name: str) -> Any:
-        if self.is_gone and name in ("append", "read", "create", "newest_leaf"):
+        if self.is_gone and name in ("append", "read", "create", "newest_leaf", "add_usage"):
             raise StoreUnavailable("s.db", "the disk is full", remedy="free some room")
         return getattr(self._store, name)
 
@@ -72,6 +73,24 @@ def test_a_host_may_ask_for_its_own_list_if_the_session_fails() -> None:
         store.is_gone = False
         assert session.follow(whole).course == "continues"
         assert session.info.length == len(whole)
+
+
+def fails(_message: Any) -> str:
+    raise ZeroDivisionError("of the host")
+
+
+@pytest.mark.parametrize("wrong", [None, 7, "text", object(), {"content": object()}])
+def test_a_list_that_cannot_be_read_goes_through_if_the_host_asked_for_that(wrong: Any) -> None:
+    """Its own objects, with the reason; a function of the host that raises is no other."""
+    whole = [*talk(1), wrong]
+    found = Session(on_error="pass").follow(whole)
+    assert all(map(operator.is_, found.messages, whole))
+    assert len(found.messages) == len(whole)
+    assert found.error.startswith("NotReadable: ")
+    found = Session(on_error="pass", same=fails).follow(talk(1))
+    assert (found.messages, found.error) == (talk(1), "ZeroDivisionError: of the host")
+    with pytest.raises(ZeroDivisionError):
+        Session(same=fails).follow(talk(1))
 
 
 @pytest.mark.parametrize("count", [1, 15])

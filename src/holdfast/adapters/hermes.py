@@ -15,6 +15,7 @@ from holdfast.compaction.work import Options
 from holdfast.engine.meter import answer_tokens_of, figures_of, prompt_tokens_of
 from holdfast.engine.recall import TOOLS
 from holdfast.engine.run import Model, model_of
+from holdfast.errors import HoldfastError
 from holdfast.sessions.following import Followed
 from holdfast.sessions.hooks import Hooks, told
 from holdfast.sessions.session import Session
@@ -38,7 +39,9 @@ class HermesEngine(ContextEngine):
         **settings: Any,
     ) -> None:
         """Make one with the keywords of a `Session`; `output_tokens` as hosts give it."""
-        self._store = store if isinstance(store, Store) else open_store(store or ":memory:")
+        if store is None or isinstance(store, (str, os.PathLike)):
+            store = open_store(store or ":memory:")
+        self._store = store
         self._key, self._memory_context = key, ""
         given = model_of(model)
         given = replace(given, output_tokens=output_tokens or given.output_tokens)
@@ -147,14 +150,20 @@ class HermesEngine(ContextEngine):
     def on_session_start(self, session_id: str, **details: Any) -> None:
         """Open the session of the host's id; after a compaction it goes on under a new one."""
         if details.get("boundary_reason") == "compression":
-            before = details.get("old_session_id") or self._key
-            if self._key != before and (self._key or not self.session.engine.length):
-                self._work_on(before)
-            self.session.continue_as(session_id)
+            try:
+                self._rotate(details.get("old_session_id") or self._key, session_id)
+            except (HoldfastError, OSError):
+                if self._settings.get("on_error") != "pass":
+                    raise
         else:
             super().on_session_reset()
             self._work_on(session_id)
         self._key = session_id
+
+    def _rotate(self, before: str, key: str) -> None:
+        if self._key != before and (self._key or not self.session.engine.length):
+            self._work_on(before)
+        self.session.continue_as(key)
 
     def on_session_end(self, session_id: str, messages: Sequence[Any]) -> None:
         """Keep what has not been handed over yet; the session can be opened again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -140,7 +140,7 @@ class FollowingConversation(KeptConversation):
             if force or begun.is_for(when):
                 begun.report = self.compact(force=force, focus=focus)
             return self._end_follow(begun)
-        except (HoldfastError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
             return self._passed(messages, request, error)
 
     async def afollow(
@@ -159,7 +159,7 @@ class FollowingConversation(KeptConversation):
             if force or begun.is_for(when):
                 begun.report = await self.acompact(force=force, focus=focus)
             return self._end_follow(begun)
-        except (HoldfastError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 raised again unless the host said to pass
             return self._passed(messages, request, error)
 
     def preview(self, *, request: Mapping[str, Any] | bytes) -> Followed:
@@ -375,7 +375,7 @@ class FollowingConversation(KeptConversation):
             return keep_all(begun.given.items)
         return edits_to(view, engine.log.messages, begun.place, {}, engine.encoded)
 
-    def _passed(self, messages: Any, request: Any, error: HoldfastError | OSError) -> Followed:
+    def _passed(self, messages: Any, request: Any, error: Exception) -> Followed:
         """Return the host's own list, if it asked for that."""
         self._stale = True
         if self._options.on_error == "raise":
@@ -384,9 +384,11 @@ class FollowingConversation(KeptConversation):
             given = given_by(messages, request, "")
             items, body = list(given.own), given.source
         except HoldfastError:
-            if request is None:
+            is_list = isinstance(messages, Sequence) and not isinstance(messages, (str, bytes))
+            if request is None and not is_list:
                 raise error from None  # no list that could be given back
-            items, body = [], request
+            items = list(cast("Sequence[Any]", messages)) if is_list else []
+            body = request
         report = Report(
             status="unchanged", reason="aborted", detail=str(error), tokens_before=0,
             tokens_after=0, prompt_tokens=0, context_length=0, effective_window=0,

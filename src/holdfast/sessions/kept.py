@@ -16,7 +16,7 @@ from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
 from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.errors import Conflict, InvalidSetting, LeaseLost, UnknownSession
+from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
 from holdfast.report import Report
 from holdfast.sessions.following import shown_dialect
 from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
@@ -181,8 +181,19 @@ class KeptConversation:
     def engine(self) -> Compressor:
         """The compressor that holds the conversation; an empty one before the first message."""
         if self._known_info is not None:
-            self._fresh()
+            with self._passing():
+                self._fresh()
         return self._engine
+
+    @contextmanager
+    def _passing(self) -> Generator[None]:
+        """Let a failure of the store go if the host said so; what it holds is read again later."""
+        try:
+            yield
+        except (StoreError, OSError):
+            self._stale = True
+            if self._options.on_error == "raise":
+                raise
 
     @property
     def system(self) -> str:
@@ -280,7 +291,8 @@ class KeptConversation:
             figures, position=engine.length, model=self._info.model, cost=cost,
             view=self._info.view,
         )  # fmt: skip
-        self._store.add_usage(self.id, row)
+        with self._passing():
+            self._store.add_usage(self.id, row)
 
     # Compaction
 

@@ -15,7 +15,7 @@ from holdfast.dialects.jsontext import dump_text, parse
 from holdfast.engine.economy import Clock
 from holdfast.engine.recall import COMPACT, TOOLS, tools_in
 from holdfast.engine.run import Model
-from holdfast.errors import Conflict, InvalidSetting, NotReadable
+from holdfast.errors import Conflict, HoldfastError, InvalidSetting, NotReadable
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference
@@ -254,7 +254,10 @@ class Session(FollowingConversation):
         `arguments` may be the JSON that the model wrote. An answer takes at most a tenth of the
         window. `ignored` is what hosts hand over beside it.
         """
-        answer = self._answered(name, _arguments(arguments))
+        try:
+            answer = self._answered(name, _arguments(arguments))
+        except HoldfastError as error:
+            answer = str(error)
         return dump_text({"result": answer}) if as_json else answer
 
     def _answered(self, name: str, arguments: Mapping[str, Any]) -> str:
