@@ -8,9 +8,10 @@ import pytest
 
 from holdfast import load
 from holdfast.dialects.jsontext import dump_text
-from holdfast.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall
-from holdfast.errors import UnknownReference
+from holdfast.engine.recall import TOOLS, AnswerPage, answer_tool, find, recall, tools_in
+from holdfast.errors import UnknownName, UnknownReference
 from holdfast.report import Reference
+from holdfast.sessions.session import Session
 from holdfast.testing import assistant, call, result, talk, user
 from holdfast.tokens import Estimator
 
@@ -96,3 +97,20 @@ def test_the_schemas_are_plain_json() -> None:
     assert [tool["name"] for tool in TOOLS] == ["holdfast_recall", "holdfast_search"]
     assert json.loads(json.dumps(TOOLS)) == list(TOOLS)
     assert all(tool["parameters"]["required"] for tool in TOOLS)
+
+
+def test_tools_are_declared_in_every_wire_format_there_is_and_in_no_other() -> None:
+    """The names of the endpoints are taken for the formats that they speak."""
+    for name, dialect in (("chat", "openai-chat"), ("responses", "openai-responses"),
+                          ("messages", "anthropic")):  # fmt: skip
+        assert tools_in(name, TOOLS) == tools_in(dialect, TOOLS) != list(TOOLS)
+    with pytest.raises(UnknownName, match="openai-chat"):
+        tools_in("nonsense", TOOLS)
+
+
+def test_a_recall_without_a_reference_may_be_called_again() -> None:
+    """The sentence says with what."""
+    for arguments in ({}, {"ref": ""}, {"ref": None}):
+        said = Session().call("holdfast_recall", arguments)
+        assert "with ref" in said
+        assert "cannot help" not in said

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
+from holdfast.dialects.registry import dialect_named
 from holdfast.errors import HoldfastError, UnknownReference
 from holdfast.facts.tables import read_table
 from holdfast.ports import TokenCounter
@@ -31,9 +32,13 @@ TOOLS: tuple[dict[str, Any], ...] = tuple(_TOOLS)
 """Of every engine; `COMPACT` is for sessions, which compact before they send."""
 
 
+_ENDPOINTS = {"chat": "openai-chat", "responses": "openai-responses", "messages": "anthropic"}
+"""What the wire formats are called by the addresses that requests go to."""
+
+
 def tools_in(dialect: str, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return tools as the requests of a wire format declare them."""
-    match dialect:
+    """Return tools as the requests of a wire format declare them; raises `UnknownName`."""
+    match dialect_named(_ENDPOINTS.get(dialect, dialect)).name:
         case "openai-chat":
             return [{"type": "function", "function": dict(tool)} for tool in tools]
         case "openai-responses":
@@ -107,7 +112,9 @@ def answer_tool(
 ) -> str:
     """Return the answer to one of the tools; what cannot be found is said in a sentence."""
     if name == "holdfast_recall":
-        ref = str(arguments.get("ref", ""))
+        ref = str(arguments.get("ref") or "")
+        if not ref:
+            return "no ref was given; call it again with ref, such as hf-0123456789"
         try:
             return page.of(dump_text(recalled(ref)), ref, arguments)
         except HoldfastError as error:
