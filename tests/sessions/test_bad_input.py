@@ -19,7 +19,10 @@ from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 
 
-@pytest.mark.parametrize("wrong", ["hello", 42, None, {"foo": 1}, b"7"])
+@pytest.mark.parametrize("wrong", [
+    "hello", 42, None, {"foo": 1}, b"7", {"role": None, "content": "x"}, {"role": "bogus"},
+    {"role": "user", "content": 5},
+])  # fmt: skip
 def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong: Any) -> None:
     """And a list that is no list, a request with two of them, and a request that is none."""
     session = Session()
@@ -31,6 +34,27 @@ def test_what_is_no_message_is_refused_by_name_before_anything_is_written(wrong:
             session.follow(given_wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(NotReadable, match="2 lists"):
         session.follow(request={"messages": talk(1), "contents": talk(1)})
+
+
+@pytest.mark.parametrize("setting", [
+    {"key": 7}, {"policy": {"threshold": 0.5}}, {"context_length": "8000"},
+    {"context_length": 8e3}, {"on_error": "ignore"},
+])  # fmt: skip
+def test_a_setting_that_cannot_be_is_refused_by_its_name(setting: Any) -> None:
+    """When the session is opened."""
+    with pytest.raises(InvalidSetting, match=next(iter(setting))):
+        Session(**setting)
+
+
+def test_what_cannot_be_asked_of_a_session_is_refused_by_its_name() -> None:
+    """A wish that there is not, and a usage that nobody can read."""
+    wrong: Any = "always"
+    with pytest.raises(InvalidSetting, match="when"):
+        Session().follow(talk(1), when=wrong)
+    for usage in ("x", 1.5, [1]):
+        with pytest.raises(InvalidSetting, match="usage"):
+            Session().used(usage)
+    Session().used(None)
 
 
 def test_a_key_of_another_wire_format_is_refused_and_left_alone(tmp_path: Path) -> None:

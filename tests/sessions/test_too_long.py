@@ -36,6 +36,8 @@ SAID = [
     (openai_error(422, "Input is longer than the maximum model length of 4096."), "context", 4_096),
     (openai_error(500, "the request exceeds the available context size, try increasing it"),
      "context", None),
+    (openai_error(400, "request (9001 tokens) exceeds the available context size (8192 tokens), "
+                  "try increasing it", "exceed_context_size_error"), "context", 8_192),
     (openai_error(413, "Request Entity Too Large"), "payload", None),
     (openai_error(413, ""), "payload", None),
     (anthropic_error(400, "prompt is too long: 210000 tokens > 200000 maximum",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from holdfast.caching.breakpoints import KEY, mark_of, marked_as
 from holdfast.dialects.jsontext import dump, gaps, parse, split_list, split_object
 from holdfast.dialects.load import list_key, load_parsed, plain
-from holdfast.dialects.registry import LIST_KEYS, detect, dialect_named
+from holdfast.dialects.registry import DIALECTS, LIST_KEYS, detect, dialect_named
 from holdfast.dialects.shape import kind_of
 from holdfast.errors import NotReadable
 from holdfast.report import Report
@@ -77,8 +77,19 @@ def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
     decode = dialect_named(dialect).decode
     for payload in payloads:
         (message,) = decode([payload], 0)
-        if message.role == "unknown" and not {"role", "type"} & set(payload):
+        is_known = message.role != "unknown" or "type" in payload or _is_role(payload.get("role"))
+        if not is_known or isinstance(payload.get("content"), (int, float)):
             raise _no_message(payload)
+
+
+def _is_role(role: Any) -> bool:
+    """Return whether any wire format has a role of that name."""
+    payload = {"role": role}
+    return isinstance(role, str) and any(
+        message.role != "unknown"
+        for one in DIALECTS.values()
+        for message in one.decode([payload], 0)
+    )
 
 
 def shown_dialect(messages: Sequence[Any], frame: Payload | None = None) -> str:

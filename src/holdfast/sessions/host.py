@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from holdfast.dialects.load import load
 from holdfast.dialects.registry import dialect_named
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS, drop_settings
 from holdfast.engine.saved import unpack_view
-from holdfast.errors import Conflict, HoldfastError
+from holdfast.errors import Conflict, HoldfastError, InvalidSetting
 from holdfast.report import Report
 from holdfast.sessions.following import (
     Course,
@@ -70,6 +70,8 @@ class _Following(msgspec.Struct):
 
     def is_for(self, when: When) -> bool:
         """Return whether to compact if it is due."""
+        if when not in get_args(When):
+            raise InvalidSetting("when", when, f"one of {', '.join(get_args(When))}")
         return when == "due" or (when == "new" and self.is_new)
 
 

@@ -72,8 +72,10 @@ class KeptConversation:
     """
 
     def __init__(
-        self, store: Store, key: str, options: SessionOptions, new: NewSession | None
+        self, store: Store, key: Any, options: SessionOptions, new: NewSession | None
     ) -> None:
+        if not isinstance(key, str):
+            raise InvalidSetting("key", key, "a text")
         self._store, self._key, self._new = store, key, new
         self._options, self._hooks = options, options.hooks
         self._holder = holder_name()
@@ -280,6 +282,8 @@ class KeptConversation:
         Before the first message nothing of it is kept.
         """
         engine = self.engine
+        if isinstance(usage, (float, Sequence)):
+            raise InvalidSetting("usage", cast("object", usage), "a number, or a report of usage")
         if isinstance(usage, int):
             engine.report_usage(usage, corrects=False)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from holdfast.dialects.profiles import dialect_for
 from holdfast.engine.compressor import Compressor
 from holdfast.engine.economy import Clock
 from holdfast.engine.run import Model
+from holdfast.errors import InvalidSetting
 from holdfast.policy import Policy
 from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.sessions.hooks import Hooks
@@ -39,6 +40,18 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     on_error: Literal["raise", "pass"] = "raise"
     lease_seconds: float = TTL_SECONDS
     clock: Clock = time.time
+
+    def __post_init__(self) -> None:
+        """Refuse what a session cannot be opened with."""
+        window: Any = self.context_length
+        policy: Any = self.policy
+        for name, fits, wanted in (
+            ("context_length", window is None or type(window) is int, "a number of tokens"),
+            ("policy", policy is None or isinstance(policy, Policy), "a Policy"),
+            ("on_error", self.on_error in ("raise", "pass"), "'raise' or 'pass'"),
+        ):
+            if not fits:
+                raise InvalidSetting(name, getattr(self, name), wanted)
 
     @property
     def dialect(self) -> str:

@@ -48,7 +48,9 @@ SIGNS: tuple[Sign, ...] = (
     Sign("cohere", "context", r"too many tokens: (?:the )?total "),
     Sign("together", "context", r"`inputs` tokens \+ `max_new_tokens` must be <= (?P<limit>\d+)"),
     Sign("llama.cpp", "context", code="exceed_context_size_error"),
-    Sign("llama.cpp", "context", r"exceeds the available context size"),
+    Sign(
+        "llama.cpp", "context", r"exceeds the available context size(?: \((?P<limit>\d+) tokens\))?"
+    ),
     Sign("ollama", "context", r"input length exceeds (?:the )?(?:maximum )?context length"),
     Sign("vllm", "context", r"longer than the maximum model length of (?P<limit>\d+)"),
     Sign("any", "payload", r"(?:request entity|payload|request body) (?:is )?too large"),
