@@ -15,6 +15,8 @@ from tests.sessions.test_bad_input import Broken
 from holdfast import Policy, check
 from holdfast.adapters.contract import ContextEngine
 from holdfast.adapters.hermes import HermesEngine
+from holdfast.caching.prices import Prices
+from holdfast.engine.run import Model
 from holdfast.errors import Conflict, InvalidSetting, StoreUnavailable, SummarizerFailed
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
@@ -287,3 +289,26 @@ def test_a_host_that_said_to_pass_goes_on_without_its_store(is_read: bool, tmp_p
     store.is_gone = True
     with pytest.raises(StoreUnavailable):
         strict.update_from_response({"prompt_tokens": 50, "completion_tokens": 5})
+
+
+def test_what_should_be_compressed_is_compressed() -> None:
+    """Also if a compaction that is due would cost more than it saves: then it should not be."""
+    prices = Prices(
+        input=1.25, output=10.0, cache_read=0.125, cache_write_5m=1.25, cache_write_1h=1.25
+    )
+    policy = Policy(floor_tokens=500, summary_min_tokens=100)
+    model = Model("m", prices=prices)
+    made = HermesEngine(model=model, context_length=16_000, policy=policy)
+    held: list[Any] = []
+    answers: set[tuple[bool, bool]] = set()
+    for number in range(3, 16):
+        held = [*held, *more(10 * number, 1)]
+        tokens = len(json.dumps(held)) // 4 + 1_000
+        made.should_compress_preflight(held)
+        made.update_from_response({"prompt_tokens": tokens, "completion_tokens": 50})
+        should, due = made.should_compress(tokens), made.session.engine.decide(tokens).due
+        sent = made.compress(held, current_tokens=tokens)
+        assert should == (sent != held)
+        answers.add((due, should))
+        held = sent
+    assert answers == {(False, False), (True, False), (True, True)}

@@ -98,8 +98,8 @@ class HermesEngine(ContextEngine):
             self.last_total_tokens = prompt + self.last_completion_tokens
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Return whether an automatic compaction is due."""
-        return self.session.engine.decide(prompt_tokens).due
+        """Return whether an automatic compaction is due, and pays if the prices are known."""
+        return self.session.engine.would_compact(prompt_tokens)
 
     def should_compress_preflight(self, messages: Sequence[Any]) -> bool:
         """Return whether `messages` are over the threshold by estimate."""

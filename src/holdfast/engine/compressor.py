@@ -288,6 +288,24 @@ class Compressor:
         )
         return decide(moment, self.settings.policy, budget)
 
+    def would_compact(self, prompt_tokens: int | None = None) -> bool:
+        """Return whether `compact` would begin now: it is due, no summary is on its way, and it
+        pays if the prices are known.
+        """
+        decision = self.decide(prompt_tokens)
+        if decision.urgency != "soft" or self.is_preparing:
+            return decision.due and (decision.urgency == "hard" or self.is_prepared)
+        if self._costs.is_put_off(self.estimate()):
+            return False
+        todo = plan(self.work_with(Options()))
+        if isinstance(todo, Skipped):
+            return True  # `compact` counts how often it was in vain
+        verdict = self._verdict(Run(todo, decision, self.log, self.state))
+        if verdict is None or verdict.answer != "wait":
+            return True
+        self._note_wait(verdict)
+        return False
+
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
         if given is not None:
             return given, "measured"
@@ -542,10 +560,13 @@ class Compressor:
         )  # fmt: skip
 
     def _put_off(self, run: Run, verdict: Verdict) -> Report:
-        """Leave all as it is until the conversation has grown by something worth another look."""
-        self._costs.put_off(verdict, self.estimate() + self.settings.budget.tail_tokens // 2)
+        self._note_wait(verdict)
         stays = Skipped("deferred", verdict.sentence, run.todo.tokens_before)
         return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
+
+    def _note_wait(self, verdict: Verdict) -> None:
+        """Leave all as it is until the conversation has grown by something worth another look."""
+        self._costs.put_off(verdict, self.estimate() + self.settings.budget.tail_tokens // 2)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
         if report.status == "compacted":
