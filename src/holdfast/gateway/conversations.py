@@ -22,8 +22,8 @@ from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
-from holdfast.sessions.kept import find_by_key
 from holdfast.sessions.session import Session
+from holdfast.sessions.standing import find_by_key
 from holdfast.sessions.too_long import Refusal
 from holdfast.stores.store import Store
 from holdfast.stores.values import NewSession

@@ -16,7 +16,7 @@ from holdfast.engine.compressor import Compressor, Step
 from holdfast.engine.meter import figures_of
 from holdfast.engine.run import model_of
 from holdfast.engine.saved import pack_view, unpack_view
-from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError, UnknownSession
+from holdfast.errors import Conflict, InvalidSetting, LeaseLost, StoreError
 from holdfast.report import Report
 from holdfast.sessions.following import shown_dialect
 from holdfast.sessions.hooks import Compacted, Pressure, Switched, switch_to, told
@@ -26,6 +26,7 @@ from holdfast.sessions.rows import frame_of, new_message, payloads, tool_names, 
 from holdfast.sessions.showing import redactor_of
 from holdfast.sessions.standing import (
     MendedView,
+    find_by_key,
     is_broken,
     is_foreign,
     kept_positions,
@@ -38,23 +39,6 @@ from holdfast.sessions.tracking import Tracker
 from holdfast.stores.store import Store
 from holdfast.stores.values import Descent, Held, Lease, NewSession, NewView, Pin, SessionInfo
 from holdfast.transcript import View
-
-
-def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
-    """Return where the conversation of a host's key, or of a session's id, goes on; a key leads to
-    what was begun in its place.
-    """
-    if not key:
-        return None
-    found, leaf = store.by_source(source, key), None
-    name = key if found is None else found.id
-    try:
-        while name:
-            leaf = store.newest_leaf(store.session(name).id)
-            name = "" if found is None else frame_of(leaf).get("replaced_by", "")
-    except UnknownSession:
-        pass  # none of that name, or what replaced it was deleted
-    return leaf
 
 
 class KeptRun(msgspec.Struct):

@@ -21,10 +21,10 @@ from holdfast.ports import MediaReducer, Redact, Summarizer
 from holdfast.report import Reference
 from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
-from holdfast.sessions.kept import find_by_key
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import payloads
+from holdfast.sessions.standing import find_by_key
 from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.tracking import Same
 from holdfast.stores.open import open_store

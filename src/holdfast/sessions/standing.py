@@ -1,4 +1,4 @@
-"""How a session stands between two compactions."""
+"""Where a session is found, and how it stands between two compactions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,29 @@ from holdfast.compaction.arrival import is_on_arrival
 from holdfast.dialects.check import check
 from holdfast.dialects.repair import repair
 from holdfast.engine.compressor import Compressor
-from holdfast.errors import CannotRepair
+from holdfast.errors import CannotRepair, UnknownSession
 from holdfast.report import Report
+from holdfast.sessions.rows import frame_of
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionInfo, StoredView
 from holdfast.transcript import Kept, Rewritten, View
+
+
+def find_by_key(store: Store, key: str, source: str = "") -> SessionInfo | None:
+    """Return where the conversation of a host's key, or of a session's id, goes on; a key leads to
+    what was begun in its place.
+    """
+    if not key:
+        return None
+    found, leaf = store.by_source(source, key), None
+    name = key if found is None else found.id
+    try:
+        while name:
+            leaf = store.newest_leaf(store.session(name).id)
+            name = "" if found is None else frame_of(leaf).get("replaced_by", "")
+    except UnknownSession:
+        pass  # none of that name, or what replaced it was deleted
+    return leaf
 
 
 class _Between(Struct, frozen=True):
