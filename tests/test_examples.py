@@ -134,3 +134,10 @@ def test_an_agent_loop_compacts_restarts_and_recalls(name: str, tmp_path: Path) 
     assert "And again, please." in last
     assert max(agent.sizes) // 4 < 9_000
     assert agent.steps > FILES + 1
+
+
+def test_the_loop_in_the_readme_is_the_one_that_runs() -> None:
+    """It is the end of the example, letter for letter."""
+    (shown,) = re.findall(r"```py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert (ROOT / "examples" / "agent_openai.py").read_text().endswith(shown)
+    assert "while True:" in shown
