@@ -208,6 +208,7 @@ def test_progress_says_rate_and_time_left() -> None:
     assert re.fullmatch(r"1 record, 0/s", progress_line(Progress(1, 0, 0, 0, 0, 0.0)))
 
 
+@pytest.mark.soak
 def test_a_disk_without_room_is_said_and_the_run_goes_on_later(
     runs: Path, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -110,7 +110,9 @@ def test_yes_asks_nothing(holdfast: Any, given: list[str], server: ModelServer) 
     assert (total["summary_calls"], total["errors"]) == (LONG, 0)
 
 
-@pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"y\n", True)])
+@pytest.mark.parametrize(
+    ("answer", "written"), [(b"n\n", False), pytest.param(b"y\n", True, marks=pytest.mark.soak)]
+)
 def test_at_a_terminal_it_asks(
     given: list[str], tmp_path: Path, server: ModelServer, answer: bytes, written: bool
 ) -> None:

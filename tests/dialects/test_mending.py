@@ -66,6 +66,7 @@ def test_only_commas_outside_of_texts_are_trailing(given: str, mended: Any) -> N
     assert json.loads(done[1]["tool_calls"][0]["function"]["arguments"]) == mended
 
 
+@pytest.mark.soak
 def test_many_calls_of_one_id_are_renamed_in_linear_time() -> None:
     """Four times the calls that share an id take about four times as long, not sixteen."""
 

@@ -303,7 +303,7 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
     assert not others.is_set()
 
 
-@pytest.mark.parametrize("jump", [-1e9, -3_600.0, 3_600.0, 1e9])
+@pytest.mark.parametrize("jump", [-1e9, 3_600.0])
 async def test_a_clock_that_jumps_changes_nothing(gateway: Any, kit: Any, jump: float) -> None:
     """The same list is the same bytes, and a conversation goes on."""
     now = time.time()

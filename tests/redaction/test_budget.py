@@ -129,6 +129,7 @@ PARTS: dict[str, Callable[[str], str]] = {
 _DIGITS = str.maketrans({c: str(n % 10) for n, c in enumerate(string.ascii_letters)})
 
 
+@pytest.mark.soak
 def test_a_text_of_all_that_costs_is_as_cheap_as_one_of_the_dearest() -> None:
     """Tries of all sorts are paid out of one account, also where no value comes twice."""
     rng = random.Random(5)

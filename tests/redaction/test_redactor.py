@@ -334,6 +334,7 @@ def test_keys_of_one_long_line_cost_in_proportion_to_their_length(
     assert_proportion(short, long, times=8, plus=0.02)
 
 
+@pytest.mark.soak
 def test_many_secrets_on_one_line_of_json_leave_json() -> None:
     """Where a line of JSON is hidden as a whole its structure stays, with nothing in it."""
     cards = ["4012888888881881"] * 16_000
@@ -394,6 +395,7 @@ COSTLY = ("glptt-", "ipgeolocation", "smartsheet", "password=", "the password is
 """Pieces that cost a try and hide nothing."""
 
 
+@pytest.mark.soak
 @given(
     st.lists(st.sampled_from(COSTLY), min_size=1, max_size=3),
     st.lists(examples, min_size=1, max_size=2),

@@ -83,12 +83,13 @@ def refuse_others(payloads: Sequence[Any], dialect: str) -> None:
 
 
 def _is_role(role: Any) -> bool:
-    """Return whether any wire format has a role of that name."""
-    payload = {"role": role}
+    """Return whether any wire format has a role of that name, in any spelling: what a provider
+    refuses is still the host's to send.
+    """
     return isinstance(role, str) and any(
         message.role != "unknown"
         for one in DIALECTS.values()
-        for message in one.decode([payload], 0)
+        for message in one.decode([{"role": role.strip().lower()}], 0)
     )
 
 

@@ -75,6 +75,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, run: Any) -> dict[str, byte
     return written(tmp_path_factory.mktemp("report"), run)
 
 
+@pytest.mark.soak
 def test_the_same_run_gives_the_same_bytes(
     tmp_path: Path, make_run: Make, report: dict[str, bytes]
 ) -> None:

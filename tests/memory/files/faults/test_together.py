@@ -25,6 +25,7 @@ def together(path: Path, start: Any, verify: Any, seconds: float) -> Counter[str
     return counts
 
 
+@pytest.mark.soak
 def test_two_agents_and_an_editor_lose_nothing(tmp_path: Path, start: Any, verify: Any) -> None:
     """Every entry is there once, nothing that was removed came back, every version is whole."""
     together(tmp_path / "MEMORY.md", start, verify, seconds=4.0)
