@@ -306,7 +306,9 @@ def streams(ways: Ways) -> dict[str, Any]:
 async def _streams(url: str, run: psutil.Process) -> dict[str, Any]:
     import aiohttp
 
-    memory: Callable[[], float] = lambda: run.memory_info().rss / 1e6  # noqa: E731
+    def memory() -> float:
+        return run.memory_info().rss / 1e6
+
     bodies = [body_of(talk(20, 500, f"stream {at}")) for at in range(STREAMS)]
     found: dict[str, Any] = {"MB at start": memory()}
     opened = 0

@@ -72,7 +72,7 @@ class HermesEngine(ContextEngine):
 
     @property
     def _name(self) -> str:
-        """What opens the session again where it is now."""
+        """The name that opens the session again: its id, or its key until it has begun."""
         return self.session.id if self.session.engine.length else self.session.key
 
     def _before_compaction(self, info: SessionInfo) -> str:

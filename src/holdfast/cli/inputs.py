@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -217,3 +218,13 @@ def reading(name: str, *, as_json: bool, err: bool = False) -> Generator[None]:
     except NotReadable as error:
         code = report_unreadable(name, error, as_json=as_json, err=err)
         raise click.exceptions.Exit(code) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from holdfast.cli import say, version_of
-from holdfast.cli.inputs import options, usage_error
+from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import is_own, opened, store_options
 from holdfast.config import redaction_policy
@@ -97,7 +97,7 @@ def _address(text: str, names: Sequence[str]) -> Address:
         raise usage_error(f"--http: {text!r} is not an address; give HOST:PORT or a port")
     host = (found["host"] or "127.0.0.1").strip("[]")
     address = Address(host, int(found["port"]))
-    if not address.is_loopback and not names:
+    if not is_loopback(address.host) and not names:
         raise usage_error(
             f"--http: {host} can be reached from other machines; say under which name with "
             "--allow-host, or listen on 127.0.0.1"

@@ -13,7 +13,7 @@ import click
 from msgspec.structs import replace
 
 from holdfast.cli import say
-from holdfast.cli.inputs import options, usage_error
+from holdfast.cli.inputs import is_loopback, options, usage_error
 from holdfast.cli.settings import settings_from
 from holdfast.cli.stores import opened, store_options
 from holdfast.config import writers_from
@@ -61,7 +61,6 @@ def serve(**given: Any) -> int:
     """
     try:
         from holdfast.gateway.actions import Retention
-        from holdfast.gateway.app import is_loopback
         from holdfast.gateway.app import serve as run
         from holdfast.gateway.conversations import GatewayOptions
     except ImportError:

@@ -62,7 +62,7 @@ def _stripped(log: Sequence[Message], start: int) -> Iterator[Rewritten]:
 
 
 def strip_thinking(message: Message) -> Message:
-    """Return the message without its thinking; the same object where there is none."""
+    """Return the message without its thinking; the same object if there is none."""
     parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
     return message if len(parts) == len(message.parts) else message.with_parts(parts)
 

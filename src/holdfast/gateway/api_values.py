@@ -35,7 +35,10 @@ Until = Annotated[float | None, Meta(description="Not newer; seconds since 1970.
 Position = Annotated[Natural, Meta(description="A place in the log, from 0.")]
 Focus = Annotated[str, Meta(description="What the summary should focus on.")]
 KeepLast = Annotated[
-    Positive | None, Meta(description="Keep so many exchanges, from a user message on.")
+    Positive | None,
+    Meta(
+        description="How many of the newest exchanges stay; one begins with a message of the user."
+    ),
 ]
 
 
@@ -167,7 +170,8 @@ class RetentionAsked(Asked, frozen=True):
     """Which lineages are too old; what is not given is as the settings say."""
 
     days: Annotated[
-        Amount | None, Meta(description="Nothing was added for so many days; 0 keeps all.")
+        Amount | None,
+        Meta(description="Days without a new message after which a session goes; 0 keeps all."),
     ] = None
     megabytes: Annotated[
         Amount | None, Meta(description="The oldest beyond this size; 0 keeps all.")

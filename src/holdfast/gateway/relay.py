@@ -164,7 +164,7 @@ class Relay:
             return None
         try:
             followed = await self._conversations.of(turn).smaller(turn, refusal)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 the client gets the provider's own error
             self._note_fault(error)
             return None
         if followed is None or not followed.is_changed:
@@ -267,7 +267,7 @@ class Relay:
         async def behind() -> None:
             try:
                 await self._conversations.of(turn).take_down(turn, usage)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 the answer is sent already
                 self._note_fault(error)
 
         task = asyncio.create_task(behind())

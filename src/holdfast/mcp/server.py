@@ -5,7 +5,6 @@ It answers on standard input and output, or over HTTP on this machine.
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -77,16 +76,6 @@ class Address(Struct, frozen=True):
 
     host: str
     port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
 
     @property
     def url(self) -> str:

@@ -307,8 +307,7 @@ RULES = (
         states="User and assistant take turns.",
         check=check_alternate,
         mend=mend_alternate,
-        mends="merges same-role neighbours; where that would lose something a placeholder goes "
-        "between",
+        mends="merges same-role neighbors; if that would lose something a placeholder goes between",
     ),
     Rule(
         name=NO_PREFILL,
