@@ -28,6 +28,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether automatic compaction runs at all; a forced run ignores it."""
     threshold: float = 0.50
     """Share of the effective window at which compaction is due."""
+    pays_from: float = 1.0
+    """Share of the effective window from which a compaction is made before the threshold, if the
+    prices are known and say that it pays; 1 for never."""
     floor_tokens: int = 64_000
     """The threshold is never below this; where it would reach the window, see small_window."""
     small_window: float = 0.85
@@ -74,8 +77,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("threshold", "small_window", "hard_threshold", "pressure", "summary_ratio",
-                     "summary_window_share", "ineffective_saving"):  # fmt: skip
+        for name in ("threshold", "pays_from", "small_window", "hard_threshold", "pressure",
+                     "summary_ratio", "summary_window_share", "ineffective_saving"):  # fmt: skip
             _within(name, getattr(self, name), 0.0, 1.0)
         _within("target_ratio", self.target_ratio, 0.10, 0.80)
         _within("soft_ceiling", self.soft_ceiling, 1.0, 10.0)
@@ -99,6 +102,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     context_length: int
     output_tokens: int
     effective_window: int
+    early_tokens: int
+    """From here on a compaction is made if it pays; never above the threshold."""
     threshold_tokens: int
     hard_tokens: int
     pressure_tokens: int
@@ -136,6 +141,7 @@ def budget_for(
         context_length=context_length,
         output_tokens=output_tokens,
         effective_window=window,
+        early_tokens=min(int(window * policy.pays_from), threshold),
         threshold_tokens=threshold,
         hard_tokens=max(int(window * policy.hard_threshold), threshold),
         pressure_tokens=int(threshold * policy.pressure),
@@ -147,12 +153,22 @@ def budget_for(
     )
 
 
+def at_size(budget: Budget, tokens: int) -> Budget:
+    """Return the budget of a compaction that is made at so many tokens, before the threshold: its
+    tail is the same share of them.
+    """
+    share = tokens / budget.threshold_tokens
+    tail, ceiling = int(share * budget.tail_tokens), int(share * budget.ceiling_tokens)
+    return replace(budget, tail_tokens=tail, ceiling_tokens=ceiling)
+
+
 def scaled(budget: Budget, ratio: float) -> Budget:
     """Return the budget in tokens of which the provider counts `ratio` for each of ours."""
     if ratio == 1.0:
         return budget
-    sizes = ("context_length", "output_tokens", "effective_window", "threshold_tokens",
-             "hard_tokens", "pressure_tokens", "tail_tokens", "ceiling_tokens")  # fmt: skip
+    sizes = ("context_length", "output_tokens", "effective_window", "early_tokens",
+             "threshold_tokens", "hard_tokens", "pressure_tokens", "tail_tokens",
+             "ceiling_tokens")  # fmt: skip
     return replace(budget, **{name: int(getattr(budget, name) / ratio) for name in sizes})
 
 

@@ -31,7 +31,8 @@ _REFUSED: frozenset[Reason] = frozenset(
 )
 """Reasons for which a compaction that was wanted did not happen."""
 
-Urgency: TypeAlias = Literal["none", "soft", "hard"]
+Urgency: TypeAlias = Literal["none", "early", "soft", "hard"]
+"""Nothing is due; only if it pays; due; the next turn may not fit."""
 SummarySource: TypeAlias = Literal["none", "ledger", "model", "native"]
 Persistence: TypeAlias = Literal["none", "in place", "child"]
 ReferenceKind: TypeAlias = Literal[

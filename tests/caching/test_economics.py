@@ -40,6 +40,7 @@ def situations(draw: st.DrawFn) -> Situation:
         tokens_per_turn=draw(st.floats(0, 20_000)),
         remaining_turns=draw(st.one_of(st.none(), st.integers(0, 1_000))),
         threshold_tokens=threshold,
+        early_tokens=draw(st.one_of(st.none(), sizes)),
         hard_tokens=threshold + draw(st.integers(0, 100_000)),
         summary_input_tokens=draw(st.one_of(st.just(0), sizes)),
         summary_cached_tokens=draw(sizes),
@@ -90,10 +91,14 @@ def test_more_turns_to_come_never_turn_act_into_wait(
 
 @given(situations())
 def test_the_answer_follows_the_window_first(situation: Situation) -> None:
-    """Below the threshold it waits, at the hard limit it never does, and it acts only to gain."""
+    """Below the threshold it waits, unless it may act early and that pays; at the hard limit it
+    never does; and it acts only to gain.
+    """
     verdict = weigh(situation)
     if situation.tokens_now < situation.threshold_tokens:
-        assert verdict.answer == "wait"
+        early = situation.early_tokens
+        is_early = early is not None and situation.tokens_now >= early
+        assert verdict.answer == "wait" or (is_early and verdict.basis == "costs")
     if situation.tokens_now >= situation.hard_tokens:
         assert verdict.answer in ("act", "cannot")
     if verdict.answer == "act":

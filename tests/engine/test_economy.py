@@ -103,3 +103,61 @@ def test_many_turns_make_it_pay() -> None:
     assert report.status == "compacted"
     assert report.economics is not None
     assert report.economics["answer"] == "act"
+
+
+EARLY = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6, pays_from=0.1)
+
+
+def early(**settings: Any) -> Compressor:
+    """A session of many small calls that is well below its threshold."""
+    made = Compressor(**{
+        "context_length": 200_000, "policy": EARLY, "model": Model(prices=PRICES),
+        "clock": Clock(), **settings,
+    })  # fmt: skip
+    made.append(*written("openai-chat", [Exchange(3, 1, 600)] * 40))
+    return made
+
+
+def test_what_pays_is_done_before_it_is_due() -> None:
+    """If the policy says from where on, and the sum says so."""
+    made = early()
+    assert made.decide().urgency == "early"
+    report = made.compact()
+    assert report.status == "compacted"
+    assert report.economics is not None
+    assert report.economics["basis"] == "costs"
+    assert early(policy=SMALL).compact().reason == "below threshold"
+
+
+def test_nothing_is_done_early_if_the_prices_are_not_known() -> None:
+    """Size alone is no reason below the threshold, and it is not reckoned again at each turn."""
+    made = early(model="nobody-knows-this-model")
+    assert made.compact().reason == "deferred"
+    assert not made.would_compact()
+    assert made.room() > 0
+
+
+def test_the_room_before_a_compaction_ends_where_it_is_weighed_again() -> None:
+    """Until then nothing has to look; a cold cache is looked at at once."""
+    clock = Clock()
+    made = engine(4, clock=clock)
+    assert made.room() == 0
+    assert made.compact().reason == "deferred"
+    assert 0 < made.room() <= made.settings.budget.tail_tokens // 2
+    clock.now += 301
+    assert made.room() == 0
+
+
+def test_an_answer_of_several_items_is_one_call() -> None:
+    """Growth is reckoned by call; on Responses an answer is a list of items."""
+    step = [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I"}]},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "nothing"},
+    ]
+    made = Compressor(context_length=80_000, provider="openai-responses")
+    made.append({"role": "user", "content": "Look."}, *step)
+    assert made.log.turns == 1
+    made.append(*step)
+    assert made.log.turns == 2

@@ -239,6 +239,7 @@ async def test_a_locked_store_holds_a_request_up_to_its_deadline_only(
     async with gateway(deadlines=(0.05, 0.05)) as stand:
         await steady(stand, kit)
         other = apsw.Connection(str(tmp_path / "home" / "default.db"))
+        other.set_busy_timeout(30_000)  # what was sent is still being taken down
         other.execute("BEGIN IMMEDIATE")
         try:
             body = kit.packed(kit.talk("chat", 30))

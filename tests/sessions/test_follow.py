@@ -18,13 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Policy, check
+from holdfast import Model, Policy, check
+from holdfast.caching.prices import Prices
 from holdfast.dialects.convert import convert
 from holdfast.errors import Conflict, InvalidSetting
 from holdfast.sessions.following import Insert, Keep, Replace, applied
 from holdfast.sessions.session import Session
 from holdfast.stores.open import open_store
 from holdfast.stores.values import NewSession
+from holdfast.testing.long_lists import Exchange, written
 
 DATA = Path(os.environ.get("HOLDFAST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DIALECTS = ("openai-chat", "openai-responses", "anthropic", "gemini")
@@ -759,3 +761,20 @@ def test_a_window_that_an_error_named_holds_for_the_next_requests() -> None:
                                        (1, "gpt-4o-mini", 128_000)):  # fmt: skip
         session.follow(request={**request, "temperature": temperature, "model": model})
         assert session.engine.settings.context_length == window
+
+
+def test_a_pause_in_which_the_cache_went_cold_is_a_time_to_compact() -> None:
+    """The answer in the next list was read before the pause, and not when the list comes."""
+    prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write_5m=3.75, cache_write_1h=6.0)
+    policy = Policy(floor_tokens=500, summary_min_tokens=600, target_ratio=0.6)
+    now = [1_800_000_000.0]
+    session = Session(
+        context_length=80_000, policy=policy, model=Model(prices=prices), clock=lambda: now[0]
+    )
+    listed = written("openai-chat", [Exchange(1, 2, 9_000)] * 4)
+    assert session.follow(listed).report.reason == "deferred"
+    listed += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+    assert session.follow(listed).report.reason == "deferred"
+    now[0] += 301
+    listed += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+    assert session.follow(listed).report.status == "compacted"

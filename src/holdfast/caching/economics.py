@@ -62,6 +62,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     """Calls still to come, where somebody knows; estimated from `turns_so_far` otherwise."""
     threshold_tokens: int
     """Where a compaction is due by size."""
+    early_tokens: int | None = None
+    """Where one may be made if it pays; the threshold if it is not given."""
     hard_tokens: int
     """Where the next turn may not fit: there costs are no longer asked for."""
     summary_input_tokens: int = 0
@@ -120,11 +122,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def weigh(situation: Situation, rule: PayoffRule | None = None) -> Verdict:
     """Return whether to compact now.
 
-    Below the threshold it always waits; at `hard_tokens` it always acts, unless nothing would be
-    gained; between the two, the sum decides. More turns to come never turn act into wait, where
-    a call costs less after the compaction.
+    Below the threshold, or the size from which it may act early, it waits; at `hard_tokens` it
+    acts, unless nothing would be gained; between the two, the sum decides. More turns to come
+    never turn act into wait, if a call costs less after the compaction.
     """
     wanted = rule or PayoffRule()
+    early = situation.threshold_tokens
+    if situation.early_tokens is not None and situation.prices is not None:
+        early = min(situation.early_tokens, early)
     now, after = situation.tokens_now, situation.tokens_after
     total = _sum(situation, wanted, situation.prices) if situation.prices is not None else None
     if now - after < wanted.least_saving * now or now <= after:
@@ -132,9 +137,9 @@ def weigh(situation: Situation, rule: PayoffRule | None = None) -> Verdict:
     elif now >= situation.hard_tokens:
         answer, basis = "act", "urgency"
         why = f"{now:,} tokens, and from {situation.hard_tokens:,} on the next turn may not fit"
-    elif now < situation.threshold_tokens:
+    elif now < early:
         answer, basis = "wait", "size"
-        why = f"{now:,} of {situation.threshold_tokens:,} tokens: no compaction is due yet"
+        why = f"{now:,} of {early:,} tokens: no compaction is due yet"
     elif total is None:
         answer, basis = "act", "threshold"
         why = (

@@ -106,6 +106,7 @@ def show_inspection(source: Input, records: Sequence[InspectedRecord]) -> None:
 def _pressure(picture: Picture, found: Inspection) -> None:
     filled = min(round(BAR_COLUMNS * found.pressure), BAR_COLUMNS)
     style = {"none": "yellow" if found.warning else "green", "soft": "yellow", "hard": "red"}
+    style["early"] = style["none"]
     picture.line(
         "\n  pressure  ",
         picture.meter(filled, BAR_COLUMNS, style[found.urgency]),

@@ -12,9 +12,10 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from holdfast.caching.prices import NAMES
 from holdfast.cli import say
 from holdfast.cli.inputs import is_loopback, options, usage_error
-from holdfast.cli.settings import settings_from
+from holdfast.cli.settings import prices_for, settings_from
 from holdfast.cli.stores import opened, store_options
 from holdfast.config import writers_from
 from holdfast.dialects.jsontext import dump_text
@@ -38,6 +39,11 @@ _PORT = 8_787
     ("--window", click.IntRange(1_000), "TOKENS",
      "The context length of the models; by default that of each name, or what their provider "
      "says when it refuses a request."),
+    ("--pays-from", click.FloatRange(0, 1), "SHARE",
+     "The share of the window from which a compaction is made if it pays; 0.3 if not given, 1 for "
+     "never before the threshold."),
+    ("--price", [str], "NAME=USD",
+     f"A price for a million tokens of models whose own is not known: {', '.join(NAMES)}."),
     ("--drop-stale-thinking", bool, "",
      "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
      "beta."),
@@ -77,11 +83,14 @@ def serve(**given: Any) -> int:
         context_length=given["window"] or settings.context_length,
         policy=settings.policy,
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
+        prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
         upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),
     )
+    if given["pays_from"] is not None:
+        chosen = replace(chosen, pays_from=given["pays_from"])
     port = _PORT if given["port"] is None else given["port"]
     _log_to_stderr(given["log"] or "faults")
     kept = Retention(settings.retention_days, settings.retention_mb)

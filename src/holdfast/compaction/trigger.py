@@ -44,7 +44,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 def decide(moment: Moment, policy: Policy, budget: Budget) -> Decision:
     """Return whether an automatic compaction is due, with the reason in words and numbers."""
     tokens = moment.prompt_tokens
-    urgency: Urgency = "none"
+    urgency: Urgency = "early" if tokens >= budget.early_tokens else "none"
     if tokens >= budget.threshold_tokens:
         urgency = "hard" if tokens >= budget.hard_tokens else "soft"
     reason, detail = _objection(moment, policy, budget, urgency)

@@ -47,7 +47,7 @@ from holdfast.ports import (
     Redact,
     Summarizer,
 )
-from holdfast.report import Reference, Report
+from holdfast.report import Reference, Report, Urgency
 from holdfast.transcript import (
     Frame,
     Message,
@@ -75,6 +75,8 @@ from holdfast.writing.writers import Writers, with_request, writers_of
 
 _WORTH_ANOTHER = 0.05
 """A share of the threshold: so much must have come before a summary is prepared again."""
+_WEIGHED: frozenset[Urgency] = frozenset(("early", "soft"))
+"""At these a compaction is only made if it pays."""
 _RESERVED_SHARE = 4
 """At most a quarter of the window is reserved for an answer because a request asks for it: some
 agents ask for the most that any model writes, whatever the window is; chosen."""
@@ -200,8 +202,8 @@ class Compressor:
             self._log, self._seen = log, seen
         else:
             self._seen.extend(log.append(messages, arrives=arrives))
-        if self._turns != turns:
-            self._costs.note_use()
+        if self._turns != turns and arrives:
+            self.note_use()
         if not arrives:
             self._meter.catch_up(self.estimate())
         self.prepare_if_due()
@@ -248,13 +250,17 @@ class Compressor:
         if prompt_tokens <= 0:
             return
         if corrects:
-            self._costs.note_use()
+            self.note_use()
             if self.last_report is not None and not self._meter.last.confirmed:
                 self.last_report = self.last_report.confirmed_by(prompt_tokens)
         self._meter.report(
             self.settings.model, prompt_tokens, corrects=corrects,
             estimate=self.estimate(), length=self.length,
         )  # fmt: skip
+
+    def note_use(self, at: float | None = None) -> None:
+        """Note when the provider read what the model sees, by default now: its cache is warm."""
+        self._costs.note_use(at)
 
     def use_model(self, model: str, context_length: int, output_tokens: int | None = None) -> None:
         """Take another model: the next `decide` already uses its window."""
@@ -293,18 +299,33 @@ class Compressor:
         pays if the prices are known.
         """
         decision = self.decide(prompt_tokens)
-        if decision.urgency != "soft" or self.is_preparing:
+        if decision.urgency not in _WEIGHED or self.is_preparing:
             return decision.due and (decision.urgency == "hard" or self.is_prepared)
-        if self._costs.is_put_off(self.estimate()):
+        if self.is_put_off(decision):
             return False
-        todo = plan(self.work_with(Options()))
+        todo = plan(self.work_with(Options(), decision=decision))
         if isinstance(todo, Skipped):
             return True  # `compact` counts how often it was in vain
         verdict = self._verdict(Run(todo, decision, self.log, self.state))
-        if verdict is None or verdict.answer != "wait":
+        if not _waits(verdict, decision):
             return True
         self._note_wait(verdict)
         return False
+
+    def is_put_off(self, decision: Decision) -> bool:
+        """Return whether `compact` was put off because it did not pay, and nothing has come since
+        that could change the sum.
+        """
+        return decision.urgency in _WEIGHED and self._costs.put_off_for(self.estimate()) > 0
+
+    def room(self) -> int:
+        """Return how many tokens may come before a compaction can be made, as long as the provider
+        has the conversation in its cache.
+        """
+        budget, tokens = self.settings.budget, self.decide().prompt_tokens
+        put_off = self._costs.put_off_for(self.estimate())
+        most = min(put_off, budget.hard_tokens - tokens) if put_off else 0
+        return max(budget.early_tokens - tokens, most, 0)
 
     def _prompt_tokens(self, given: int | None) -> tuple[int, Literal["measured", "estimated"]]:
         if given is not None:
@@ -382,14 +403,14 @@ class Compressor:
             if (finished := self._let_go(preparing)) is not None:
                 return self._with_verdict(self.end_run(preparing.run, finished), None)
         decision = self.decide()
-        if not force and decision.urgency == "soft" and self._costs.is_put_off(self.estimate()):
+        if not force and self.is_put_off(decision):
             stays = Skipped("deferred", self._costs.reason, self.estimate())
             return self._report_skip(self.work_with(options), stays, decision)
         run = self.begin_run(options, force=force, frozen=not self._writers.asks_nobody)
         if isinstance(run, Report):
             return run
         verdict = None if force else self._verdict(run)
-        if verdict is not None and verdict.answer == "wait":
+        if not force and _waits(verdict, run.decision):
             return self._put_off(run, verdict)
         written = yield from draft_steps(run.todo, self._writers, self._moment(run, forced=force))
         return self._with_verdict(self.end_run(run, finish_run(run.todo, written)), verdict)
@@ -398,7 +419,8 @@ class Compressor:
         """Return what to do, or the report if nothing is; a frozen run does not see what arrives
         while its summary is written.
         """
-        decision, work = self.decide(), self.work_with(options, frozen=frozen)
+        decision = self.decide()
+        work = self.work_with(options, frozen=frozen, decision=None if force else decision)
         if not force and not decision.due:
             stays = Skipped(decision.reason, decision.detail, self.estimate())
             return self._report_skip(work, stays, decision)
@@ -439,9 +461,15 @@ class Compressor:
         is_fixed = work.rules.strips_thinking and work.rules.loop_thinks
         return is_same and not (is_fixed and len(work.log) < self.length)
 
-    def work_with(self, options: Options, *, frozen: bool = False) -> CompactionInput:
-        """Return what a compaction starts from; a frozen one does not see what arrives later."""
-        log = self.log
+    def work_with(
+        self, options: Options, *, frozen: bool = False, decision: Decision | None = None
+    ) -> CompactionInput:
+        """Return what a compaction starts from; a frozen one does not see what arrives later, and
+        one that is made early, by a decision, keeps less.
+        """
+        log, at = self.log, None
+        if decision is not None and decision.urgency == "early":
+            at = decision.prompt_tokens
         return work_on(
             self.settings, replace(self._request, dialect=log.dialect), log,
             log=tuple(log.messages) if frozen else log.messages,
@@ -450,6 +478,7 @@ class Compressor:
             carried=log.carried,
             options=replace(options, goal=self.goal, remembered=self.remembered),
             ratio=self._meter.ratio(self.settings.model),
+            at_tokens=at,
         )  # fmt: skip
 
     def adopt(self, done: Compaction, report: Report, *, strips_thinking: bool = False) -> None:
@@ -551,22 +580,25 @@ class Compressor:
 
     # Whether it pays
 
-    def _verdict(self, run: Run, due_at: int | None = None) -> Verdict | None:
+    def _verdict(self, run: Run, early_tokens: int | None = None) -> Verdict | None:
+        budget = self.settings.budget
         return self._costs.verdict(
             run.todo, self.settings.model, self._writers,
             now=run.decision.prompt_tokens,
             cached=self._meter.cached_tokens(self.estimate()),
-            turns=self._turns, budget=self.settings.budget, due_at=due_at,
+            turns=self._turns, budget=budget,
+            early_tokens=budget.early_tokens if early_tokens is None else early_tokens,
         )  # fmt: skip
 
-    def _put_off(self, run: Run, verdict: Verdict) -> Report:
+    def _put_off(self, run: Run, verdict: Verdict | None) -> Report:
         self._note_wait(verdict)
-        stays = Skipped("deferred", verdict.sentence, run.todo.tokens_before)
+        stays = Skipped("deferred", self._costs.reason, run.todo.tokens_before)
         return self._with_verdict(self._report_skip(run.todo.work, stays, run.decision), verdict)
 
-    def _note_wait(self, verdict: Verdict) -> None:
+    def _note_wait(self, verdict: Verdict | None) -> None:
         """Leave all as it is until the conversation has grown by something worth another look."""
-        self._costs.put_off(verdict, self.estimate() + self.settings.budget.tail_tokens // 2)
+        why = "the prices are not known" if verdict is None else verdict.sentence
+        self._costs.put_off(why, self.estimate() + self.settings.budget.tail_tokens // 2)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
         if report.status == "compacted":
@@ -615,7 +647,8 @@ class Compressor:
     def _is_time_to_prepare(self) -> bool:
         """Return whether pressure asks for a summary, and trying again is worth it."""
         decision = self.decide()
-        if not decision.pressure or not (decision.due or decision.reason == "below threshold"):
+        is_near = decision.pressure or decision.urgency == "early"
+        if not is_near or not (decision.due or decision.reason == "below threshold"):
             return False
         if self.state.breaker.is_open(self._clock()):
             return False
@@ -631,8 +664,10 @@ class Compressor:
         if isinstance(run, Report):
             self.last_report = last  # a look is not a run
             return False
-        verdict = self._verdict(run, due_at=self.settings.budget.pressure_tokens)
-        if self._writers.asks_nobody or (verdict is not None and verdict.answer == "wait"):
+        budget = self.settings.budget
+        verdict = self._verdict(run, min(budget.pressure_tokens, budget.early_tokens))
+        is_early = verdict is None and not run.decision.pressure
+        if self._writers.asks_nobody or is_early or (verdict and verdict.answer == "wait"):
             return False
         self._preparing = how(run, self._writers, self._moment(run, forced=False))
         return True
@@ -824,6 +859,13 @@ class Compressor:
     def _turns(self) -> int:
         """How often the model answered, as far as the log tells."""
         return self._log.turns if self._log else 0
+
+
+def _waits(verdict: Verdict | None, decision: Decision) -> bool:
+    """Return whether to leave all as it is: it does not pay, or nobody knows, and nothing is due by
+    size.
+    """
+    return decision.urgency == "early" if verdict is None else verdict.answer == "wait"
 
 
 def _do_nothing() -> None:

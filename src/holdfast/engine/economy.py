@@ -28,9 +28,11 @@ class CostCheck:
         self.reason = ""
         """Why the last compaction was put off."""
 
-    def note_use(self) -> None:
-        """Note that the provider has just read the conversation: its cache is warm."""
-        self._used_at = self._clock()
+    def note_use(self, at: float | None = None) -> None:
+        """Note that the provider has read the conversation, by default just now: its cache is warm
+        from then on.
+        """
+        self._used_at = self._clock() if at is None else at
 
     def verdict(
         self,
@@ -42,13 +44,13 @@ class CostCheck:
         cached: int,
         turns: int,
         budget: Budget,
-        due_at: int | None = None,
+        early_tokens: int,
     ) -> Verdict | None:
         """Return whether to go on, before anything is paid for; None if no prices are known.
 
         What it leaves is reckoned from the plan: head, kept groups, tail, and the room of the
-        summary. `now` are the tokens of the prompt, `due_at` is the size from which it may act,
-        the threshold if it is not given. A provider that compacts by itself reads what it has in
+        summary. `now` are the tokens of the prompt, `early_tokens` is the size from which it may
+        act. A provider that compacts by itself reads what it has in
         its cache.
         """
         if model not in self._known:
@@ -62,14 +64,17 @@ class CostCheck:
         is_native = writers.native is not None
         by_model = not writers.asks_nobody
         rides = is_native or writers.cached_request is not None
+        scale = now / todo.tokens_before if todo.tokens_before else 1.0  # `now` may be measured
+        per_turn = work.costs.span(0, len(work.log)) / turns if turns else 0.0
         situation = Situation(
             tokens_now=now,
-            tokens_after=min(expected_after(todo), now),
+            tokens_after=min(round(scale * expected_after(todo)), now),
             cached_tokens=warm,
-            kept_prefix_tokens=_kept_prefix(todo, at_marks=prices.at_marks),
+            kept_prefix_tokens=round(scale * _kept_prefix(todo, at_marks=prices.at_marks)),
             turns_so_far=turns,
-            tokens_per_turn=work.costs.span(0, len(work.log)) / turns if turns else 0.0,
-            threshold_tokens=budget.threshold_tokens if due_at is None else due_at,
+            tokens_per_turn=scale * per_turn,
+            threshold_tokens=budget.threshold_tokens,
+            early_tokens=early_tokens,
             hard_tokens=budget.hard_tokens,
             summary_input_tokens=now if by_model else 0,
             summary_cached_tokens=warm if rides else 0,
@@ -79,18 +84,20 @@ class CostCheck:
         )
         return weigh(situation, economy.rule)
 
-    def put_off(self, verdict: Verdict, until: int) -> None:
+    def put_off(self, why: str, until: int) -> None:
         """Leave all as it is until the conversation has grown to this estimate."""
-        self._retry_from, self.reason = until, verdict.sentence
+        self._retry_from, self.reason = until, why
 
     def begin_again(self) -> None:
         """Forget what was put off: a compaction changed the sum."""
         self._retry_from = 0
 
-    def is_put_off(self, estimate: int) -> bool:
-        """Return whether it was put off, and nothing has come since that could change the sum."""
+    def put_off_for(self, estimate: int) -> int:
+        """Return how much may come before a compaction that was put off is weighed again; 0 if none
+        was, or the cache has gone cold since, which changes the sum.
+        """
         is_warm = self._clock() - self._used_at < TTL_SECONDS[self._ttl]
-        return is_warm and estimate < self._retry_from
+        return max(self._retry_from - estimate, 0) if is_warm else 0
 
 
 def expected_after(todo: Plan) -> int:

@@ -247,8 +247,9 @@ class GrowingLog(LogIndex):
 
     def _take(self, arrival: MeasuredMessage, *, arrives: bool = True) -> None:
         message, shown, at = arrival.message, arrival.shown, len(self.messages)
+        goes_on = at > 0 and self.messages[-1].role == "assistant"  # items of one answer
+        self.turns += message.role == "assistant" and not goes_on
         self.messages.append(message)
-        self.turns += message.role == "assistant"
         self.tokens.append(arrival.tokens)
         self.groups.take(message)
         self.anchors.take(message, at)

@@ -20,7 +20,7 @@ from holdfast.compaction.work import CompactionInput, Options
 from holdfast.dialects.check import wire_rules
 from holdfast.dialects.profiles import dialect_for, profile_for
 from holdfast.dialects.rules.thinking import DROP_BLOCK_HEADERS
-from holdfast.policy import Budget, Policy, budget_for, scaled
+from holdfast.policy import Budget, Policy, at_size, budget_for, scaled
 from holdfast.ports import Redact, TokenCounter
 from holdfast.redaction import RedactionPolicy, Redactor
 from holdfast.report import Report, SummaryNote
@@ -129,19 +129,22 @@ def work_on(
     carried: Iterable[str] = (),
     options: Options,
     ratio: float = 1.0,
+    at_tokens: int | None = None,
 ) -> CompactionInput:
     """Return what a compaction starts from.
 
     `transcript` is the frame that the rules of the provider need; `carried` are summaries found in
-    the log; `ratio` is how many tokens the provider counts for each that we estimate.
+    the log; `ratio` is how many tokens the provider counts for each that we estimate;
+    `at_tokens` is the size at which it is made before the threshold.
     """
+    budget = settings.budget if at_tokens is None else at_size(settings.budget, at_tokens)
     return CompactionInput(
         log=log,
         index=index,
         view=view,
         state=rehydrated(state, [settings.redact(body) for body in carried]),
         policy=settings.policy,
-        budget=scaled(settings.budget, ratio),
+        budget=scaled(budget, ratio),
         rules=wire_rules(
             transcript,
             profile_for(transcript.dialect, settings.provider),

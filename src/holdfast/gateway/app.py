@@ -38,7 +38,7 @@ def make_app(
 ) -> ASGIApp:
     """Return the application of a gateway; `events` is told what happens in it."""
     events = events or Events()
-    figures = Figures(events.publish)
+    figures = Figures(events.publish, options.prices)
     conversations = Conversations(store, options)
     relay = Relay(conversations, options, figures)
 

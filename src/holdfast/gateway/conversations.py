@@ -7,19 +7,25 @@ answer. As soon as something was compacted, or is about to be, the list is follo
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from holdfast.caching.prices import TTL_SECONDS, Prices, Ttl
 from holdfast.engine.economy import Clock
 from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
+from holdfast.gateway.figures import known_prices
+from holdfast.gateway.windows import Windows, windows_in
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
 from holdfast.sessions.session import Session
@@ -42,6 +48,11 @@ _FAULTS = 3
 """Faults in a row after which a conversation is left alone for a while."""
 _PAUSE_SECONDS = 60.0
 """How long it is left alone; as long as a summarizer that failed."""
+_HOUR = b'"ttl":"1h"'
+"""How clients ask for the longer of Anthropic's two caches, in JSON without spaces."""
+_BOUND_SECONDS = 20.0
+"""How long a request waits whose thinking is bound to a view: the provider would refuse it as it
+came. Claude Code warns after so much silence."""
 _SMALL, _LARGE = 200_000, 4_000_000
 """Bytes of the requests that the two deadlines are for; those between have one between."""
 
@@ -52,6 +63,11 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     context_length: int | None = None
     """The window of every model, if the settings give one; by default that of its name."""
     policy: Policy | None = None
+    pays_from: float = 0.30
+    """The share of the window from which a compaction is made if it pays, unless the policy has
+    one: what a request that is no longer needed in full costs, is paid in each further turn."""
+    prices: Prices | None = None
+    """What models cost whose list prices are not known."""
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False
     """Whether the account has the provider drop thinking that is bound to what was folded."""
@@ -80,13 +96,17 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
 class Conversation:
     """One conversation of one model, followed one request at a time."""
 
-    def __init__(self, open_session: Opened, pool: ThreadPoolExecutor):
-        self._open, self._pool = open_session, pool
+    def __init__(
+        self, open_session: Opened, pool: ThreadPoolExecutor, clock: Clock = time.time,
+        learn: Callable[[int], None] | None = None,
+    ):  # fmt: skip
+        self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
         self._last: Turn | None = None
         self._size, self._room = 0, 0
+        self._warm_until = 0.0
         self._is_compacted = False
         self._faults, self._left_alone = 0, 0.0
 
@@ -99,7 +119,8 @@ class Conversation:
         """Return whether nothing can change a request: nothing was compacted, nothing is due."""
         if self._session is None:
             return turn.is_first
-        return not self._is_compacted and len(turn.body) - self._size < self._room
+        is_small = len(turn.body) - self._size < self._room
+        return is_small and not self._is_compacted and self._clock() < self._warm_until
 
     def look_again(self, session_id: str) -> None:
         """Let nothing pass any more if it is this session that was changed by somebody else."""
@@ -110,6 +131,8 @@ class Conversation:
         """Return what to send in the place of a request; raises `TimeoutError` if that takes
         longer, and then a compaction that an answer could not bear is taken back.
         """
+        if turn.binds and (self._session is None or self._is_compacted):
+            seconds = max(seconds, _BOUND_SECONDS)
         claim = threading.Lock()
         following = asyncio.ensure_future(self._run(lambda: self._follow(turn, claim)))
         done, _ = await asyncio.wait((following,), timeout=seconds)
@@ -185,8 +208,7 @@ class Conversation:
             session.follow(request=turn.body, when="never")
         if usage:
             session.used(usage)
-        if not turn.binds and session.engine.decide().due:
-            session.compact()
+        if not turn.binds and session.compact().status == "compacted":
             session.follow(request=turn.body, when="never")  # else the next one would wait for it
         self._note_room(session, turn)
 
@@ -198,8 +220,9 @@ class Conversation:
         """
         self._last, self._size, engine = turn, len(turn.body), session.engine
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
-        room = engine.settings.budget.threshold_tokens - engine.decide().prompt_tokens
-        self._room = room * _BYTES_PER_TOKEN
+        self._room = engine.room() * _BYTES_PER_TOKEN
+        is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
+        self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf
 
     def _shrink(self, turn: Turn, refusal: Refusal) -> Followed | None:
         session = self._current()
@@ -211,6 +234,8 @@ class Conversation:
             else:
                 window = session.engine.settings.context_length
                 known = refusal.limit if refusal.limit and refusal.limit < window else before // 2
+                if known == refusal.limit and self._learn is not None:
+                    self._learn(known)
                 self._window = min(known, window)
                 self._session = None
                 session = self._current()
@@ -226,7 +251,7 @@ class Conversations:
 
     def __init__(self, store: Store, options: GatewayOptions) -> None:
         """Take a store, which other gateways may share."""
-        self._store, self._options = store, options
+        self._store, self._options, self._windows = store, options, Windows(store)
         self._pool = ThreadPoolExecutor(options.workers, thread_name_prefix="holdfast")
         self._held: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
 
@@ -235,7 +260,10 @@ class Conversations:
         name = (turn.key, turn.model)
         found = self._held.get(name)
         if found is None:
-            found = Conversation(lambda window: self._open(turn, window), self._pool)
+            found = Conversation(
+                lambda window: self._open(turn, window), self._pool, self._options.clock,
+                lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
+            )  # fmt: skip
             self._held[name] = found
             if len(self._held) > self._options.most_conversations:
                 self._held.popitem(last=False)
@@ -246,16 +274,29 @@ class Conversations:
         options = self._options
         known = find_by_key(self._store, turn.key, turn.agent)
         family = self._store.lineage(known.root_id) if known else ()
+        policy = options.policy or Policy()
+        if policy.pays_from == Policy().pays_from:
+            policy = replace(policy, pays_from=options.pays_from)
+        model = Model(
+            turn.model, drops_stale_thinking=options.drops_stale_thinking, cache_ttl=_ttl(turn),
+            prices=known_prices(turn.model) or options.prices,
+        )  # fmt: skip
         session = Session(
             self._store, turn.key,
-            model=Model(turn.model, drops_stale_thinking=options.drops_stale_thinking),
-            context_length=window or options.context_length, policy=options.policy,
+            model=model, policy=policy,
+            context_length=window or options.context_length or self._windows.of(turn.model),
             summarizer=options.summarizer, background=options.summarizer is not None,
             clock=options.clock,
             new=NewSession(dialect="", source=turn.agent, model=turn.model),
         )  # fmt: skip
         # on a server another gateway may compact it at any time
         return session, options.is_shared or any(one.compactions for one in family)
+
+    async def learn_windows(self, models: bytes) -> None:
+        """Keep what a provider's list of models says of their windows."""
+        if found := windows_in(models):
+            keep = partial(self._windows.learn, found, "listed")
+            await asyncio.get_running_loop().run_in_executor(self._pool, keep)
 
     def look_again(self, session_id: str) -> None:
         """Have a conversation follow its list first from now on: somebody changed its session."""
@@ -265,6 +306,11 @@ class Conversations:
     def close(self) -> None:
         """Wait for what is being written."""
         self._pool.shutdown(wait=True)
+
+
+def _ttl(turn: Turn) -> Ttl:
+    """Return how long the provider keeps what a request marks, as the client asks for it."""
+    return "1h" if _HOUR in turn.body else "5m"
 
 
 def deadline(size: int, options: GatewayOptions) -> float:

@@ -48,9 +48,13 @@ class Outcome(Struct, kw_only=True, omit_defaults=True, tag="request", tag_field
 class Figures:
     """The sums since the start of the process."""
 
-    def __init__(self, tell: Callable[[Outcome], None] | None = None) -> None:
-        """Begin with nothing; `tell` hears of every request too."""
-        self._tell = tell
+    def __init__(
+        self, tell: Callable[[Outcome], None] | None = None, prices: Prices | None = None
+    ) -> None:
+        """Begin with nothing; `tell` hears of every request too, and `prices` are those of models
+        that nobody knows.
+        """
+        self._tell, self._fallback = tell, prices
         self._registry = CollectorRegistry()
         self._last: dict[str, int] = {}
         self.requests = self._counter("requests", "Requests.", "wire", "operation", "outcome")
@@ -100,7 +104,7 @@ class Figures:
         grown = outcome.bytes_in - self._last.get(outcome.conversation, 0)
         if outcome.conversation:
             self._remember(outcome)
-        prices = _prices(outcome.model)
+        prices = known_prices(outcome.model) or self._fallback
         if prices is None or not outcome.bytes_out:
             return
         spent = paid(
@@ -126,7 +130,8 @@ class Figures:
 
 
 @lru_cache(maxsize=256)
-def _prices(model: str) -> Prices | None:
+def known_prices(model: str) -> Prices | None:
+    """Return the list prices of a model, None if they are not known."""
     try:
         return prices_of(model) if model else None
     except MissingExtra:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -123,7 +130,7 @@ class Relay:
 
     async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
         """Return what to send for a request: on any fault of ours, what came."""
-        if route.operation == "other":
+        if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
         try:
             turn = asked(route, headers, body, self._options.most_bytes)
@@ -213,7 +220,10 @@ class Relay:
             usage = kept.usage()
             self._figures.add(outcome, usage)
             if sent.turn is not None and outcome.status == 200:
-                self._take_down(sent.turn, usage if sent.is_known else {})
+                known = usage if sent.is_known else {}
+                self._behind_it(self._conversations.of(sent.turn).take_down(sent.turn, known))
+            elif route.operation == "models" and outcome.status == 200:
+                self._behind_it(self._conversations.learn_windows(kept.plain()))
 
     async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a WebSocket through, in both directions, as it is."""
@@ -263,10 +273,12 @@ class Relay:
         rest = path[len(prefix.rstrip("/")) :] + (f"?{query}" if query else "")
         return URL(base.rstrip("/") + rest, encoded=True)
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+    def _behind_it(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what nobody waits for, after an answer."""
+
         async def behind() -> None:
             try:
-                await self._conversations.of(turn).take_down(turn, usage)
+                await work
             except Exception as error:  # noqa: BLE001 the answer is sent already
                 self._note_fault(error)
 
@@ -292,9 +304,12 @@ class _Kept:
         if len(self._tail) > 2 * _TAIL:
             del self._tail[:-_TAIL]
 
+    def plain(self) -> bytes:
+        """Return what is kept of the answer: all of it if it is not long."""
+        return unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20) or b""
+
     def usage(self) -> dict[str, Any]:
-        plain = unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20)
-        return usage_in(plain, self.content_type) if plain else {}
+        return usage_in(self.plain(), self.content_type)
 
 
 async def _pass_on(

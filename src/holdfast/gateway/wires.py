@@ -11,8 +11,9 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable
 
-Operation: TypeAlias = Literal["turn", "count", "other"]
-"""A request that a model answers; one that asks how many tokens that would be; any other."""
+Operation: TypeAlias = Literal["turn", "count", "models", "other"]
+"""A request that a model answers; one that asks how many tokens that would be; a list of the
+models that there are; any other."""
 
 
 class Wire(Struct, frozen=True):
@@ -70,11 +71,12 @@ def route_of(method: str, path: str, headers: Mapping[str, str]) -> Route:
         for pattern, wire, operation in _ROUTES:
             if found := pattern.search(path):
                 return Route(wire, operation, found.groupdict().get("model") or "")
+    other: Operation = "models" if method == "GET" and path.endswith("/models") else "other"
     if "anthropic-version" in headers or "x-api-key" in headers or "/messages" in path:
-        return Route(MESSAGES)
+        return Route(MESSAGES, other)
     if "x-goog-api-key" in headers or "/v1beta/" in path:
-        return Route(GEMINI)
-    return Route(RESPONSES if "/responses" in path else CHAT)
+        return Route(GEMINI, other)
+    return Route(RESPONSES if "/responses" in path else CHAT, other)
 
 
 def usage_in(body: bytes, content_type: str) -> dict[str, Any]:

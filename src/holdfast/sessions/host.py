@@ -360,6 +360,7 @@ class FollowingConversation(KeptConversation):
         if engine.state.stale_thinking and not (is_same and begun.course == "rewind"):
             settings = drop_settings(given.frame or {})
         report = begun.report or unchanged(engine, "nothing is new in this list")
+        engine.note_use()
         return Followed(
             given=given.own, edits=edits, body=body_with(given, edits, settings),
             report=report, course=begun.course, session_id=self.id, settings=settings,

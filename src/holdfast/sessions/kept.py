@@ -328,7 +328,8 @@ class KeptConversation:
         self._fresh()
         decision = self._engine.decide()
         self._note_pressure(decision)
-        if not force and not decision.due and not self._engine.is_prepared:
+        is_due = decision.due and not self._engine.is_put_off(decision)
+        if not force and not is_due and not self._engine.is_prepared:
             yield KeptRun(self._engine.compact(), is_wanted=False)
             return
         with leased(self._store, self.id, self._holder, ttl=self._options.lease_seconds) as lease:
@@ -358,7 +359,7 @@ class KeptConversation:
 
     def _note_pressure(self, decision: Decision) -> None:
         """Tell the host once that a compaction comes near; not if it is done now."""
-        is_told = decision.pressure and not decision.due
+        is_told = decision.pressure and decision.urgency in ("none", "early")
         if is_told and not self._is_pressed:
             threshold = self._engine.settings.budget.threshold_tokens
             told(self._hooks.pressure, Pressure(self._info, decision.prompt_tokens, threshold))
@@ -492,6 +493,7 @@ class KeptConversation:
             arriving = start if noted is None else msgspec.convert(noted, ResultPolicy)
             tokens = [row.tokens for row in rows] if is_known else None
             engine.resume(payloads(rows), view, snapshot, arriving=arriving, tokens=tokens)
+            engine.note_use(self._info.updated)
         elif noted is not None:
             engine.arriving = msgspec.convert(noted, ResultPolicy)
         engine.keep_with(self._kept)

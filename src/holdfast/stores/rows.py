@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +30,10 @@ _HEAD = (
     " FROM sessions WHERE tenant = ? AND id = ?"
 )
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+_WINDOW = "window for {} of {}"
+"""A row of `meta`: the context length of a model, as a tenant learned it."""
+_MOST_NAME = 200
+"""Characters of a model's name that count; the longest that we know have 60."""
 _REDACTION_KEY = ("redaction key 1 of {}", "redaction key 2 of {}")
 """Rows of `meta` that hold the key of a tenant: half of its digits each."""
 _BITS = 63
@@ -178,6 +182,26 @@ def put_redaction_numbers(tx: Statements, tenant: str, key: Sequence[int]) -> No
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
         list(zip(_names(tenant), key, strict=False)),
     )
+
+
+def read_window(tx: Statements, tenant: str, name: str) -> int | None:
+    """Return the window that was learned under a name."""
+    row = tx.row("SELECT value FROM meta WHERE name = ?", (_window_name(tenant, name),))
+    return None if row is None else int(row[0])
+
+
+def put_windows(tx: Statements, tenant: str, windows: Mapping[str, int]) -> None:
+    """Keep windows under their names, in the place of what was there."""
+    tx.many(
+        "INSERT INTO meta (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [(_window_name(tenant, name), tokens) for name, tokens in sorted(windows.items())],
+    )
+
+
+def _window_name(tenant: str, name: str) -> str:
+    """Return the row of a window; the name of a model comes from outside, and may be anything."""
+    return _WINDOW.format(tenant, _UNSPEAKABLE.sub("", name)[:_MOST_NAME])
 
 
 def _names(tenant: str) -> list[str]:

@@ -6,7 +6,7 @@ nothing of it is there when it raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
 import zstandard
@@ -16,7 +16,14 @@ from holdfast.report import Reference
 from holdfast.search.values import Match, Reveal, Wanted
 from holdfast.stores import lineage, log, upkeep, views
 from holdfast.stores.database import Database, Statements
-from holdfast.stores.rows import Space, found, make_redaction_key, read_redaction_key
+from holdfast.stores.rows import (
+    Space,
+    found,
+    make_redaction_key,
+    put_windows,
+    read_redaction_key,
+    read_window,
+)
 from holdfast.stores.values import (
     Descent,
     Erased,
@@ -348,6 +355,14 @@ class Store:
                 found = self._write(lambda tx: make_redaction_key(tx, tenant))
             self._redaction_key = found
         return self._redaction_key
+
+    def window(self, name: str) -> int | None:
+        """Return the context length that was learned under a name, None if none was."""
+        return self._read(lambda tx: read_window(tx, self._space.tenant, name))
+
+    def learn_windows(self, windows: Mapping[str, int]) -> None:
+        """Keep context lengths under their names, in the place of what was there."""
+        self._write(lambda tx: put_windows(tx, self._space.tenant, windows))
 
     def backup(self, path: str) -> None:
         """Write a copy of one state to a new file."""

@@ -1,0 +1,117 @@
+"""When a gateway compacts: if it pays, in the window that the provider told, never halfway."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from holdfast.gateway.windows import windows_in
+from holdfast.policy import Policy
+from holdfast.stores.open import open_store
+
+
+@pytest.mark.parametrize(("pays_from", "note"), [(0.1, "compacted 1"), (1.0, "pass; ")])
+async def test_what_pays_is_compacted_before_it_is_due(
+    gateway: Any, kit: Any, pays_from: float, note: str
+) -> None:
+    """A long session far below its threshold; what it saves is more than what it costs."""
+    given = {"context_length": 200_000, "policy": Policy(), "pays_from": pays_from}
+    async with gateway(**given) as stand:
+        await stand.post(kit.talk("chat", 60))
+        await stand.post(kit.talk("chat", 61))
+        got = await stand.post(kit.talk("chat", 62))
+        assert got.note.startswith(note)
+
+
+async def test_a_cold_cache_is_a_time_to_compact(gateway: Any, kit: Any) -> None:
+    """As long as the provider has a session of few turns in its cache, a compaction costs more than
+    it saves; after a pause it costs nothing.
+    """
+    now = [1_800_000_000.0]
+    given = {"context_length": 200_000, "policy": Policy(), "clock": lambda: now[0]}
+    async with gateway(**given, pays_from=0.1) as stand:
+        for steps in (6, 7, 8):
+            got = await stand.post(kit.talk("chat", steps, chars=16_000))
+            assert got.note.startswith("pass; nothing is due")
+        now[0] += 301
+        got = await stand.post(kit.talk("chat", 9, chars=16_000))
+        assert got.note.startswith("compacted 1")
+
+
+async def test_thinking_that_is_bound_to_a_view_waits_for_it(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """The provider would refuse such a request as the client sent it, so no deadline counts."""
+
+    def talk(steps: int) -> dict[str, Any]:
+        return {**kit.talk("messages", steps), "thinking": {"type": "adaptive"}}
+
+    with open_store(tmp_path / "shared") as store:
+        async with gateway(store=store) as stand:
+            await stand.post(talk(2), wire="messages")
+            assert (await stand.post(talk(40), wire="messages")).note.startswith("compacted")
+        async with gateway(store=store, deadlines=(0.0, 0.0)) as stand:
+            assert (await stand.post(talk(41), wire="messages")).note.startswith("compacted")
+            assert (await stand.post(talk(42), wire="messages")).note.startswith("compacted")
+
+
+MODELS = [
+    ({"data": [{"id": "one", "context_length": 32_000}]}, {"one": 32_000}),
+    ({"data": [{"id": "two", "max_model_len": 16_000}, {"id": "x"}]}, {"two": 16_000}),
+    ({"models": [{"name": "models/g", "inputTokenLimit": 1_048_576}]}, {"g": 1_048_576}),
+    ({"data": [{"id": "y", "context_length": "many"}, 7, {"context_length": 5}]}, {}),
+    ({"data": {"id": "z"}}, {}),
+    ([], {}),
+]
+
+
+@pytest.mark.parametrize(("listed", "windows"), MODELS)
+def test_lists_of_models_name_windows(listed: Any, windows: dict[str, int]) -> None:
+    assert windows_in(json.dumps(listed).encode()) == windows
+
+
+async def test_a_window_in_the_list_of_models_holds_from_then_on(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """For a model that nobody else knows, also after a restart, and the list passes as it came."""
+    body = json.dumps({"data": [{"id": "ours", "context_length": 16_000}]}).encode()
+
+    async def script(request: web.Request, asked: bytes) -> web.StreamResponse:
+        if request.method == "GET":
+            return web.Response(body=body, content_type="application/json")
+        return await kit.answer_events(request, asked)
+
+    with open_store(tmp_path / "kept") as store:
+        async with gateway(store=store, context_length=None) as stand:
+            stand.upstream.script = script
+            async with stand.client.get(stand.url + "/v1/models") as got:
+                assert await got.read() == body
+        async with gateway(store=store, context_length=None) as stand:
+            await stand.post({**kit.talk("chat", 2), "model": "ours"})
+            got = await stand.post({**kit.talk("chat", 40), "model": "ours"})
+            assert got.note.startswith("compacted")
+
+
+async def test_a_window_that_a_refusal_names_holds_for_other_conversations(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """The next one is not refused first, also after a restart."""
+    said = json.dumps({"error": {"message": "maximum context length is 10000 tokens"}}).encode()
+
+    async def narrow(request: web.Request, body: bytes) -> web.StreamResponse:
+        if len(body) > 40_000:
+            return web.Response(status=400, body=said, content_type="application/json")
+        return await kit.answer_events(request, body)
+
+    with open_store(tmp_path / "kept") as store:
+        for key, tries in (("one", 3), ("two", 2)):
+            async with gateway(store=store, context_length=None) as stand:
+                stand.upstream.script = narrow
+                await stand.post({**kit.talk("chat", 2, name=key), "model": "ours"}, key=key)
+                got = await stand.post({**kit.talk("chat", 40, name=key), "model": "ours"}, key=key)
+                assert got.status == 200
+                assert len(stand.upstream.asked) == tries
