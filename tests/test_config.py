@@ -57,7 +57,7 @@ def test_every_field_of_the_policy_is_a_setting() -> None:
 
 def _another(name: str, default: Any) -> tuple[Any, str, str]:
     """Return another value than the default, as a variable holds it and as a file does."""
-    if name == "arrival":
+    if name in ("arrival", "follow_arrival"):
         return "bounded", "bounded", '"bounded"'
     if name == "arrival_tools":
         return {"Bash": 4_000, "Read": 0}, "Bash=4000, Read=0", "{ Bash = 4000, Read = 0 }"
@@ -173,7 +173,7 @@ ANOTHER = {
     "names": '["/some"]',
 }  # fmt: skip
 OF_A_FOLDER = {
-    "arrival": '"off"', "ttl": '"1h"', "mode": '"rotate"', "enabled": "false",
+    "arrival": '"off"', "follow_arrival": '"lossless"', "ttl": '"1h"', "mode": '"rotate"', "enabled": "false",
     "soft_ceiling": "2.5", "argument_chars": "99",
 }  # fmt: skip
 

@@ -66,6 +66,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of tool results before they are first sent: nothing (`off`), what loses nothing
     (`lossless`: repeated results as markers, JSON of tools that read no files without its
     spaces), or also cuts at a limit (`bounded`)."""
+    follow_arrival: ArrivalLevel = "off"
+    """The same in lists that are followed, for results that no model has seen yet; from the first
+    request of a conversation on."""
     arrival_tokens: int = 10_000
     """What a result may have where results are `bounded`; 0 is no limit."""
     arrival_tools: Mapping[str, int] = {}
@@ -89,9 +92,10 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                             ("ineffective_limit", 1)):  # fmt: skip
             if getattr(self, name) < least:
                 raise InvalidSetting(name, getattr(self, name), f"at least {least}")
-        if self.arrival not in get_args(ArrivalLevel):
-            levels = ", ".join(get_args(ArrivalLevel))
-            raise InvalidSetting("arrival", self.arrival, f"one of {levels}")
+        for name in ("arrival", "follow_arrival"):
+            if getattr(self, name) not in get_args(ArrivalLevel):
+                levels = ", ".join(get_args(ArrivalLevel))
+                raise InvalidSetting(name, getattr(self, name), f"one of {levels}")
         if any(tokens < 0 for tokens in self.arrival_tools.values()):
             raise InvalidSetting("arrival_tools", dict(self.arrival_tools), "limits of 0 or more")
 

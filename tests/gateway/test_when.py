@@ -12,6 +12,7 @@ from aiohttp import web
 from holdfast.gateway.windows import windows_in
 from holdfast.policy import Policy
 from holdfast.stores.open import open_store
+from holdfast.stores.values import SessionFilter
 
 
 @pytest.mark.parametrize(("pays_from", "note"), [(0.1, "compacted 1"), (1.0, "pass; ")])
@@ -59,7 +60,7 @@ async def test_thinking_that_is_bound_to_a_view_waits_for_it(
             assert (await stand.post(talk(42), wire="messages")).note.startswith("compacted")
 
 
-MODELS = [
+MODELS: list[tuple[Any, dict[str, int]]] = [
     ({"data": [{"id": "one", "context_length": 32_000}]}, {"one": 32_000}),
     ({"data": [{"id": "two", "max_model_len": 16_000}, {"id": "x"}]}, {"two": 16_000}),
     ({"models": [{"name": "models/g", "inputTokenLimit": 1_048_576}]}, {"g": 1_048_576}),
@@ -115,3 +116,27 @@ async def test_a_window_that_a_refusal_names_holds_for_other_conversations(
                 got = await stand.post({**kit.talk("chat", 40, name=key), "model": "ours"}, key=key)
                 assert got.status == 200
                 assert len(stand.upstream.asked) == tries
+
+
+async def test_large_results_are_reduced_at_first_sight_if_that_is_asked_for(
+    gateway: Any, kit: Any, tmp_path: Path
+) -> None:
+    """Only those that no model has seen, the same bytes each time and after a restart; the original
+    stays in the store.
+    """
+    policy = Policy(follow_arrival="bounded", arrival_tokens=500)
+    asked: list[bytes] = []
+    with open_store(tmp_path / "kept") as store:
+        for steps in (range(4), range(3, 6)):
+            async with gateway(store=store, context_length=200_000, policy=policy) as stand:
+                for count in steps:
+                    await stand.post(kit.talk("chat", count, chars=8_000))
+                asked += stand.upstream.asked
+        sizes = [len(body) for body in asked]
+        assert sizes[-1] < 6 * 4_000 < len(kit.packed(kit.talk("chat", 5, chars=8_000)))
+        assert asked[3] == asked[4]
+        one, two = (json.loads(body)["messages"] for body in (asked[-2], asked[-1]))
+        assert two[: len(one)] == one
+        (session,) = store.sessions(SessionFilter()).sessions
+        kept = [json.loads(row.body) for row in store.read(session.id)]
+        assert kept == kit.talk("chat", 5, chars=8_000)["messages"]

@@ -49,6 +49,7 @@ _EXTRAS = (
     ("postgres", "psycopg", "psycopg", "sessions on a PostgreSQL server"),
     ("mcp", "mcp", "mcp", "past sessions for agents, `holdfast mcp`"),
     ("gateway", "aiohttp", "aiohttp", "the gateway, `holdfast serve`"),
+    ("otel", "opentelemetry-sdk", "opentelemetry", "spans of the gateway"),
     ("lab", "tree-sitter-bash", "tree_sitter_bash", "scores and report of `holdfast lab run`"),
     ("trajectories", "pyarrow", "pyarrow", "Parquet and tokenizer files of trajectories"),
     ("code", "tree-sitter-python", "tree_sitter_python", "source code reduced by its syntax"),

@@ -220,6 +220,7 @@ class Conversation:
         """
         self._last, self._size, engine = turn, len(turn.body), session.engine
         self._is_compacted |= any(not isinstance(item, Kept) for item in engine.view.items)
+        self._is_compacted |= engine.arriving.level != "off"  # results are shown otherwise at once
         self._room = engine.room() * _BYTES_PER_TOKEN
         is_large = engine.decide().urgency != "none"  # then a cold cache is a time to compact
         self._warm_until = self._clock() + TTL_SECONDS[_ttl(turn)] if is_large else math.inf

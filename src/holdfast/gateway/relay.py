@@ -25,6 +25,7 @@ from holdfast.errors import NotReadable
 from holdfast.gateway.asked import Passing, Turn, asked, unpacked
 from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
 from holdfast.gateway.figures import Figures, Outcome
+from holdfast.gateway.spans import span_writer
 from holdfast.gateway.wires import Route, Wire, refused, route_of, usage_in
 from holdfast.sessions.following import Followed
 from holdfast.sessions.too_long import Refusal, refusal_of
@@ -41,6 +42,8 @@ _HOP = frozenset({
 })  # fmt: skip
 """Headers of one connection, by RFC 9110, and those that every hop writes itself."""
 _OWN = b"x-holdfast"
+_TRACE = frozenset({b"traceparent", b"tracestate"})
+"""Headers that say which trace a request belongs to, by W3C; they go on to the provider too."""
 _BOUNDARY = 4
 """Bytes of the longest end of an event, which may come in pieces."""
 _CONNECT_SECONDS = 30.0
@@ -81,6 +84,7 @@ class Relay:
         self._conversations, self._options, self._figures = conversations, options, figures
         self._client: aiohttp.ClientSession | None = None
         self._behind: set[asyncio.Task[None]] = set()
+        self._add_span, self._end_spans = span_writer()
 
     async def start(self) -> None:
         """Open the way to the providers."""
@@ -97,6 +101,7 @@ class Relay:
             await asyncio.wait(self._behind)
         if self._client is not None:
             await self._client.close()
+        await asyncio.to_thread(self._end_spans)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -193,7 +198,7 @@ class Relay:
             agent=turn.agent if turn else "", model=turn.model if turn else route.model,
             conversation=turn.key if turn else "",
         )  # fmt: skip
-        kept = _Kept()
+        kept, begun = _Kept(), time.time_ns() - int(held * 1e9)
         try:
             for _ in range(_TRIES):
                 async with self._request(scope, route, sent, body) as up:
@@ -219,6 +224,10 @@ class Relay:
         finally:
             usage = kept.usage()
             self._figures.add(outcome, usage)
+            if self._add_span is not None:
+                named = {name.decode(): value.decode() for name, value in scope["headers"]
+                         if name in _TRACE}  # fmt: skip
+                self._add_span(outcome, named, begun, time.time_ns())
             if sent.turn is not None and outcome.status == 200:
                 known = usage if sent.is_known else {}
                 self._behind_it(self._conversations.of(sent.turn).take_down(sent.turn, known))

@@ -138,7 +138,7 @@ class FollowingConversation(KeptConversation):
         and compacted if that is due, or with `force`; `when` says for which lists.
         """
         try:
-            begun = self._begin_follow(messages, request, usage)
+            begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
             if force or begun.is_for(when):
                 begun.report = self.compact(force=force, focus=focus)
             return self._end_follow(begun)
@@ -157,7 +157,7 @@ class FollowingConversation(KeptConversation):
     ) -> Followed:
         """Do what `follow` does, for hosts that await a summarizer."""
         try:
-            begun = self._begin_follow(messages, request, usage)
+            begun = self._begin_follow(messages, request, usage, is_sent=when == "never")
             if force or begun.is_for(when):
                 begun.report = await self.acompact(force=force, focus=focus)
             return self._end_follow(begun)
@@ -185,8 +185,10 @@ class FollowingConversation(KeptConversation):
             session_id=self.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
 
-    def _begin_follow(self, messages: Any, request: Any, usage: object) -> _Following:
-        """Take what is new in a list."""
+    def _begin_follow(
+        self, messages: Any, request: Any, usage: object, *, is_sent: bool
+    ) -> _Following:
+        """Take what is new in a list; it may have been sent already, as it is."""
         given = given_by(messages, request, self._dialect)
         dialect = given.dialect or self._dialect or load(list(given.items)).dialect
         self._begin_with(dialect)
@@ -194,7 +196,7 @@ class FollowingConversation(KeptConversation):
         self._catch_up()
         if usage is not None and not isinstance(usage, int):
             self.used(usage)
-        begun = self._tried(lambda: self._take_list(given))
+        begun = self._tried(lambda: self._take_list(given, is_sent=is_sent))
         own, known = begun.place.heads
         self._engine.take_request(given.frame, held=[*given.items[known:own], *begun.held])
         if isinstance(usage, int):
@@ -202,12 +204,12 @@ class FollowingConversation(KeptConversation):
         switch_to(self.id)
         return begun
 
-    def _take_list(self, given: HostList) -> _Following:
-        self._show_as_it_came()
+    def _take_list(self, given: HostList, *, is_sent: bool) -> _Following:
+        self._settle_results()
         digests = self._tracker.digests(given)
         place = self._place(given, digests)
         if self._take_dialect(shown_dialect(given.items[place.alignment.given :], given.frame)):
-            return self._take_list(given)
+            return self._take_list(given, is_sent=is_sent)
         course, place = self._placed(given, digests, place)
         self._note_head(given, place)
         if self._volatile and self._tracker.goes_on(digests):
@@ -223,13 +225,25 @@ class FollowingConversation(KeptConversation):
         indexes = [*([found.given - 1] if rest else []), *range(found.given, stop)]
         if new:
             raws = [*map(dump, rest), *given.raws[found.given : stop]]
-            self._append(new, raws, arrives=False)
+            seen = len(new) if is_sent else self._seen_of(new)
+            self._append(new[:seen], raws[:seen], arrives=False)
+            if seen < len(new):
+                self._append(new[seen:], raws[seen:], arrives=True)
         appended = {start + at: index for at, index in enumerate(indexes)}
         held = [given.items[at] for at in range(stop, len(given.items))]
         course = "same" if is_last else course
         return _Following(
             given, place, course, appended=appended, stop=stop, held=held, is_new=not is_last
         )
+
+    def _seen_of(self, new: list[Any]) -> int:
+        """Return how many of a list's new messages a model has seen: all up to its last answer, and
+        the others too if results are shown as they came.
+        """
+        if self._engine.arriving.level == "off":
+            return len(new)
+        roles = [one.role for one in dialect_named(self._info.dialect).decode(new, 0)]
+        return max((at + 1 for at, role in enumerate(roles) if role == "assistant"), default=0)
 
     def _placed(
         self, given: HostList, digests: Sequence[bytes], place: ListPlace
@@ -244,7 +258,7 @@ class FollowingConversation(KeptConversation):
         if relative:
             self._known_info, self._stale = self._store.session(relative), True
             self._fresh()
-            self._show_as_it_came()
+            self._settle_results()
             place = self._place(given, digests)
             if place.is_whole:
                 return "continues", place
@@ -311,7 +325,7 @@ class FollowingConversation(KeptConversation):
             self._store.end(was, "compression")
         self._known_info, self._stale = made, True
         self._fresh()
-        self._show_as_it_came()
+        self._settle_results()
         if not self._engine.state.count and state.count:
             self._engine.take_count(state.count, calibration)
             save_snapshot(self._store, self._info, self._engine.snapshot())
@@ -334,11 +348,14 @@ class FollowingConversation(KeptConversation):
         if place.length and said != self._frame().get("head", first):
             self._note(head=said)
 
-    def _show_as_it_came(self) -> None:
-        """See that results are shown as the host has them, from now on and after a restart."""
-        arriving = self._engine.arriving
-        if arriving.level != "off":
-            noted = msgspec.to_builtins(replace(arriving, level="off"))
+    def _settle_results(self) -> None:
+        """See that results are shown as the host has them, from now on and after a restart; or as
+        the policy has it for lists, in a conversation that begins now.
+        """
+        arriving, wanted = self._engine.arriving, self._engine.settings.policy.follow_arrival
+        level = wanted if not self._engine.length or arriving.level == wanted else "off"
+        if arriving.level != level:
+            noted = msgspec.to_builtins(replace(arriving, level=level))
             self._note(arrival=noted, counted=self._counted)
             self._stale = True
             self._fresh()

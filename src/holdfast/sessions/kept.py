@@ -481,7 +481,8 @@ class KeptConversation:
         view = None if kept is None else unpack_view(kept.items, info.dialect)
         frame = self._frame()
         noted = frame.get("arrival")
-        if not rows and noted is not None and noted["level"] != "off":
+        lists = ("off", engine.settings.policy.follow_arrival)
+        if not rows and noted is not None and noted["level"] not in lists:
             noted = None  # nothing came yet: by the policy of now; a host that is followed stays so
         counted: str = frame.get("counted", "")
         is_known = counted == engine.counted_by
