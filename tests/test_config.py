@@ -173,8 +173,8 @@ ANOTHER = {
     "names": '["/some"]',
 }  # fmt: skip
 OF_A_FOLDER = {
-    "arrival": '"off"', "follow_arrival": '"lossless"', "ttl": '"1h"', "mode": '"rotate"', "enabled": "false",
-    "soft_ceiling": "2.5", "argument_chars": "99",
+    "arrival": '"off"', "follow_arrival": '"lossless"', "ttl": '"1h"', "mode": '"rotate"',
+    "enabled": "false", "soft_ceiling": "2.5", "argument_chars": "99",
 }  # fmt: skip
 
 

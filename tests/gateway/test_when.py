@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from holdfast.gateway.windows import windows_in
 from holdfast.policy import Policy
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter
+from holdfast.testing import ScriptedSummarizer
+from holdfast.writing.writers import writers_of
 
 
 @pytest.mark.parametrize(("pays_from", "note"), [(0.1, "compacted 1"), (1.0, "pass; ")])
@@ -140,3 +143,22 @@ async def test_large_results_are_reduced_at_first_sight_if_that_is_asked_for(
         (session,) = store.sessions(SessionFilter()).sessions
         kept = [json.loads(row.body) for row in store.read(session.id)]
         assert kept == kit.talk("chat", 5, chars=8_000)["messages"]
+
+
+async def test_a_models_summary_is_prepared_before_it_is_due(gateway: Any, kit: Any) -> None:
+    """At the pressure warning, while requests go on as they came; then it is taken in."""
+    said = "The parser was rewritten because of its recursion."
+    answer = json.dumps({"decisions": [{"text": said, "source": ""}]})
+    writer = ScriptedSummarizer(lambda _: answer, hold=True)
+    async with gateway(summarizer=writers_of(writer)) as stand:
+        notes: list[str] = []
+        steps = 0
+        while not notes or notes[-1].startswith("pass; nothing"):
+            steps += 1
+            got = await stand.post({**kit.talk("chat", steps), "model": "ours"})
+            notes.append(got.note)
+            if steps > 2 and await asyncio.to_thread(writer.asked.wait, 0.05):
+                writer.release()
+        assert writer.requests
+        assert notes[-1] == "compacted 1"
+        assert said.encode() in stand.upstream.asked[-1]
