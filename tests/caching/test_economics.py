@@ -242,6 +242,19 @@ def test_small_prompts_are_left_alone_until_a_session_has_lasted() -> None:
     assert weigh(replace(small, turns_so_far=30)).answer == "act"
 
 
+@given(situations())
+def test_before_the_threshold_a_session_is_likely_to_last_until_it_has_paid(
+    situation: Situation,
+) -> None:
+    """A session that has lasted n calls lasts t more with the chance n / (n + t)."""
+    verdict = weigh(situation)
+    total = verdict.sum
+    if verdict.answer == "act" and situation.tokens_now < situation.threshold_tokens:
+        assert total is not None
+        needed = total.price / total.saving_per_turn if total.price > 0 else 0.0
+        assert needed * 0.9 <= situation.turns_so_far * 0.1 * (1 + 1e-9)
+
+
 def test_a_rule_out_of_its_range_is_refused() -> None:
     """Negative caution is none."""
     with pytest.raises(InvalidSetting):

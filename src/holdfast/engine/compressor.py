@@ -598,7 +598,7 @@ class Compressor:
     def _note_wait(self, verdict: Verdict | None) -> None:
         """Leave all as it is until the conversation has grown by something worth another look."""
         why = "the prices are not known" if verdict is None else verdict.sentence
-        self._costs.put_off(why, self.estimate() + self.settings.budget.tail_tokens // 2)
+        self._costs.put_off(why, self.estimate() + self.settings.budget.tail_tokens // 4)
 
     def _with_verdict(self, report: Report, verdict: Verdict | None) -> Report:
         if report.status == "compacted":
