@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from holdfast.dialects.jsontext import parse, split_list, split_object
 from holdfast.dialects.registry import dialect_named
 from holdfast.gateway.asked import Passing, Turn, unpacked
 from holdfast.gateway.client_compactions import (
-    Sign,
+    CompactionSign,
     is_sealed,
     opened,
     sealed,
@@ -47,7 +47,7 @@ async def own_answer(
 
 
 async def _record(
-    conversations: Conversations, route: Route, turn: Turn, sign: Sign, *, is_list: bool
+    conversations: Conversations, route: Route, turn: Turn, sign: CompactionSign, *, is_list: bool
 ) -> str:
     """Return what is known of the conversation that a request holds, as a list or as a text."""
     if is_list:
@@ -66,8 +66,8 @@ async def _record(
 
 def _said_by_user(body: bytes) -> list[Any]:
     """Return the messages of the user, which stay beside a compaction item."""
-    items = [parse(raw) for raw in split_list(split_object(body)["input"])]
-    return [one for one in items if cast("dict[str, Any]", one).get("role") == "user"]
+    items: list[Any] = [parse(raw) for raw in split_list(split_object(body)["input"])]
+    return [{"type": "message", **one} for one in items if one.get("role") == "user"]
 
 
 def _manner(route: Route, fields: Mapping[str, Any], query: bytes) -> Manner:

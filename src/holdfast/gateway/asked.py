@@ -15,7 +15,7 @@ from msgspec import Struct, ValidationError
 from holdfast.dialects.jsontext import parse, split_list, split_object
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import NotReadable
-from holdfast.gateway.client_compactions import Sign, sign_of
+from holdfast.gateway.client_compactions import CompactionSign, sign_of
 from holdfast.gateway.identity import agent_of, named_by_client, named_by_start
 from holdfast.gateway.wires import Route
 
@@ -38,7 +38,7 @@ class Turn(Struct, frozen=True):
     binds: bool = False
     """Whether the model's thinking may be bound to all that stands before it: then nothing before
     an answer that is on its way may change."""
-    sign: Sign | None = None
+    sign: CompactionSign | None = None
     """By what it is known as the client's own compaction, if it is one."""
 
 
@@ -46,7 +46,7 @@ class Passing(Struct, frozen=True):
     """Why a request goes on as it came."""
 
     reason: str
-    sign: Sign | None = None
+    sign: CompactionSign | None = None
     turn: Turn | None = None
     """Of a client's compaction: the request, with the name that the client gives, if any."""
 

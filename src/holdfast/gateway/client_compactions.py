@@ -35,7 +35,7 @@ _MARK = "holdfast-record-1."
 _SEALED = re.compile(rb'"encrypted_content"\s*:\s*"holdfast-record-1\.')
 
 
-class Sign(Struct, frozen=True, forbid_unknown_fields=True):
+class CompactionSign(Struct, frozen=True, forbid_unknown_fields=True):
     """How an agent asks; `client_compactions.toml` says what the fields mean."""
 
     agent: str
@@ -50,17 +50,19 @@ class Sign(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Signs(Struct, frozen=True):
-    sign: tuple[Sign, ...]
+    sign: tuple[CompactionSign, ...]
 
 
 @cache
-def signs() -> tuple[Sign, ...]:
+def signs() -> tuple[CompactionSign, ...]:
     """Return all signs, the most telling of an agent first."""
     data = Path(__file__).with_suffix(".toml").read_bytes()
     return msgspec.convert(tomllib.loads(data.decode()), _Signs).sign
 
 
-def sign_of(route: Route, headers: Mapping[str, str], fields: Mapping[str, Raw]) -> Sign | None:
+def sign_of(
+    route: Route, headers: Mapping[str, str], fields: Mapping[str, Raw]
+) -> CompactionSign | None:
     """Return the sign that a request bears, None if it asks for no summary.
 
     Only the ends of its list are read, unless the words of a sign are there.
@@ -92,7 +94,7 @@ def _start_of(fields: Mapping[str, Raw], held: Raw) -> bytes:
     return b" ".join(bytes(memoryview(one)[:_FIRST]) for one in (held, *places))
 
 
-def _is_asked(sign: Sign, held: Raw) -> bool:
+def _is_asked(sign: CompactionSign, held: Raw) -> bool:
     """Return whether the newest message is the question, and does not only quote it in a result."""
     _, message = _newest(split_list(held))
     if sign.item:
@@ -122,7 +124,7 @@ def _last_text(message: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def without_question(body: bytes, sign: Sign, list_key: str) -> bytes:
+def without_question(body: bytes, sign: CompactionSign, list_key: str) -> bytes:
     """Return a request whose list is the conversation alone; for our own reading, not to send."""
     fields = split_object(body)
     raws = split_list(fields[list_key])

@@ -32,7 +32,7 @@ _DIGEST_BYTES = 16
 """Enough that two messages of one conversation never collide by chance."""
 _MARKS = frozenset({"cache_control", "cachePoint"})
 """Fields by which hosts mark what is to be cached; they move from request to request."""
-_LEAST_TOLD, _MOST_MISSED = 2, 2
+_LEAST_TOLD, _MOST_MISSED = 2, 1
 """Messages that a text must hold to be about a conversation, and how many in a row may be missing
 in it; chosen, Pi, OpenCode and Hermes leave out none."""
 _LEAST_CHARS, _TELLING_CHARS = 12, 60
