@@ -318,7 +318,7 @@ def test_a_text_tells_a_log_up_to_its_last_message(steps: int, is_named: bool) -
 def test_what_is_sealed_is_opened_and_all_else_stays(record: str, other: str) -> None:
     """Byte for byte, and nothing is opened twice."""
     record, other = (one.encode("utf-8", "ignore").decode() for one in (record, other))
-    says = {"type": "message", "role": "user", "content": f"{other} holdfast-record-1.AAAA"}
+    says = {"type": "message", "role": "user", "content": f"{other} HOLDFAST-RECORD-1.AAAA"}
     body = json.dumps({"model": other, "input": [says, sealed(record), says]}).encode()
     plain = opened(body, "input")
     item = json.dumps(sealed(record)).encode()

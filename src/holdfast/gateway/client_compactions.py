@@ -31,8 +31,10 @@ _FIRST = 4_096
 those that we know are in the first 100."""
 _AFTER = frozenset({"system", "developer"})
 """Roles that a client may add after the newest message."""
-_MARK = "holdfast-record-1."
-_SEALED = re.compile(rb'"encrypted_content"\s*:\s*"holdfast-record-1\.')
+_MARK = "HOLDFAST-RECORD-1."
+"""With what our items begin. In capitals: every request is searched for it, and in most of them
+hardly a byte looks like its beginning."""
+_SEALED = re.compile(rb'"encrypted_content"\s*:\s*"HOLDFAST-RECORD-1\.')
 
 
 class CompactionSign(Struct, frozen=True, forbid_unknown_fields=True):
