@@ -129,6 +129,12 @@ class Relay:
         begun = time.perf_counter()
         sent = await self._prepared(route, headers, body, scope["query_string"])
         held = time.perf_counter() - begun
+        if sent.answer is not None:
+            await self._give(send, sent.answer, Outcome(
+                wire=route.wire.name, operation=route.operation, status=200, note=sent.note,
+                client_compaction=sent.compacts, bytes_in=len(body), held=held,
+            ))  # fmt: skip
+            return
         gone = asyncio.create_task(_disconnected(receive))
         answering = asyncio.create_task(self._answer(scope, send, route, sent, body, held))
         try:
@@ -219,6 +225,12 @@ class Relay:
             return None
         return _sent(followed, turn)
 
+    async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
+        self._figures.add(outcome, {})
+        headers = [(b"content-type", answer.content_type.encode()), (_OWN, outcome.note.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
     def _note_fault(self, error: Exception) -> None:
         self._figures.fault(type(error).__name__)
         _LOG.warning("passed a request as it came", extra={"fault": type(error).__name__})
@@ -234,11 +246,6 @@ class Relay:
             agent=turn.agent if turn else "", model=turn.model if turn else route.model,
             conversation=turn.key if turn else "", client_compaction=sent.compacts,
         )  # fmt: skip
-        if sent.answer is not None:
-            outcome.status, outcome.note = 200, sent.note
-            self._figures.add(outcome, {})
-            await _give(send, sent.answer, sent.note)
-            return
         kept, begun = _Kept(), time.time_ns() - int(held * 1e9)
         try:
             for _ in range(_TRIES):
@@ -463,12 +470,6 @@ async def _disconnected(receive: Receive) -> None:
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:
     for at in range(0, len(data), _PIECE):
         yield data[at : at + _PIECE]
-
-
-async def _give(send: Send, answer: OwnAnswer, note: str) -> None:
-    headers = [(b"content-type", answer.content_type.encode()), (_OWN, note.encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str) -> None:
