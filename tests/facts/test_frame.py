@@ -147,6 +147,33 @@ def test_summaries_of_other_compressors_are_recognized(text: str) -> None:
     assert summary_body(text) == "## Goal\n- Ship it."
 
 
+@pytest.mark.parametrize("text", [
+    "Another language model started to solve this problem and produced a summary of it:\n{}",
+    "The conversation history before this point was compacted into the following summary:\n\n"
+    "<summary>\n{}\n\n<read-files>\nsrc/a.py\n</read-files>\n</summary>",
+    "Some of the conversation history has been summarized to free up context.\n\n"
+    "Here is a summary of the prior context:\n<summary>\n{}\n</summary>\n",
+    "<state_snapshot>\n{}\n</state_snapshot>\n\nResume the prior task using the summary above.",
+    "This session is being continued from a previous conversation that ran out of context. The "
+    "summary below covers the earlier portion.\n\nSummary:\n{}\n\nIf you need specific details "
+    "from before compaction, read the transcript.\n\nThe messages after this summary are the most "
+    "recent messages from before compaction.",
+])  # fmt: skip
+def test_a_summary_of_ours_is_found_in_the_words_of_a_host(text: str) -> None:
+    """Codex, Pi, Copilot, Qwen, Claude Code; also after what a host reminds the model of, and as
+    the newest message if no model has spoken yet.
+    """
+    shown = Text(text.format(BODY))
+    asks = Message("user", (Text("Fix the parser."),), 0)
+    found = recognize([asks, Message("user", (shown,), 1)])[1]
+    assert (found.origin, carried_summary(found)) == ("summary", BODY)
+    spoken = [asks, Message("assistant", (Text("I will."),), 1), Message("user", (shown,), 2)]
+    assert recognize(spoken)[2].origin == "real"
+    reminded = Message("user", (Text("<system-reminder>\nBe brief.\n</system-reminder>"), shown), 0)
+    assert carried_summary(reminded) == BODY
+    assert without_summary(reminded).parts == reminded.parts[:1]
+
+
 @given(log=logs())
 def test_messages_that_nobody_generated_are_the_same_objects(log: tuple[Message, ...]) -> None:
     """Recognising changes nothing else."""

@@ -126,7 +126,7 @@ def test_a_small_body_that_unpacks_to_a_huge_one_passes(pack: Any) -> None:
         ("/v1/messages/count_tokens", MESSAGES, "count", ""),
         ("/openrouter/api/v1/chat/completions", CHAT, "turn", ""),
         ("/v1/responses", RESPONSES, "turn", ""),
-        ("/v1/responses/compact", RESPONSES, "other", ""),
+        ("/v1/responses/compact", RESPONSES, "compact", ""),
         ("/v1beta/models/gemini-2.5-pro:streamGenerateContent", GEMINI, "turn", "gemini-2.5-pro"),
         ("/v1beta/models/g:generateContent", GEMINI, "turn", "g"),
         ("/v1beta/models/g:countTokens", GEMINI, "count", "g"),

@@ -47,6 +47,9 @@ _PORT = 8_787
     ("--drop-stale-thinking", bool, "",
      "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
      "beta."),
+    ("--answer-compactions", bool, "",
+     "Answer a client that asks its model for a summary of the conversation: at once, from what is "
+     "kept of it, without asking the provider."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
@@ -85,6 +88,7 @@ def serve(**given: Any) -> int:
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
         prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
+        answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
         upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

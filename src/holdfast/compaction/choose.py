@@ -256,18 +256,18 @@ def _budgets(ground: _Ground, fixed: int) -> tuple[int, int, int]:
     """Return the tokens for the tail, its ceiling, and the summary."""
     work, before, budget = ground.work, ground.before, ground.work.budget
     if budget.target_tokens is None:
-        summary = _summary_tokens(work, before - fixed - budget.tail_tokens)
+        summary = summary_room(work, before - fixed - budget.tail_tokens)
         room = max(budget.effective_window - fixed - _frame_tokens(work) - summary, 1)
         return min(budget.tail_tokens, room), min(budget.ceiling_tokens, room), summary
     room = max(budget.target_tokens - fixed - _frame_tokens(work), 1)
     most = int(room * SUMMARY_SHARE)
-    summary = min(_summary_tokens(work, before - fixed - (room - most)), most)
+    summary = min(summary_room(work, before - fixed - (room - most)), most)
     summary = max(summary, least_summary(work))
     tail = max(room - summary, 1)
     return tail, tail, summary
 
 
-def _summary_tokens(work: CompactionInput, content: int) -> int:
+def summary_room(work: CompactionInput, content: int) -> int:
     """Return the room for a summary of so many tokens; what an earlier one says counts in full."""
     older = 0
     if work.state.carried is not None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.compaction.assemble import Assembled, Problem, assemble, verify
-from holdfast.compaction.choose import Selection, Skipped, choose, least_summary
+from holdfast.compaction.choose import Selection, Skipped, choose, least_summary, summary_room
 from holdfast.compaction.index import terms_in_parts
 from holdfast.compaction.join import joined, patched_by
 from holdfast.compaction.measure import Costs, by_category, compared
@@ -29,7 +29,7 @@ from holdfast.facts.ledger import (
     tokens_per_char,
     update,
 )
-from holdfast.facts.summary import Summary, aimed, focused
+from holdfast.facts.summary import Summary, aimed, focused, render_summary
 from holdfast.report import Category, Reference
 from holdfast.transcript import Message, ToolResult, View, is_ask
 
@@ -205,6 +205,25 @@ def _summary(todo: Plan, prose: Summary | None) -> tuple[Summary, int]:
     if work.options.goal:
         summary = aimed(summary, work.options.goal, around.room_chars)
     return summary, patched
+
+
+def record(work: CompactionInput, stop: int) -> str:
+    """Return all that is known of the log up to `stop` as the text of one summary.
+
+    It stands alone: nothing of the log is thought to be seen beside it. Nothing is changed, and no
+    model is asked; what one wrote before is in it.
+    """
+    state = work.state
+    known, known_to = (state.ledger, state.ledgered) if state.ledgered <= stop else (Ledger(), 0)
+    ledger = work.index.ledger(stop, known, known_to)
+    room = summary_room(work, work.costs.span(0, stop))
+    around = Around(
+        room_chars=room / tokens_per_char(ledger, work.counter), carried=state.carried
+    )  # fmt: skip
+    summary = summarize(ledger, around)
+    if state.prose is not None and state.prose_to <= stop:
+        summary = joined(state.prose, summary, around.room_chars)
+    return work.redact(render_summary(summary, work.counter, room))
 
 
 def _live_asks(todo: Plan) -> frozenset[str]:

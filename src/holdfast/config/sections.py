@@ -91,6 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     for paths that begin alike (`/team=URL`)."""
     gateway_token_variable: str = ""
     """The variable with the token that clients of `holdfast serve` must send; "" asks for none."""
+    gateway_answer_compactions: bool = False
+    """Whether `holdfast serve` itself answers a client that compacts by itself."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -127,6 +129,7 @@ FIELDS: Mapping[str, str] = {
     "redaction.without": "rules_without",
     "gateway.upstreams": "gateway_upstreams",
     "gateway.token_variable": "gateway_token_variable",
+    "gateway.answer_compactions": "gateway_answer_compactions",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 

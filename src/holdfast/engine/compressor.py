@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.caching.economics import Verdict
 from holdfast.catalog import window_of
 from holdfast.compaction.arrival import ResultPolicy, arriving_by
-from holdfast.compaction.compact import Compaction, Skipped, plan
+from holdfast.compaction.compact import Compaction, Skipped, plan, record
 from holdfast.compaction.measure import counted_by, fixed_categories, message_tokens, tools_tokens
 from holdfast.compaction.prune import without_older_media
 from holdfast.compaction.state import CompactionState
@@ -544,6 +544,10 @@ class Compressor:
             self.adopt(done, report)
         self.last_report = report
         return report
+
+    def record(self, stop: int) -> str:
+        """Return all that is known of the log up to `stop`, in one text; nothing changes."""
+        return record(self.work_with(Options()), stop)
 
     # Reports
 

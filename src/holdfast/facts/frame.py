@@ -40,7 +40,7 @@ SUMMARY_BRIEF = (
 SUMMARY_AFTERWORD = "The live conversation follows; answer that, not this record."
 
 MarkKind: TypeAlias = Literal["digest", "duplicate", "placeholder"]
-_STARTS = frozenset("[T")
+_STARTS = frozenset("[TAS<")
 """With what our own words begin, and those of other compressors."""
 _MARK = Regex(r"\[holdfast (digest|duplicate|placeholder)(?:: original at hf-[0-9a-f]{10})?\] ")
 _REPAIRED: dict[str, Origin] = {
@@ -51,7 +51,11 @@ _REPAIRED: dict[str, Origin] = {
 """What a repair puts where something is missing."""
 _FOREIGN_OPEN = Regex(
     r"\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,40}\]:?|"
-    r"This session is being continued from a previous conversation that ran out of context"
+    r"This session is being continued from a previous conversation that ran out of context|"
+    r"Another language model started to solve this problem and produced a summary|"
+    r"The conversation history before this point was compacted into the following summary:|"
+    r"Some of the conversation history has been summarized to free up context\.|"
+    r"<state_snapshot>\n"
 )
 _FOREIGN_SUMMARY = Regex(
     r"This session is being continued from a previous conversation that ran out of context\. "
@@ -60,10 +64,16 @@ _FOREIGN_SUMMARY = Regex(
 _FOREIGN_CLOSE = Regex(
     r"^-{3} ?END OF CONTEXT SUMMARY(?:[^\n]{0,120}?-{3}|[^\n]{0,120}$|)"
     r"|^(?:Please )?[Cc]ontinue the conversation from where[^\n]*"
-    r"|^If you need specific details from before compaction[^\n]*",
+    r"|^If you need specific details from before compaction[^\n]*"
+    r"|^The messages after this summary are the most recent[^\n]*"
+    r"|^(?:<(?:read|modified)-files>\n[^<]*</(?:read|modified)-files>\n+)*</summary>"
+    r"|^</state_snapshot>(?:\n+Resume the prior task using the summary[^\n]*)?",
     re.MULTILINE,
 )
 """How other compressors end their summaries: a mark, or orders to the agent."""
+_ANSWERS = frozenset({"assistant", "tool"})
+_REMINDER = "<system-reminder>"
+"""With what a host's own words begin that it puts into a message before those of somebody else."""
 _HEAD_MESSAGES = 6
 """How many messages a compressor may keep before its summary: twice the default of `protect_first`,
 here and in Hermes."""
@@ -154,9 +164,9 @@ def recognize(
     Messages that nobody generated are the same objects. A message that a summary was merged into
     stays real. A frame counts only where a compaction puts one: among the first messages (`head`
     of them, if that is more than usual), or later after tool results and other work in progress,
-    and never in the newest message, unless that is the first. In a `live` log, where messages come
-    as they are said, one that comes later counts only after tool results. Anywhere else it is what
-    its speaker said.
+    and never in the newest message, unless no model has spoken before it. In a `live` log, where
+    messages come as they are said, one that comes later counts only after tool results. Anywhere
+    else it is what its speaker said.
     """
     found = [_recognized(message) for message in messages]
     first = max(head, _HEAD_MESSAGES)
@@ -221,7 +231,8 @@ def _is_said(
     said = _said_before(messages, at, before)
     is_newest = at + 1 == len(messages)
     if is_newest and not live:
-        return said > (first if merged else 0)
+        spoken = any(one.role in _ANSWERS for one in (*before, *messages[:at]))
+        return spoken and said > (first if merged else 0)
     if said <= first:
         return False
     previous = messages[at - 1] if at else before[-1]
@@ -254,7 +265,8 @@ def carried_summary(message: Message) -> str | None:
     first = _first_text(message)
     if first is None or (framed := split_summary(first.text)) is None:
         return None
-    is_whole = not framed.rest and message.parts[-1] is first and not _has_result(message)
+    is_alone = not any(isinstance(part, (Text, ToolResult)) for part in message.parts[:-1])
+    is_whole = not framed.rest and message.parts[-1] is first and is_alone
     return None if is_whole and message.origin == "real" else framed.body
 
 
@@ -275,9 +287,13 @@ def without_summary(message: Message) -> Message:
 
 
 def _first_text(message: Message) -> Text | None:
-    """Return the first words of a message; thinking and results may stand before them."""
+    """Return the first words of a message; thinking, results and reminders of a host may stand
+    before them.
+    """
     for part in message.parts:
         if isinstance(part, Text):
+            if part.text.startswith(_REMINDER):
+                continue
             return part
         if not isinstance(part, (Thinking, ToolResult)):
             return None

@@ -15,6 +15,7 @@ from msgspec import Struct, ValidationError
 from holdfast.dialects.jsontext import parse, split_list, split_object
 from holdfast.dialects.registry import dialect_named
 from holdfast.errors import NotReadable
+from holdfast.gateway.client_compactions import CompactionSign, sign_of
 from holdfast.gateway.identity import agent_of, named_by_client, named_by_start
 from holdfast.gateway.wires import Route
 
@@ -37,12 +38,17 @@ class Turn(Struct, frozen=True):
     binds: bool = False
     """Whether the model's thinking may be bound to all that stands before it: then nothing before
     an answer that is on its way may change."""
+    sign: CompactionSign | None = None
+    """By what it is known as the client's own compaction, if it is one."""
 
 
 class Passing(Struct, frozen=True):
     """Why a request goes on as it came."""
 
     reason: str
+    sign: CompactionSign | None = None
+    turn: Turn | None = None
+    """Of a client's compaction: the request, with the name that the client gives, if any."""
 
 
 def asked(route: Route, headers: Mapping[str, str], body: bytes, most_bytes: int) -> Turn | Passing:
@@ -66,19 +72,24 @@ def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Pass
     frame = {name: parse(raw) for name, raw in small.items()}
     if frame.get("previous_response_id") or frame.get("conversation"):
         return Passing("the provider holds the conversation")
+    sign = sign_of(route, headers, fields)
     is_first = not any(re.search(mark, memoryview(held)) for mark in route.wire.marks)
     tools = fields.get("tools")
-    if is_first and (tools is None or len(memoryview(tools)) <= len("[ ]")):
+    is_aside = is_first and (tools is None or len(memoryview(tools)) <= len("[ ]"))
+    if is_aside and sign is None:
         return Passing("side request")
     name = named_by_client(headers, frame)
-    if not name:
-        name = "" if is_first else named_by_start(split_list(held), route.wire)
-        if not name:
-            return Passing("not known yet")
+    if not name and not is_first:
+        name = named_by_start(split_list(held), route.wire)
     model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}
-    return Turn(f"{route.wire.name}:{name}", model, agent_of(headers), body, is_first, binds)
+    key = f"{route.wire.name}:{name}" if name else ""
+    turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign)
+    if is_aside or not name:
+        reason = "side request" if is_aside else "not known yet"
+        return Passing(reason, sign, turn if sign else None)
+    return turn
 
 
 def unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes | None:

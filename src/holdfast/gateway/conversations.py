@@ -71,6 +71,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False
     """Whether the account has the provider drop thinking that is bound to what was folded."""
+    answers_compactions: bool = False
+    """Whether a client that compacts by itself gets its summary from here."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     is_shared: bool = False
@@ -163,6 +165,16 @@ class Conversation:
         The window that the refusal names, or half of what was sent, holds from now on.
         """
         return await self._run(lambda: self._shrink(turn, refusal))
+
+    async def record(
+        self, *, request: bytes | None = None, text: str = "", is_named: bool = False
+    ) -> str:
+        """Return all that is known of a client's list in one text, "" if it is not of this one."""
+        if self.is_left_alone or (request is None and self._session is None and not is_named):
+            return ""
+        return await self._run(
+            lambda: self._current().record(request=request, text=text, is_named=is_named)
+        )
 
     async def _run(self, work: Callable[[], T]) -> T:
         """Return what work in a thread does. Whoever is cancelled here does not let others in
@@ -270,6 +282,10 @@ class Conversations:
                 self._held.popitem(last=False)
         self._held.move_to_end(name)
         return found
+
+    def recent(self, wire: str) -> list[Conversation]:
+        """Return the conversations of a wire that are held, the one that went on last first."""
+        return [one for (key, _), one in reversed(self._held.items()) if key.startswith(f"{wire}:")]
 
     def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options

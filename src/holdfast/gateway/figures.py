@@ -30,6 +30,8 @@ class Outcome(Struct, kw_only=True, omit_defaults=True, tag="request", tag_field
     conversation: str = ""
     status: int = 0
     note: str = ""
+    client_compaction: str = ""
+    """The agent that compacts by itself with this request."""
     bytes_in: int = 0
     bytes_out: int = 0
     held: float = 0.0
@@ -59,6 +61,9 @@ class Figures:
         self._last: dict[str, int] = {}
         self.requests = self._counter("requests", "Requests.", "wire", "operation", "outcome")
         self.faults = self._counter("faults", "Faults of the gateway.", "kind")
+        self.compactions = self._counter(
+            "client_compactions", "Requests by which a client compacts.", "wire", "agent", "outcome"
+        )
         self.bytes = self._counter("request_bytes", "Bytes of requests.", "wire", "side")
         self.tokens = self._counter("tokens", "Tokens, as providers counted.", "wire", "kind")
         self.money = self._counter("dollars", "Spent, by list prices.", "wire")
@@ -87,6 +92,8 @@ class Figures:
         result = outcome.note.partition(";")[0].split(" ")[0] or "none"
         wire = outcome.wire
         self.requests.labels(wire, outcome.operation, result).inc()
+        if outcome.client_compaction:
+            self.compactions.labels(wire, outcome.client_compaction, result).inc()
         self.bytes.labels(wire, "in").inc(outcome.bytes_in)
         self.bytes.labels(wire, "out").inc(outcome.bytes_out)
         self.held.labels(wire).observe(outcome.held)

@@ -22,9 +22,11 @@ from yarl import URL
 
 from holdfast.dialects.jsontext import dump, parse
 from holdfast.errors import NotReadable
+from holdfast.gateway.answering import own_answer, with_records_opened
 from holdfast.gateway.asked import Passing, Turn, asked, unpacked
 from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
 from holdfast.gateway.figures import Figures, Outcome
+from holdfast.gateway.own_answers import OwnAnswer
 from holdfast.gateway.spans import span_writer
 from holdfast.gateway.wires import Route, Wire, refused, route_of, usage_in
 from holdfast.sessions.following import Followed
@@ -53,6 +55,9 @@ _MOST_ERROR = 1 << 16
 """Bytes of an error that are read; what providers say is shorter."""
 _HEAD, _TAIL = 1 << 14, 1 << 18
 """Bytes of an answer that are kept to read its usage: providers report it first or last."""
+_PATIENCE = 10
+"""How many times longer than a turn a client's compaction may wait for us: a model that writes the
+summary takes longer than that."""
 _TRIES = 6
 """How often a request is made smaller: halving six times goes below any window."""
 _TOO_BIG = frozenset({400, 413, 422, 429, 500})
@@ -74,6 +79,10 @@ class Sent(Struct):
     """Whether its conversation knows what is sent; not if it was too late to say."""
     headers: Mapping[str, str] = {}
     """Headers that the provider needs for it, beside those of the client."""
+    answer: OwnAnswer | None = None
+    """What the client gets at once; then nothing is sent."""
+    compacts: str = ""
+    """The agent that compacts by itself with this request."""
 
 
 class Relay:
@@ -118,8 +127,14 @@ class Relay:
                               f"than {self._options.most_bytes:,} bytes")  # fmt: skip
             return
         begun = time.perf_counter()
-        sent = await self._prepared(route, headers, body)
+        sent = await self._prepared(route, headers, body, scope["query_string"])
         held = time.perf_counter() - begun
+        if sent.answer is not None:
+            await self._give(send, sent.answer, Outcome(
+                wire=route.wire.name, operation=route.operation, status=200, note=sent.note,
+                client_compaction=sent.compacts, bytes_in=len(body), held=held,
+            ))  # fmt: skip
+            return
         gone = asyncio.create_task(_disconnected(receive))
         answering = asyncio.create_task(self._answer(scope, send, route, sent, body, held))
         try:
@@ -133,20 +148,47 @@ class Relay:
 
     # What is sent
 
-    async def _prepared(self, route: Route, headers: Mapping[str, str], body: bytes) -> Sent:
+    async def _prepared(
+        self, route: Route, headers: Mapping[str, str], body: bytes, query: bytes
+    ) -> Sent:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
         try:
+            headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             turn = asked(route, headers, body, self._options.most_bytes)
-            if isinstance(turn, Passing):
-                return Sent(body, f"pass; {turn.reason}")
-            if route.operation == "count":
-                return await self._counted(turn, body)
-            return await self._followed(turn, body)
+            sent = await self._answered(route, turn, body, query)
+            if sent is None:
+                sent = await self._chosen(route, turn, body)
+            sent.compacts = turn.sign.agent if turn.sign else ""
         except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
             self._note_fault(error)
             return Sent(body, f"pass; {type(error).__name__}")
+        return sent
+
+    async def _chosen(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent:
+        if isinstance(turn, Passing):
+            return Sent(body, f"pass; {turn.reason}")
+        if route.operation == "compact":
+            return Sent(body, "pass; other request")
+        if route.operation == "count":
+            return await self._counted(turn, body)
+        return await self._followed(turn, body)
+
+    async def _answered(
+        self, route: Route, turn: Turn | Passing, body: bytes, query: bytes
+    ) -> Sent | None:
+        """Return our own answer to a client's compaction, None if its provider is to answer."""
+        if turn.sign is None or not self._options.answers_compactions:
+            return None
+        try:
+            answering = own_answer(self._conversations, route, turn, query)
+            seconds = _PATIENCE * deadline(len(body), self._options)
+            answer = await asyncio.wait_for(answering, seconds)
+        except Exception as error:  # noqa: BLE001 then it is a request like any other
+            self._note_fault(error)
+            return None
+        return Sent(body, "answered; client compaction", answer=answer) if answer else None
 
     async def _followed(self, turn: Turn, body: bytes) -> Sent:
         conversation = self._conversations.of(turn)
@@ -183,6 +225,12 @@ class Relay:
             return None
         return _sent(followed, turn)
 
+    async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
+        self._figures.add(outcome, {})
+        headers = [(b"content-type", answer.content_type.encode()), (_OWN, outcome.note.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
     def _note_fault(self, error: Exception) -> None:
         self._figures.fault(type(error).__name__)
         _LOG.warning("passed a request as it came", extra={"fault": type(error).__name__})
@@ -196,7 +244,7 @@ class Relay:
         outcome = Outcome(
             wire=route.wire.name, operation=route.operation, bytes_in=len(body), held=held,
             agent=turn.agent if turn else "", model=turn.model if turn else route.model,
-            conversation=turn.key if turn else "",
+            conversation=turn.key if turn else "", client_compaction=sent.compacts,
         )  # fmt: skip
         kept, begun = _Kept(), time.time_ns() - int(held * 1e9)
         try:

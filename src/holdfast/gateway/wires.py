@@ -11,9 +11,9 @@ from msgspec import Struct
 from holdfast.dialects.jsontext import parse
 from holdfast.errors import NotReadable
 
-Operation: TypeAlias = Literal["turn", "count", "models", "other"]
-"""A request that a model answers; one that asks how many tokens that would be; a list of the
-models that there are; any other."""
+Operation: TypeAlias = Literal["turn", "count", "compact", "models", "other"]
+"""A request that a model answers; one that asks how many tokens that would be; one for the list in
+short; one for the models that there are; any other."""
 
 
 class Wire(Struct, frozen=True):
@@ -52,6 +52,8 @@ class Route(Struct, frozen=True):
     operation: Operation = "other"
     model: str = ""
     """The model, if the path names it."""
+    streams: bool = False
+    """Whether the path asks for a stream."""
 
 
 _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (
@@ -60,6 +62,7 @@ _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (
     (re.compile(r"/chat/completions$"), CHAT, "turn"),
     (re.compile(r"/responses$"), RESPONSES, "turn"),
     (re.compile(r"/responses/input_tokens$"), RESPONSES, "count"),
+    (re.compile(r"/responses/compact$"), RESPONSES, "compact"),
     (re.compile(r"/models/(?P<model>[^/:]+):(?:stream)?[gG]enerateContent$"), GEMINI, "turn"),
     (re.compile(r"/models/(?P<model>[^/:]+):countTokens$"), GEMINI, "count"),
 )
@@ -70,7 +73,8 @@ def route_of(method: str, path: str, headers: Mapping[str, str]) -> Route:
     if method == "POST":
         for pattern, wire, operation in _ROUTES:
             if found := pattern.search(path):
-                return Route(wire, operation, found.groupdict().get("model") or "")
+                model = found.groupdict().get("model") or ""
+                return Route(wire, operation, model, ":stream" in found[0])
     other: Operation = "models" if method == "GET" and path.endswith("/models") else "other"
     if "anthropic-version" in headers or "x-api-key" in headers or "/messages" in path:
         return Route(MESSAGES, other)

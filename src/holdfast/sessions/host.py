@@ -31,6 +31,7 @@ from holdfast.sessions.following import (
 )
 from holdfast.sessions.hooks import switch_to
 from holdfast.sessions.kept import KeptConversation
+from holdfast.sessions.matching import told_in
 from holdfast.sessions.options import SessionOptions
 from holdfast.sessions.rows import decoded
 from holdfast.sessions.standing import save_snapshot, unchanged
@@ -184,6 +185,29 @@ class FollowingConversation(KeptConversation):
             report=unchanged(self._engine, "only a preview"), course="same",
             session_id=self.id, is_changed=edits != keep_all(given.items),
         )  # fmt: skip
+
+    def record(
+        self, *, request: bytes | None = None, text: str = "", is_named: bool = False
+    ) -> str:
+        """Return all that is known of a host's list in one text, for a host that asks for a summary
+        of it; "" if the conversation is not known. No model is asked, and nothing is compacted.
+
+        The list is in a `request`, from which its own question was taken out: what is new in it is
+        kept. Or it is told in a `text`, in the words of the host; `is_named` says that the host
+        named this conversation.
+        """
+        if self._known_info is None or not self._known_info.length:
+            return ""
+        if request is None:
+            self._fresh()
+            stop = told_in(text, self._engine.log.messages, is_named=is_named)
+        else:
+            begun = self._begin_follow(None, request, None, is_sent=True)
+            if begun.course not in ("same", "continues", "rewind", "volatile"):
+                return ""
+            is_start = begun.course == "rewind"
+            stop = begun.place.reach if is_start else self._engine.length
+        return self._engine.record(stop) if stop else ""
 
     def _begin_follow(
         self, messages: Any, request: Any, usage: object, *, is_sent: bool

@@ -15,13 +15,31 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.dialects.jsontext import dump_text
-from holdfast.facts.frame import carried_summary, without_summary
-from holdfast.transcript import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from holdfast.facts.frame import carried_summary, summary_of, without_summary
+from holdfast.transcript import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_ask,
+)
 
 _DIGEST_BYTES = 16
 """Enough that two messages of one conversation never collide by chance."""
 _MARKS = frozenset({"cache_control", "cachePoint"})
 """Fields by which hosts mark what is to be cached; they move from request to request."""
+_LEAST_TOLD, _MOST_MISSED = 2, 1
+"""Messages that a text must hold to be about a conversation, and how many in a row may be missing
+in it; chosen, Pi, OpenCode and Hermes leave out none."""
+_LEAST_CHARS, _TELLING_CHARS = 12, 60
+"""Of the words by which a message is found in a text: shorter ones are found anywhere, longer ones
+may be cut; chosen, Pi cuts results after 2,000 and Hermes after 4,000."""
+_HEADING = "## "
+"""With what a summary begins that a host shows as an answer of the model."""
 _MOST_MERGED = 4
 """How many neighbors a host may have merged into one message; chosen, hosts merge two."""
 
@@ -34,6 +52,61 @@ def digest(message: Message) -> bytes:
         said = tuple(f"thinking {part.text}{part.signature}" for part in message.parts
                      if isinstance(part, Thinking))  # fmt: skip
     return _hashed(repr((role, said)))
+
+
+def told_in(text: str, log: Sequence[Message], *, is_named: bool) -> int:
+    """Return up to where a text tells what is in a log, 0 if it tells something else.
+
+    Hosts write their list as a text in their own way, and shorten results: a message is in it if
+    some of its words are, after those of the one before it; words of the user and earlier summaries
+    may be in other places. Unless the host named the conversation, all that the user said must be,
+    so that nobody is told what another one said.
+    """
+    at = found = missed = stop = 0
+    for index, message in enumerate(log):
+        words = list(_words_of(message))
+        if not words:
+            continue
+        is_own = is_ask(message) or message.origin == "summary"
+        is_apart = is_own or words[0].startswith(_HEADING)
+        places = [place for one in words if (place := text.find(one, 0 if is_apart else at)) >= 0]
+        if places:
+            at = at if is_apart else min(places) + 1
+            found, missed, stop = found + 1, 0, index + 1
+        elif is_own and not is_named:
+            break
+        elif found:
+            missed += 1
+            if missed > _MOST_MISSED:
+                break
+    return stop if found >= _LEAST_TOLD else 0
+
+
+def _words_of(message: Message) -> Iterator[str]:
+    """Yield words by which a text may tell a message; none if there are too few."""
+    if message.role in ("system", "developer"):
+        return
+    if (summary := summary_of(message)) is not None:
+        yield _middle(summary)  # hosts put a frame around it, and all begin alike
+    else:
+        yield from _some_words(message.parts)
+
+
+def _some_words(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield words from the start and from the middle of texts that are long enough to be told from
+    others: hosts cut the end, or put their own words before those of somebody else.
+    """
+    for part in parts:
+        if isinstance(part, ToolResult):
+            yield from _some_words(part.parts)
+        elif isinstance(part, Text) and len(said := part.text.strip()) >= _LEAST_CHARS:
+            yield said[:_TELLING_CHARS]
+            if len(said) > 2 * _TELLING_CHARS:
+                yield _middle(said)
+
+
+def _middle(said: str) -> str:
+    return said[len(said) // 2 :][:_TELLING_CHARS]
 
 
 def digest_of_key(key: object) -> bytes:
