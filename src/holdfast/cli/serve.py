@@ -47,6 +47,9 @@ _PORT = 8_787
     ("--drop-stale-thinking", bool, "",
      "Let Anthropic drop thinking that is bound to what was folded; the account must have this "
      "beta."),
+    ("--recall-tool", bool, "",
+     "Offer models a tool that brings back what was folded, in conversations that begin now; the "
+     "gateway answers it, and the agent does not see it."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
@@ -85,6 +88,7 @@ def serve(**given: Any) -> int:
         summarizer=None if settings.summarizer == "none" else writers_from(settings),
         prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
+        recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
         upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

@@ -91,6 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     for paths that begin alike (`/team=URL`)."""
     gateway_token_variable: str = ""
     """The variable with the token that clients of `holdfast serve` must send; "" asks for none."""
+    gateway_recall_tool: bool = False
+    """Whether `holdfast serve` offers models a tool of its own that brings back what was folded."""
     limits: Limits = Limits()
     """How much of an input is read."""
     files: tuple[SettingsFile, ...] = ()
@@ -127,6 +129,7 @@ FIELDS: Mapping[str, str] = {
     "redaction.without": "rules_without",
     "gateway.upstreams": "gateway_upstreams",
     "gateway.token_variable": "gateway_token_variable",
+    "gateway.recall_tool": "gateway_recall_tool",
 }
 """The field of `Settings` for each key outside [compression] and [input]."""
 

@@ -21,6 +21,8 @@ from holdfast.gateway.wires import Route
 _SMALL_FIELD = 4_096
 """Bytes of a field that is read to tell whose request it is; model, metadata and settings are far
 smaller, tools and system prompts far larger."""
+NOT_KNOWN_YET = "not known yet"
+"""Why the first request of a conversation without a name passes: its first answer names it."""
 
 
 class Turn(Struct, frozen=True):
@@ -74,7 +76,7 @@ def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Pass
     if not name:
         name = "" if is_first else named_by_start(split_list(held), route.wire)
         if not name:
-            return Passing("not known yet")
+            return Passing(NOT_KNOWN_YET)
     model = route.model or str(frame.get("model") or "")
     thinking: Any = frame.get("thinking")
     binds = isinstance(thinking, dict) and thinking != {"type": "disabled"}

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -25,6 +25,9 @@ from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
 from holdfast.gateway.figures import known_prices
+from holdfast.gateway.hidden import HiddenCalls
+from holdfast.gateway.reading import OwnCall
+from holdfast.gateway.recall_tool import RecallTool
 from holdfast.gateway.windows import Windows, windows_in
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
@@ -71,6 +74,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     summarizer: Writers | None = None
     drops_stale_thinking: bool = False
     """Whether the account has the provider drop thinking that is bound to what was folded."""
+    recall_tool: bool = False
+    """Whether the gateway offers a tool of its own that brings back what was folded."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     is_shared: bool = False
@@ -97,10 +102,11 @@ class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
-        self, open_session: Opened, pool: ThreadPoolExecutor, clock: Clock = time.time,
-        learn: Callable[[int], None] | None = None,
+        self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
+        clock: Clock = time.time, learn: Callable[[int], None] | None = None,
     ):  # fmt: skip
         self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
+        self.recall = recall
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
@@ -164,6 +170,17 @@ class Conversation:
         """
         return await self._run(lambda: self._shrink(turn, refusal))
 
+    async def answered(self, turn: Turn, calls: Sequence[OwnCall]) -> list[str]:
+        """Return what calls of the gateway's own tool say about the past of a request."""
+        return await self._run(lambda: [
+            session.call(call.name, call.arguments)
+            for session in (self._following(turn),) for call in calls
+        ])  # fmt: skip
+
+    async def hide(self, turn: Turn, hidden: HiddenCalls) -> None:
+        """Keep what the client did not see of the answer to a request."""
+        await self._run(lambda: self.recall.hide(hidden, self._following(turn)))
+
     async def _run(self, work: Callable[[], T]) -> T:
         """Return what work in a thread does. Whoever is cancelled here does not let others in
         before the thread is done.
@@ -202,10 +219,16 @@ class Conversation:
         self._note_room(session, turn)
         return followed
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+    def _following(self, turn: Turn) -> Session:
+        """Return the session with the list of a request."""
         session = self._current()
         if self._last is not turn:  # it passed, or another branch asked after it
             session.follow(request=turn.body, when="never")
+        return session
+
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+        session = self._following(turn)
+        self.recall.note(session)
         if usage:
             session.used(usage)
         if not turn.binds and session.compact().status == "compacted":
@@ -261,8 +284,10 @@ class Conversations:
         name = (turn.key, turn.model)
         found = self._held.get(name)
         if found is None:
+            recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
+                          None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
             found = Conversation(
-                lambda window: self._open(turn, window), self._pool, self._options.clock,
+                lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
                 lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
             )  # fmt: skip
             self._held[name] = found
@@ -270,6 +295,10 @@ class Conversations:
                 self._held.popitem(last=False)
         self._held.move_to_end(name)
         return found
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what work does that belongs to no session."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options

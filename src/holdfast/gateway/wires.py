@@ -52,6 +52,8 @@ class Route(Struct, frozen=True):
     operation: Operation = "other"
     model: str = ""
     """The model, if the path names it."""
+    streams_events: bool = True
+    """Whether its answer is no stream in another form; Gemini has one that is a list."""
 
 
 _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (
