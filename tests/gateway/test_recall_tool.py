@@ -6,6 +6,7 @@ our rules and, if they are here, by those of the toolkit of providers.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -569,6 +570,29 @@ async def test_a_provider_that_cuts_is_a_cut_for_the_client(gateway: Any, wire: 
         await client.say()
         assert client.text == "Done."
         sent(stand, wire)
+
+
+async def test_a_client_hears_pings_between_two_rounds_and_may_go_away(
+    gateway: Any, kit: Any
+) -> None:
+    """Then the provider is left alone too."""
+    provider = Provider("messages", ["So.", OWN])
+
+    async def script(request: web.Request, body: bytes) -> web.StreamResponse:
+        if not provider.answers:
+            await asyncio.Event().wait()
+        return await provider(request, body)
+
+    async with gateway(**ON, ping_seconds=0.01) as stand:
+        stand.upstream.script = script
+        url, headers = stand.url + kit.paths["messages"], {"x-holdfast-session": "one"}
+        async with stand.client.post(url, json=kit.talk("messages", 0), headers=headers) as got:
+            read = b""
+            while read.count(b"event: ping") < 3:  # the first is the provider's
+                read += await got.content.readany()
+        await stand.upstream.gone.wait()
+        assert b"message_stop" not in read
+        assert len(stand.upstream.asked) == 2
 
 
 @some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from holdfast.dialects.jsontext import dump
@@ -37,14 +38,12 @@ class Recalling:
         """
         options, one = self._options, self._conversations.of(turn)
         may_have = options.recall_tool or one.recall.is_offered
-        if (
-            (options.is_shared and may_have)
-            if one.recall.is_known
-            else not turn.is_first or may_have
-        ):
+        is_old = options.is_shared and may_have  # another gateway may have added to it
+        if is_old if one.recall.is_known else may_have or not turn.is_first:
             begins = options.recall_tool and is_new(turn.body, route.wire)
             looking = self._conversations.in_thread(lambda: one.recall.look_up(begins))
-            await asyncio.wait_for(looking, deadline(len(turn.body), options))
+            with suppress(TimeoutError):  # then it is as if it had none
+                await asyncio.wait_for(looking, deadline(len(turn.body), options))
 
     def dressed(
         self, turn: Turn | Passing, route: Route, headers: Mapping[str, str],
