@@ -21,7 +21,9 @@ from aiohttp import web
 from holdfast.errors import StoreUnavailable
 from holdfast.gateway.asked import Turn
 from holdfast.gateway.conversations import Conversation
+from holdfast.gateway.recall_tool import RecallTool
 from holdfast.sessions.too_long import SIGNS
+from holdfast.stores.open import open_store
 from holdfast.stores.store import Store
 from holdfast.stores.values import SessionFilter
 
@@ -293,7 +295,8 @@ async def test_work_that_nobody_waits_for_any_more_keeps_others_out() -> None:
         raise StoreUnavailable("here", "is locked", remedy="wait")
 
     with ThreadPoolExecutor(2) as pool:
-        conversation = Conversation(opened, pool)
+        recall = RecallTool(open_store(":memory:"), "key", "agent")
+        conversation = Conversation(opened, pool, recall)
         turn = Turn("key", "model", "agent", b"{}", False)
         first = asyncio.create_task(conversation.take_down(turn, {}))
         while not is_inside.is_set():

@@ -390,3 +390,15 @@ def test_a_host_hears_once_that_a_compaction_comes_near(store: Store) -> None:
         assert f"{one.prompt_tokens:,} of {budget.threshold_tokens:,} tokens" in one.sentence
     session.compact()
     assert len(heard) == session.info.compactions + session.engine.decide().pressure
+
+
+def test_facts_of_a_host_are_kept_with_the_session(store: Store) -> None:
+    """By all handles together, also for one that is opened later."""
+    first = Session(store, "key")
+    first.append({"role": "user", "content": "Look at it."})
+    other = Session(store, "key")
+    first.note(one=1)
+    other.note(two=[2])
+    first.note(three="3")
+    assert Session(store, "key").notes == {"one": 1, "two": [2], "three": "3"}
+    assert Session(store, "new").notes == {}

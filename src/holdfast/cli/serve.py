@@ -50,6 +50,9 @@ _PORT = 8_787
     ("--answer-compactions", bool, "",
      "Answer a client that asks its model for a summary of the conversation: at once, from what is "
      "kept of it, without asking the provider."),
+    ("--recall-tool", bool, "",
+     "Offer models a tool that brings back what was folded, in conversations that begin now; the "
+     "gateway answers it, and the agent does not see it."),
     ("--token", str, "TEXT", "What clients must send in the header x-holdfast-token."),
     ("--allow-host", [str], "NAME", "A name under which other machines may call."),
     ("--log", click.Choice(["faults", "requests"]), "",
@@ -89,6 +92,7 @@ def serve(**given: Any) -> int:
         prices=prices_for("", given["price"]).prices,
         drops_stale_thinking=given["drop_stale_thinking"],
         answers_compactions=given["answer_compactions"] or settings.gateway_answer_compactions,
+        recall_tool=given["recall_tool"] or settings.gateway_recall_tool,
         upstreams=_upstreams(given["upstream"] or settings.gateway_upstreams),
         token=token,
         hosts=tuple(given["allow_host"]) or (() if is_loopback(host) else (host,)),

@@ -22,6 +22,8 @@ from holdfast.gateway.wires import Route
 _SMALL_FIELD = 4_096
 """Bytes of a field that is read to tell whose request it is; model, metadata and settings are far
 smaller, tools and system prompts far larger."""
+NOT_KNOWN_YET = "not known yet"
+"""Why the first request of a conversation without a name passes: its first answer names it."""
 
 
 class Turn(Struct, frozen=True):
@@ -87,7 +89,7 @@ def _asked(route: Route, headers: Mapping[str, str], body: bytes) -> Turn | Pass
     key = f"{route.wire.name}:{name}" if name else ""
     turn = Turn(key, model, agent_of(headers), body, is_first, binds, sign)
     if is_aside or not name:
-        reason = "side request" if is_aside else "not known yet"
+        reason = "side request" if is_aside else NOT_KNOWN_YET
         return Passing(reason, sign, turn if sign else None)
     return turn
 

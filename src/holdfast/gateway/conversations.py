@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -25,6 +25,9 @@ from holdfast.engine.run import Model
 from holdfast.errors import HoldfastError
 from holdfast.gateway.asked import Turn
 from holdfast.gateway.figures import known_prices
+from holdfast.gateway.hidden import HiddenCalls
+from holdfast.gateway.reading import OwnCall
+from holdfast.gateway.recall_tool import RecallTool
 from holdfast.gateway.windows import Windows, windows_in
 from holdfast.policy import Policy
 from holdfast.sessions.following import Followed
@@ -73,6 +76,8 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     """Whether the account has the provider drop thinking that is bound to what was folded."""
     answers_compactions: bool = False
     """Whether a client that compacts by itself gets its summary from here."""
+    recall_tool: bool = False
+    """Whether the gateway offers a tool of its own that brings back what was folded."""
     upstreams: Mapping[str, str] = {}
     """Addresses of providers: by the name of a wire, by the beginning of a path, or "" for all."""
     is_shared: bool = False
@@ -99,10 +104,11 @@ class Conversation:
     """One conversation of one model, followed one request at a time."""
 
     def __init__(
-        self, open_session: Opened, pool: ThreadPoolExecutor, clock: Clock = time.time,
-        learn: Callable[[int], None] | None = None,
+        self, open_session: Opened, pool: ThreadPoolExecutor, recall: RecallTool,
+        clock: Clock = time.time, learn: Callable[[int], None] | None = None,
     ):  # fmt: skip
         self._open, self._pool, self._clock, self._learn = open_session, pool, clock, learn
+        self.recall = recall
         self._session: Session | None = None
         self._window: int | None = None
         self._lock = asyncio.Lock()
@@ -176,6 +182,17 @@ class Conversation:
             lambda: self._current().record(request=request, text=text, is_named=is_named)
         )
 
+    async def answered(self, turn: Turn, calls: Sequence[OwnCall]) -> list[str]:
+        """Return what calls of the gateway's own tool say about the past of a request."""
+        return await self._run(lambda: [
+            session.call(call.name, call.arguments)
+            for session in (self._following(turn),) for call in calls
+        ])  # fmt: skip
+
+    async def hide(self, turn: Turn, hidden: HiddenCalls) -> None:
+        """Keep what the client did not see of the answer to a request."""
+        await self._run(lambda: self.recall.hide(hidden, self._following(turn)))
+
     async def _run(self, work: Callable[[], T]) -> T:
         """Return what work in a thread does. Whoever is cancelled here does not let others in
         before the thread is done.
@@ -214,10 +231,16 @@ class Conversation:
         self._note_room(session, turn)
         return followed
 
-    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+    def _following(self, turn: Turn) -> Session:
+        """Return the session with the list of a request."""
         session = self._current()
         if self._last is not turn:  # it passed, or another branch asked after it
             session.follow(request=turn.body, when="never")
+        return session
+
+    def _take_down(self, turn: Turn, usage: Mapping[str, Any]) -> None:
+        session = self._following(turn)
+        self.recall.note(session)
         if usage:
             session.used(usage)
         if not turn.binds and session.compact().status == "compacted":
@@ -273,8 +296,10 @@ class Conversations:
         name = (turn.key, turn.model)
         found = self._held.get(name)
         if found is None:
+            recall = next((one.recall for (key, _), one in self._held.items() if key == turn.key),
+                          None) or RecallTool(self._store, turn.key, turn.agent)  # fmt: skip
             found = Conversation(
-                lambda window: self._open(turn, window), self._pool, self._options.clock,
+                lambda window: self._open(turn, window), self._pool, recall, self._options.clock,
                 lambda tokens: self._windows.learn({turn.model: tokens}, "refused"),
             )  # fmt: skip
             self._held[name] = found
@@ -286,6 +311,10 @@ class Conversations:
     def recent(self, wire: str) -> list[Conversation]:
         """Return the conversations of a wire that are held, the one that went on last first."""
         return [one for (key, _), one in reversed(self._held.items()) if key.startswith(f"{wire}:")]
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what work does that belongs to no session."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def _open(self, turn: Turn, window: int | None) -> tuple[Session, bool]:
         options = self._options

@@ -14,10 +14,12 @@ from collections.abc import (
     MutableMapping,
 )
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 import aiohttp
 from msgspec import Struct
+from msgspec.structs import replace
 from yarl import URL
 
 from holdfast.dialects.jsontext import dump, parse
@@ -25,36 +27,28 @@ from holdfast.errors import NotReadable
 from holdfast.gateway.answering import own_answer, with_records_opened
 from holdfast.gateway.asked import Passing, Turn, asked, unpacked
 from holdfast.gateway.conversations import Conversations, GatewayOptions, deadline
+from holdfast.gateway.copying import HOP, OWN, AnswerCopy, AnswerParts, Send
 from holdfast.gateway.figures import Figures, Outcome
 from holdfast.gateway.own_answers import OwnAnswer
+from holdfast.gateway.recalling import Recalling
+from holdfast.gateway.rounds import Rounds, pass_further
 from holdfast.gateway.spans import span_writer
-from holdfast.gateway.wires import Route, Wire, refused, route_of, usage_in
+from holdfast.gateway.wires import Route, Wire, refused, route_of
 from holdfast.sessions.following import Followed
 from holdfast.sessions.too_long import Refusal, refusal_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _LOG = logging.getLogger("holdfast.gateway")
 
-_HOP = frozenset({
-    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
-    b"transfer-encoding", b"upgrade", b"host", b"content-length", b"expect",
-})  # fmt: skip
-"""Headers of one connection, by RFC 9110, and those that every hop writes itself."""
-_OWN = b"x-holdfast"
 _TRACE = frozenset({b"traceparent", b"tracestate"})
 """Headers that say which trace a request belongs to, by W3C; they go on to the provider too."""
-_BOUNDARY = 4
-"""Bytes of the longest end of an event, which may come in pieces."""
 _CONNECT_SECONDS = 30.0
 _PIECE = 1 << 18
 """Bytes of a request that are written at a time, so that other streams go on between them."""
 _MOST_ERROR = 1 << 16
 """Bytes of an error that are read; what providers say is shorter."""
-_HEAD, _TAIL = 1 << 14, 1 << 18
-"""Bytes of an answer that are kept to read its usage: providers report it first or last."""
 _PATIENCE = 10
 """How many times longer than a turn a client's compaction may wait for us: a model that writes the
 summary takes longer than that."""
@@ -83,6 +77,8 @@ class Sent(Struct):
     """What the client gets at once; then nothing is sent."""
     compacts: str = ""
     """The agent that compacts by itself with this request."""
+    rounds: Rounds | None = None
+    """What answers the gateway's own tool, if that is in the request."""
 
 
 class Relay:
@@ -91,6 +87,7 @@ class Relay:
     def __init__(self, conversations: Conversations, options: GatewayOptions, figures: Figures):
         """Take what knows the conversations; `start` and `stop` belong to the server's life."""
         self._conversations, self._options, self._figures = conversations, options, figures
+        self._recalling = Recalling(conversations, options, self._note_fault)
         self._client: aiohttp.ClientSession | None = None
         self._behind: set[asyncio.Task[None]] = set()
         self._add_span, self._end_spans = span_writer()
@@ -120,6 +117,8 @@ class Relay:
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
         route = route_of(scope["method"], scope["path"], headers)
+        if scope["path"].endswith(":streamGenerateContent") and b"sse" not in scope["query_string"]:
+            route = replace(route, streams_events=False)
         body = await _read(receive, self._options.most_bytes)
         if isinstance(body, str):
             if body == "too large":
@@ -154,17 +153,21 @@ class Relay:
         """Return what to send for a request: on any fault of ours, what came."""
         if route.operation in ("models", "other"):
             return Sent(body, "pass; other request")
+        turn: Turn | Passing | None = None
         try:
             headers, body = with_records_opened(route, headers, body, self._options.most_bytes)
             turn = asked(route, headers, body, self._options.most_bytes)
-            sent = await self._answered(route, turn, body, query)
-            if sent is None:
-                sent = await self._chosen(route, turn, body)
+            answered = await self._answered(route, turn, body, query)
+            if answered is not None:
+                return answered
+            if isinstance(turn, Turn):
+                await self._recalling.look_up(turn, route)
+            sent = await self._chosen(route, turn, body)
             sent.compacts = turn.sign.agent if turn.sign else ""
         except Exception as error:  # noqa: BLE001 any fault of ours leaves the request as it came
             self._note_fault(error)
-            return Sent(body, f"pass; {type(error).__name__}")
-        return sent
+            sent = Sent(body, f"pass; {type(error).__name__}")
+        return sent if turn is None else self._with_tool(sent, turn, route, headers, body)
 
     async def _chosen(self, route: Route, turn: Turn | Passing, body: bytes) -> Sent:
         if isinstance(turn, Passing):
@@ -188,7 +191,22 @@ class Relay:
         except Exception as error:  # noqa: BLE001 then it is a request like any other
             self._note_fault(error)
             return None
-        return Sent(body, "answered; client compaction", answer=answer) if answer else None
+        if answer is None:
+            return None
+        return Sent(body, "answered; client compaction", answer=answer, compacts=turn.sign.agent)
+
+    def _with_tool(
+        self, sent: Sent, turn: Turn | Passing, route: Route, headers: Mapping[str, str],
+        body: bytes,
+    ) -> Sent:  # fmt: skip
+        """Return what is sent with the gateway's own tool, if its conversation has that."""
+        try:
+            plain = None if sent.body is body else sent.body
+            made = self._recalling.dressed(turn, route, headers, plain, body)
+        except Exception as error:  # noqa: BLE001 without the tool the request is still right
+            self._note_fault(error)
+            made = None
+        return sent if made is None else replace(sent, body=made[0], rounds=made[1])
 
     async def _followed(self, turn: Turn, body: bytes) -> Sent:
         conversation = self._conversations.of(turn)
@@ -212,7 +230,7 @@ class Relay:
             return Sent(body, "pass; nothing is due")
         return Sent(followed.body, "counted as it would be sent")
 
-    async def _smaller(self, sent: Sent, refusal: Refusal) -> Sent | None:
+    async def _smaller(self, sent: Sent, refusal: Refusal, route: Route) -> Sent | None:
         turn = sent.turn
         if turn is None:
             return None
@@ -223,11 +241,11 @@ class Relay:
             return None
         if followed is None or not followed.is_changed:
             return None
-        return _sent(followed, turn)
+        return self._with_tool(_sent(followed, turn), turn, route, {}, turn.body)
 
     async def _give(self, send: Send, answer: OwnAnswer, outcome: Outcome) -> None:
         self._figures.add(outcome, {})
-        headers = [(b"content-type", answer.content_type.encode()), (_OWN, outcome.note.encode())]
+        headers = [(b"content-type", answer.content_type.encode()), (OWN, outcome.note.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -246,7 +264,7 @@ class Relay:
             agent=turn.agent if turn else "", model=turn.model if turn else route.model,
             conversation=turn.key if turn else "", client_compaction=sent.compacts,
         )  # fmt: skip
-        kept, begun = _Kept(), time.time_ns() - int(held * 1e9)
+        kept, begun = AnswerParts(), time.time_ns() - int(held * 1e9)
         try:
             for _ in range(_TRIES):
                 async with self._request(scope, route, sent, body) as up:
@@ -257,10 +275,16 @@ class Relay:
                     if up.status in _TOO_BIG and sent.turn is not None:
                         error = await _read_error(up)
                         refusal = _refusal(up, error)
-                        again = await self._smaller(sent, refusal) if refusal else None
+                        again = await self._smaller(sent, refusal, route) if refusal else None
                     if again is None:
-                        silence = (self._options.ping_seconds, route.wire.ping)
-                        await _pass_on(up, error, send, sent.note, kept, silence)
+                        rounds = None if up.headers.get("content-encoding") else sent.rounds
+                        copy = AnswerCopy(send, kept, self._options.ping_seconds, route.wire.ping,
+                                     rounds if up.status == 200 else None)  # fmt: skip
+                        await copy.begin(up, error, sent.note)
+                        if copy.rounds is not None:
+                            ask = partial(self._ask_again, scope, route, sent, copy)
+                            await pass_further(copy.rounds, ask, copy.data)
+                        await copy.end()
                         break
                     sent = again
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -276,11 +300,30 @@ class Relay:
                 named = {name.decode(): value.decode() for name, value in scope["headers"]
                          if name in _TRACE}  # fmt: skip
                 self._add_span(outcome, named, begun, time.time_ns())
+            if sent.rounds is not None:  # the whole is what was paid; the last is what is known
+                usage = sent.rounds.usage or usage
             if sent.turn is not None and outcome.status == 200:
                 known = usage if sent.is_known else {}
                 self._behind_it(self._conversations.of(sent.turn).take_down(sent.turn, known))
             elif route.operation == "models" and outcome.status == 200:
                 self._behind_it(self._conversations.learn_windows(kept.plain()))
+
+    async def _ask_again(
+        self, scope: Scope, route: Route, sent: Sent, copy: AnswerCopy, body: bytes
+    ) -> aiohttp.ClientResponse | None:
+        """Return the answer to a further request of a message; None if there is none."""
+        asking = asyncio.ensure_future(self._opened(scope, route, replace(sent, body=body)))
+        try:
+            up = await copy.wait(lambda: asyncio.shield(asking))
+        except (aiohttp.ClientError, OSError):
+            return None
+        finally:
+            asking.cancel()
+        kind = up.headers.get("content-type", "")
+        if up.status == 200 and kind.startswith("text/event-stream") == copy.is_events:
+            return up
+        up.close()
+        return None
 
     async def _speak(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a WebSocket through, in both directions, as it is."""
@@ -305,10 +348,18 @@ class Relay:
             way.cancel()
         await up.close()
 
+    async def _opened(self, scope: Scope, route: Route, sent: Sent) -> aiohttp.ClientResponse:
+        return await self._request(scope, route, sent, b"")
+
     def _request(self, scope: Scope, route: Route, sent: Sent, body: bytes) -> Any:
         assert self._client is not None
         data = sent.body
-        headers = _headers(scope, *((b"content-encoding",) if data is not body else ()))
+        without = [b"content-encoding"] if data is not body else []
+        if sent.rounds is not None:  # what is looked at must come plain
+            without.append(b"accept-encoding")
+        headers = _headers(scope, *without)
+        if sent.rounds is not None:
+            headers.append(("accept-encoding", "identity"))
         headers = _with_more(headers, sent.headers)
         if data:
             headers.append(("content-length", str(len(data))))
@@ -344,75 +395,12 @@ class Relay:
         task.add_done_callback(self._behind.discard)
 
 
-class _Kept:
-    """The parts of an answer in which its usage may stand."""
-
-    def __init__(self) -> None:
-        self.has_begun = False
-        self.content_type = self.encoding = ""
-        self._head, self._tail = bytearray(), bytearray()
-
-    def add(self, data: bytes) -> None:
-        room = _HEAD - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
-        self._tail += data
-        if len(self._tail) > 2 * _TAIL:
-            del self._tail[:-_TAIL]
-
-    def plain(self) -> bytes:
-        """Return what is kept of the answer: all of it if it is not long."""
-        return unpacked(bytes(self._head + self._tail), self.encoding, 64 << 20) or b""
-
-    def usage(self) -> dict[str, Any]:
-        return usage_in(self.plain(), self.content_type)
-
-
-async def _pass_on(
-    up: aiohttp.ClientResponse, read: bytes, send: Send, note: str, kept: _Kept,
-    silence: tuple[float, bytes],
-) -> None:  # fmt: skip
-    """Send an answer on as it comes; `read` is what was read of it already, `silence` after how
-    many seconds what is sent between two events.
-    """
-    kept.content_type = up.headers.get("content-type", "")
-    kept.encoding = up.headers.get("content-encoding", "")
-    headers = [pair for pair in up.raw_headers
-               if pair[0].lower() not in _HOP or pair[0].lower() == b"content-length"]  # fmt: skip
-    kept.has_begun = True
-    await send({
-        "type": "http.response.start", "status": up.status,
-        "headers": [*headers, (_OWN, note.encode("latin-1", "replace"))],
-    })  # fmt: skip
-    is_fixed = kept.encoding or "content-length" in up.headers
-    is_stream = kept.content_type.startswith("text/event-stream") and not is_fixed
-    last = read
-    if read:
-        await send({"type": "http.response.body", "body": read, "more_body": True})
-    while True:
-        try:
-            async with asyncio.timeout(silence[0]):
-                data = await up.content.readany()
-        except TimeoutError:
-            if is_stream and (not last or last.endswith((b"\n\n", b"\r\n\r\n"))):
-                ping = {"type": "http.response.body", "body": silence[1], "more_body": True}
-                await send(ping)
-            continue
-        if not data:
-            break
-        last = (last + data)[-_BOUNDARY:]
-        kept.add(data)
-        await send({"type": "http.response.body", "body": data, "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
 def _headers(scope: Scope, *without: bytes) -> list[tuple[str, str]]:
     """Return the headers of a request that its provider gets."""
     return [
         (name.decode("latin-1"), value.decode("latin-1"))
         for name, value in scope["headers"]
-        if name not in _HOP and name not in without and not name.startswith(_OWN)
+        if name not in HOP and name not in without and not name.startswith(OWN)
     ]
 
 
@@ -474,7 +462,7 @@ async def _pieces(data: bytes) -> AsyncIterator[bytes]:
 
 async def _refuse(send: Send, wire: Wire, status: int, kind: str, sentence: str) -> None:
     body = dump(refused(wire, status, kind, f"holdfast: {sentence}"))
-    headers = [(b"content-type", b"application/json"), (_OWN, b"refused")]
+    headers = [(b"content-type", b"application/json"), (OWN, b"refused")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

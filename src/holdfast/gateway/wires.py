@@ -54,6 +54,8 @@ class Route(Struct, frozen=True):
     """The model, if the path names it."""
     streams: bool = False
     """Whether the path asks for a stream."""
+    streams_events: bool = True
+    """Whether its answer is no stream in another form; Gemini has one that is a list."""
 
 
 _ROUTES: tuple[tuple[re.Pattern[str], Wire, Operation], ...] = (

@@ -363,7 +363,7 @@ def body_with(given: HostList, edits: Sequence[Edit], settings: Payload) -> Any:
         return {**source, **held, **settings}
     made = source if is_same else _with_list(given, source, edits)
     for name, value in settings.items():
-        made = _with_field(made, name, dump(value))
+        made = with_field(made, name, dump(value))
     return made
 
 
@@ -374,13 +374,24 @@ def _with_list(given: HostList, source: bytes, edits: Sequence[Edit]) -> bytes:
             pieces.extend(given.raws[edit.start : edit.stop])
         else:
             pieces.append(dump(edit.payload))
-    held = bytes(split_object(source)[given.key])
-    around = gaps(held, [Raw(one) for one in given.raws]) if held[:1] == b"[" else None
+    return with_elements(source, given.key, pieces, [Raw(one) for one in given.raws])
+
+
+def with_elements(
+    source: bytes, key: str, new: Sequence[bytes], known: list[Raw] | None = None
+) -> bytes:
+    """Return a request one of whose fields is another list; every other byte stays.
+
+    `known` are the elements that the field has now, if the caller has them.
+    """
+    held = bytes(split_object(source)[key])
+    around = gaps(held, known or split_list(held)) if held[:1] == b"[" else None
     before, between, after = around or (b"[", b",", b"]")
-    return _spliced(source, held, before + between.join(pieces) + after, given.key)
+    return _spliced(source, held, before + between.join(new) + after, key)
 
 
-def _with_field(source: bytes, name: str, value: bytes) -> bytes:
+def with_field(source: bytes, name: str, value: bytes) -> bytes:
+    """Return a request with another value of a field; every other byte stays."""
     held = split_object(source).get(name)
     if held is not None:
         return _spliced(source, bytes(held), value, name)

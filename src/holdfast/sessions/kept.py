@@ -514,7 +514,8 @@ class KeptConversation:
 
     def _note(self, **facts: Any) -> None:
         """Keep facts with the session."""
-        self._info = self._store.change(self.id, frame=dump({**self._frame(), **facts}))
+        known = frame_of(self._store.session(self.id))  # other handles note facts too
+        self._info = self._store.change(self.id, frame=dump({**known, **facts}))
 
     def _save(self) -> None:
         """Keep what was learnt between two compactions: pauses, calibration."""

@@ -23,7 +23,7 @@ from holdfast.sessions.hooks import Hooks, Switched, switch_to, told
 from holdfast.sessions.host import FollowingConversation
 from holdfast.sessions.leasing import TTL_SECONDS
 from holdfast.sessions.options import SessionOptions
-from holdfast.sessions.rows import payloads
+from holdfast.sessions.rows import frame_of, payloads
 from holdfast.sessions.standing import find_by_key
 from holdfast.sessions.too_long import refusal_of
 from holdfast.sessions.tracking import Same
@@ -232,6 +232,20 @@ class Session(FollowingConversation):
             self._save()
         self._store.end(self.id, reason)
         self._info = self._store.session(self.id)
+
+    # Facts of the host
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the host noted with the session, also in another process or before a restart."""
+        known = self._known_info
+        return frame_of(self._store.session(self.id)).get("notes", {}) if known else {}
+
+    def note(self, **facts: Any) -> None:
+        """Keep facts of the host with the session: JSON values, by name. They are not searched and
+        not sent, and they go when the session is erased. Something must have been said before.
+        """
+        self._note(notes={**self.notes, **facts})
 
     # The model's own tools
 
