@@ -3,6 +3,7 @@
     python bench/agents.py                              all agents that are installed, 40 steps
     python bench/agents.py claude codex --steps 150 --window 60000
     python bench/agents.py --script '{"say_chars": 4000}' --serve "--log requests"
+    python bench/agents.py --trials --trial killed      what the gateway must withstand
     python bench/agents.py --check                      exit code 1 if a promise is broken
 
 `--script` is merged into the stub's script (its `Script` lists all settings: window, actions, …),
@@ -19,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -28,8 +28,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
+import agent_trials
+from agent_trials import ROOT, TOOLKIT
+
 TOLERANCE = 1.01
 """Of the bill: agents put times and paths into their prompts, so two runs differ a little."""
 
@@ -98,11 +99,18 @@ def main() -> int:
     parser.add_argument("--window", type=int, default=0, help="of the stub's models, in tokens")
     parser.add_argument("--script", type=json.loads, default={}, help="for the stub, in JSON")
     parser.add_argument("--serve", default="", help="further options of holdfast serve")
+    parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
+    parser.add_argument("--trial", action="append", choices=agent_trials.TRIALS, default=[])
+    parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if not (TOOLKIT / "agents.py").is_file():
         print("the toolkit of agents is not here; name its folder in HOLDFAST_AGENTS")
         return 0
+    if given.trials or given.trial:
+        names, options = given.names or installed(), shlex.split(given.serve)
+        faults = agent_trials.tried(names, given.trial, options, given.keep)
+        return 1 if faults and given.check else 0
     print("| agent | directly | through | largest prompt | through | bill, $ | through | ratio | "
           "broken |")  # fmt: skip
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
