@@ -5,7 +5,8 @@
 Each trial is one or two runs of an agent, between a recorder of what it sends and the strict stub,
 and is judged by the bytes on both sides and by the store that the gateway leaves:
 
-* refused: requests that the stub refused for a broken rule;
+* refused: requests that the stub refused for a broken rule, except those that the agent broke
+  itself (`foreign`: nothing was compacted, and the bytes are its own);
 * lost: messages that the agent sent and that no log of the store has;
 * dead: references in what was sent that do not lead to messages that the agent sent;
 * hidden: messages of a request that neither stand in what was sent for it nor behind a reference.
@@ -37,7 +38,7 @@ from holdfast.gateway.wires import route_of
 from holdfast.sessions.matching import digest
 from holdfast.stores.open import open_store
 from holdfast.stores.values import SessionFilter
-from holdfast.transcript import Message
+from holdfast.transcript import Message, Thinking
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLKIT = Path(os.environ.get("HOLDFAST_AGENTS", ROOT.parent / "shared" / "agents"))
@@ -58,7 +59,8 @@ class Trial:
 
     steps: tuple[int, ...]
     window: int = 0
-    """Of the stub's models; the gateway knows it."""
+    """Of the stub's models, beside what the agent always sends; the gateway knows it. 0: as it is
+    with the stub, and the gateway believes it to be endless."""
     kills: tuple[int, ...] = ()
     """After the answers to these requests the gateway is killed, while it still writes."""
     cuts: tuple[int, ...] = ()
@@ -68,8 +70,8 @@ class Trial:
 
 
 TRIALS = {
-    "killed": Trial((150,), 40_000, kills=(20, 75, 76, 110), cuts=(50, 90), compactions=3),
-    "resumed": Trial((50, 20), 30_000, compactions=1),
+    "killed": Trial((150,), 32_000, kills=(20, 75, 76, 110), cuts=(50, 90), compactions=3),
+    "resumed": Trial((50, 20), 20_000, compactions=1),
     "own": Trial((40,)),
     "subagent": Trial((16,)),
 }
@@ -79,6 +81,8 @@ TRIALS = {
 class Habit:
     """What an agent needs for the trials; without a value a trial is skipped for its reason."""
 
+    base: int
+    """Tokens of its own prompt and tools."""
     resume: tuple[int, tuple[str, ...]] | str = "has no option to resume"
     """Where in its arguments which options go."""
     delegate: tuple[str, Mapping[str, Any]] | str = "has no subagents"
@@ -108,29 +112,30 @@ def in_words(steps: int) -> dict[str, Any]:
             + [end]}  # fmt: skip
 
 
-_PI = Habit(resume=(0, ("--continue",)), scale=9.0)
+_PI = Habit(2_000, resume=(0, ("--continue",)), scale=9.0)
 HABITS = {
-    "claude": Habit((0, ("--continue",)), ("Agent", task("general-purpose")), 7.0),
-    "codex": Habit((1, ("resume", "--last")), scale=9.0),
-    "opencode": Habit((1, ("--continue",)), ("task", task("general")), 9.0),
+    "claude": Habit(12_500, (0, ("--continue",)), ("Agent", task("general-purpose")), 30.0),
+    "codex": Habit(10_000, (1, ("resume", "--last")), scale=9.0),
+    "opencode": Habit(8_000, (1, ("--continue",)), ("task", task("general")), 9.0),
     "pi-chat": _PI,
-    "pi-messages": _PI,
+    "pi-messages": replace(_PI, scale=7.0),
     "pi-responses": _PI,
-    "goose": Habit(
+    "goose": Habit(4_000,
         (1, ("--resume",)), ("delegate", {"instructions": "Look at the files and report."}), 50.0,
         asks_again=False, instead={"--no-session": ("--name", "trial")},
     ),
-    "gemini": Habit((0, ("--resume", "latest")), ("invoke_agent", {
-        "agent_name": "generalist", "prompt": "Look at the files and report."}), 25.0),
-    "qwen": Habit((0, ("--continue",)), ("agent", task("general-purpose")), 25.0),
-    "copilot": Habit((0, ("--continue",)), ("task", {
+    "gemini": Habit(13_000, (0, ("--resume", "latest")), ("invoke_agent", {
+        "agent_name": "generalist", "prompt": "Look at the files and report."}), 25.0,
+        asks_again=False),
+    "qwen": Habit(20_500, (0, ("--continue",)), ("agent", task("general-purpose")), 25.0),
+    "copilot": Habit(12_500, (0, ("--continue",)), ("task", {
         "description": "look at the files", "prompt": "Look at the files and report.",
-        "agent_type": "general-purpose", "name": "looker"}), 5.0),
-    "cline": Habit((0, ("--continue",)), scale=5.0, script=in_words),
-    "hermes": Habit((1, ("--continue",)), ("delegate_task", {
+        "agent_type": "general-purpose", "name": "looker"}), 3.5),
+    "cline": Habit(13_500, (0, ("--continue",)), scale=5.0, script=in_words),
+    "hermes": Habit(15_000, (1, ("--continue",)), ("delegate_task", {
         "goal": "Look at the files and report.", "context": "a small project"}), 4.0),
-    "mini": Habit(),
-    "llm": Habit((0, ("--continue",)), asks_again=False),
+    "mini": Habit(1_000),
+    "llm": Habit(500, (0, ("--continue",)), asks_again=False),
 }  # fmt: skip
 
 
@@ -159,13 +164,14 @@ class Gateway:
         self._run: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        ours = {name: value for name, value in os.environ.items() if name != "HOLDFAST_AGENTS"}
+        env = {**ours, "PYTHONPATH": str(ROOT / "src")}
         self._run = await asyncio.create_subprocess_exec(
             *self._command, env=env, stderr=asyncio.subprocess.PIPE
         )
         assert self._run.stderr is not None
         line = (await self._run.stderr.readline()).decode()
-        assert "listening" in line, line + (await self._run.stderr.read()).decode()
+        assert "listening" in line, line
 
     async def kill(self) -> None:
         if self._run is not None and self._run.returncode is None:
@@ -188,7 +194,7 @@ async def run(name: str, kind: str, folder: Path, options: Sequence[str]) -> dic
     threading.Thread(target=loop.run_forever, daemon=True).start()
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.start(), loop))
     upstream = f"{provider.url}/c/{name}"
-    window = trial.window or WIDE
+    window = trial.window + habit.base if trial.window else WIDE
     gateway = Gateway(upstream, folder / "store", window, options)
     front = front_of(gateway, provider.script, name, trial, habit, folder / "client")
     results: list[dict[str, Any]] = []
@@ -234,7 +240,7 @@ async def start(
 
 def script_of(kind: str, habit: Habit) -> dict[str, Any]:
     trial = TRIALS[kind]
-    found: dict[str, Any] = {"window": trial.window} if trial.window else {}
+    found: dict[str, Any] = {"window": trial.window + habit.base} if trial.window else {}
     if kind == "own":
         found |= {"usage_scale": habit.scale}
     if kind == "subagent" and not isinstance(habit.delegate, str):
@@ -273,8 +279,9 @@ def front_of(
                     self.restart()
 
         def restart(self) -> None:
-            self.is_up.clear()
-            self.again = asyncio.create_task(self.start_again())
+            if self.is_up.is_set():
+                self.is_up.clear()
+                self.again = asyncio.create_task(self.start_again())
 
         async def start_again(self) -> None:
             await gateway.kill()
@@ -311,12 +318,16 @@ def judged(name: str, folder: Path, results: Sequence[Mapping[str, Any]]) -> dic
         given |= set(listed)
         hidden |= set(listed) - reach
         lengths.append(len(listed))
+    made = max((info.compactions for info in infos), default=0)
+    refused = [row for row in upstream.values() if set(row.get("rules") or ()) - {"window"}]
+    asked = {row["req"].read_bytes() for row in judge.records(folder / "client")}
+    foreign = [row for row in refused if not made and row["req"].read_bytes() in asked]
     store.close()
     return {
-        "requests": stub["requests"], "refused": stub["invalid"], "hidden": len(hidden),
-        "compactions": max((info.compactions for info in infos), default=0),
+        "requests": stub["requests"], "refused": len(refused) - len(foreign),
+        "foreign": len(foreign), "hidden": len(hidden), "compactions": made,
         "own": sum(after < SHORTER * before for before, after in pairwise(lengths)),
-        "messages": len(given), "lost": len(given - held), "references": len(behind),
+        "parts": len(given), "lost": len(given - held), "references": len(behind),
         "dead": sum(not said or not said <= given for said in behind.values()),
         "sessions": len(infos), "ended": [one["rc"] for one in results],
         "largest_tokens": stub["largest_tokens"], "first_fault": stub["first_fault"],
@@ -351,24 +362,28 @@ def plain(row: Mapping[str, Any]) -> bytes:
 
 
 def digests(body: bytes, row: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yield what each message of a request says."""
+    """Yield what the messages of a request say, part by part."""
     dialect = dialect_named(route_of("POST", row["path"].partition("?")[0], {}).wire.dialect)
     for one in split_list(split_object(body)[dialect.list_key]):
-        yield said(dialect.decode([parse(one)], 0))
+        yield from said(dialect.decode([parse(one)], 0))
 
 
 def said_in(messages: Sequence[Any], dialect: str) -> Iterator[bytes]:
     decode = dialect_named(dialect).decode
     for one in messages:
-        yield said(decode([parse(one.body)], one.position))
+        yield from said(decode([parse(one.body)], one.position))
 
 
-def said(messages: Sequence[Message]) -> bytes:
-    """Return what messages say, without a summary of ours beside the words of a user."""
-    return b"".join(
-        digest(message if carried_summary(message) is None else without_summary(message))
-        for message in messages
-    )
+def said(messages: Sequence[Message]) -> Iterator[bytes]:
+    """Yield what each part of messages says: agents put a request beside an older result. A
+    summary of ours beside the words of a user is left out, and so is thinking: it must go if what
+    it is bound to is folded.
+    """
+    for one in messages:
+        alone = one if carried_summary(one) is None else without_summary(one)
+        for part in alone.parts:
+            if not isinstance(part, Thinking):
+                yield digest(alone.with_parts((part,)))
 
 
 def opened(store: Any, ref: str) -> Iterator[bytes]:
@@ -392,7 +407,7 @@ def tried(
     names: Sequence[str], kinds: Sequence[str], options: Sequence[str], keep: Path | None
 ) -> int:
     """Run trials; return how many broke a promise."""
-    heads = "agent, trial, requests, compactions, its own, messages, lost, references, dead, hidden"
+    heads = "agent, trial, requests, compactions, its own, parts, lost, references, dead, hidden"
     print("| " + heads.replace(", ", " | ") + " | sessions | broken |")
     print("| --- | --- |" + " ---: |" * 9 + " --- |")
     faults = 0
