@@ -9,26 +9,32 @@ and is judged by the bytes on both sides and by the store that the gateway leave
   itself (`foreign`: nothing was compacted, and the bytes are its own);
 * lost: messages that the agent sent and that no log of the store has;
 * dead: references in what was sent that do not lead to messages that the agent sent;
+* own: how often the agent's list became much shorter, by its own compaction or a subagent;
 * hidden: messages of a request that neither stand in what was sent for it nor behind a reference.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from holdfast.dialects.jsontext import parse, split_list, split_object
 from holdfast.dialects.registry import dialect_named
@@ -53,90 +59,50 @@ _MOST_BYTES = 64 << 20
 # What is tried
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A kind of trial: so many steps in each run, in windows of so many tokens."""
+class Trial(Struct, frozen=True):
+    """A kind of trial; agent_trials.toml says what its fields mean."""
 
     steps: tuple[int, ...]
     window: int = 0
-    """Of the stub's models, beside what the agent always sends; the gateway knows it. 0: as it is
-    with the stub, and the gateway believes it to be endless."""
     kills: tuple[int, ...] = ()
-    """After the answers to these requests the gateway is killed, while it still writes."""
     cuts: tuple[int, ...] = ()
-    """While these requests are being answered it is killed, if the agent asks again."""
     compactions: int = 0
-    """The least that the gateway must have made."""
 
 
-TRIALS = {
-    "killed": Trial((150,), 32_000, kills=(20, 75, 76, 110), cuts=(50, 90), compactions=3),
-    "resumed": Trial((50, 20), 20_000, compactions=1),
-    "own": Trial((40,)),
-    "subagent": Trial((16,)),
-}
+class Resume(Struct, frozen=True):
+    """Options that are put in at a place of an agent's arguments."""
+
+    at: int
+    options: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Habit:
-    """What an agent needs for the trials; without a value a trial is skipped for its reason."""
+class Delegate(Struct, frozen=True):
+    """The call that starts a subagent."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Habit(Struct, frozen=True):
+    """What an agent needs for the trials."""
 
     base: int
-    """Tokens of its own prompt and tools."""
-    resume: tuple[int, tuple[str, ...]] | str = "has no option to resume"
-    """Where in its arguments which options go."""
-    delegate: tuple[str, Mapping[str, Any]] | str = "has no subagents"
-    """The tool that starts a subagent, and its arguments."""
-    scale: float | str = "does not compact by itself"
-    """By which usage is multiplied so that it believes its window to be full after half the run."""
+    resume: Resume | None = None
+    delegate: Delegate | None = None
+    scale: float = 1.0
     asks_again: bool = True
-    """Whether it sends a request again if the answer breaks off."""
-    script: Callable[[int], dict[str, Any]] = field(default=lambda _: {})
-    """What the stub must do for it in so many steps."""
-    instead: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Arguments in the place of some that the toolkit gives."""
+    rewrites: int = 0
+    texts: tuple[str, ...] = ()
+    instead: dict[str, tuple[str, ...]] = {}
+    skips: dict[str, str] = {}
 
 
-def task(kind: str) -> dict[str, Any]:
-    return {"description": "look at the files", "prompt": "Look at the files and report.",
-            "subagent_type": kind}  # fmt: skip
+class Table(Struct, frozen=True):
+    trials: dict[str, Trial]
+    agents: dict[str, Habit]
 
 
-def in_words(steps: int) -> dict[str, Any]:
-    """Return a script for Cline, which calls tools in the text of its answers."""
-    read = "<read_file>\n<path>src/module_{:02d}.py</path>\n</read_file>"
-    run = ("<execute_command>\n<command>tail -n +{} big.log | head -c 6000</command>\n"
-           "<requires_approval>false</requires_approval>\n</execute_command>")  # fmt: skip
-    end = "<attempt_completion>\n<result>All done.</result>\n</attempt_completion>"
-    return {"turns": 0, "side_texts": [(read, run)[at % 2].format(at % 60) for at in range(steps)]
-            + [end]}  # fmt: skip
-
-
-_PI = Habit(2_000, resume=(0, ("--continue",)), scale=9.0)
-HABITS = {
-    "claude": Habit(12_500, (0, ("--continue",)), ("Agent", task("general-purpose")), 30.0),
-    "codex": Habit(10_000, (1, ("resume", "--last")), scale=9.0),
-    "opencode": Habit(8_000, (1, ("--continue",)), ("task", task("general")), 9.0),
-    "pi-chat": _PI,
-    "pi-messages": replace(_PI, scale=7.0),
-    "pi-responses": _PI,
-    "goose": Habit(4_000,
-        (1, ("--resume",)), ("delegate", {"instructions": "Look at the files and report."}), 50.0,
-        asks_again=False, instead={"--no-session": ("--name", "trial")},
-    ),
-    "gemini": Habit(13_000, (0, ("--resume", "latest")), ("invoke_agent", {
-        "agent_name": "generalist", "prompt": "Look at the files and report."}), 25.0,
-        asks_again=False),
-    "qwen": Habit(20_500, (0, ("--continue",)), ("agent", task("general-purpose")), 25.0),
-    "copilot": Habit(12_500, (0, ("--continue",)), ("task", {
-        "description": "look at the files", "prompt": "Look at the files and report.",
-        "agent_type": "general-purpose", "name": "looker"}), 3.5),
-    "cline": Habit(13_500, (0, ("--continue",)), scale=5.0, script=in_words),
-    "hermes": Habit(15_000, (1, ("--continue",)), ("delegate_task", {
-        "goal": "Look at the files and report.", "context": "a small project"}), 4.0),
-    "mini": Habit(1_000),
-    "llm": Habit(500, (0, ("--continue",)), asks_again=False),
-}  # fmt: skip
+TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=Table)
 
 
 # Running
@@ -158,36 +124,32 @@ class Gateway:
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = (
             sys.executable, "-m", "holdfast", "serve", "--port", str(self.port), "--upstream",
-            upstream, "--store", str(store), *(("--window", str(window)) if window else ()),
-            *options,
+            upstream, "--store", str(store), "--window", str(window), *options,
         )  # fmt: skip
+        self._log = store.with_suffix(".log")
         self._run: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         ours = {name: value for name, value in os.environ.items() if name != "HOLDFAST_AGENTS"}
         env = {**ours, "PYTHONPATH": str(ROOT / "src")}
-        self._run = await asyncio.create_subprocess_exec(
-            *self._command, env=env, stderr=asyncio.subprocess.PIPE
-        )
-        assert self._run.stderr is not None
-        line = (await self._run.stderr.readline()).decode()
-        assert "listening" in line, line
+        with self._log.open("ab") as log:
+            self._run = await asyncio.create_subprocess_exec(*self._command, env=env, stderr=log)
+        while self._run.returncode is None:
+            with contextlib.suppress(OSError):
+                (await asyncio.open_connection("127.0.0.1", self.port))[1].close()
+                return
+            await asyncio.sleep(0.05)
+        raise SystemExit(self._log.read_text())
 
-    async def kill(self) -> None:
+    async def end(self, how: signal.Signals) -> None:
         if self._run is not None and self._run.returncode is None:
-            self._run.kill()
-            await self._run.wait()
-
-    async def stop(self) -> None:
-        """End it as a service is ended: what it still writes is written."""
-        if self._run is not None and self._run.returncode is None:
-            self._run.terminate()
+            self._run.send_signal(how)
             await self._run.wait()
 
 
 async def run(name: str, kind: str, folder: Path, options: Sequence[str]) -> dict[str, Any]:
     """Return the figures of one trial."""
-    trial, habit = TRIALS[kind], HABITS[name]
+    trial, habit = TABLE.trials[kind], TABLE.agents[name]
     provider = toolkit("provider").Provider(folder / "provider")
     # in a thread of its own: the toolkit waits for its answers
     loop = asyncio.new_event_loop()
@@ -205,7 +167,7 @@ async def run(name: str, kind: str, folder: Path, options: Sequence[str]) -> dic
             results.append(await start(name, kind, front.url, provider.url, folder, at, steps))
     finally:
         await front.stop()
-        await gateway.stop()
+        await gateway.end(signal.SIGTERM)
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(provider.stop(), loop))
         loop.call_soon_threadsafe(loop.stop)
     found = judged(name, folder, results) | {"notes": dict(front.notes)}
@@ -216,15 +178,13 @@ async def start(
     name: str, kind: str, base: str, provider: str, folder: Path, at: int, steps: int
 ) -> dict[str, Any]:
     """Run an agent once; the second time it resumes."""
-    agents, habit = toolkit("agents"), HABITS[name]
+    agents, habit = toolkit("agents"), TABLE.agents[name]
     known = agents.AGENTS[name]
 
     def arguments(given: Any) -> list[str]:
         found = [one for was in known.start(given) for one in habit.instead.get(was, (was,))]
-        if at and not isinstance(habit.resume, str):
-            place, more = habit.resume
-            found[place:place] = more
-        given.script |= habit.script(steps)
+        if at and habit.resume is not None:
+            found[habit.resume.at : habit.resume.at] = habit.resume.options
         return found
 
     agents.AGENTS[name] = replace(known, start=arguments)
@@ -232,20 +192,26 @@ async def start(
         return await agents.run_agent(
             name, base, prefix=agents.default_prefix(), turns=steps, home=folder / "home",
             prompt="Go on, look again" if at else agents.PROMPT,
-            control=f"{provider}/_ctl/{name}", script=script_of(kind, habit), seconds=600,
+            control=f"{provider}/_ctl/{name}", script=script_of(kind, habit, steps), seconds=600,
         )  # fmt: skip
     finally:
         agents.AGENTS[name] = known
 
 
-def script_of(kind: str, habit: Habit) -> dict[str, Any]:
-    trial = TRIALS[kind]
+def script_of(kind: str, habit: Habit, steps: int) -> dict[str, Any]:
+    """Return what the stub must do."""
+    trial = TABLE.trials[kind]
     found: dict[str, Any] = {"window": trial.window + habit.base} if trial.window else {}
     if kind == "own":
-        found |= {"usage_scale": habit.scale}
-    if kind == "subagent" and not isinstance(habit.delegate, str):
+        found["usage_scale"] = habit.scale
+    if kind == "subagent" and habit.delegate is not None:
         actions = toolkit("provider").ACTIONS
-        found |= {"actions": [habit.delegate, *(actions[at % 3] for at in range(trial.steps[0]))]}
+        first = [habit.delegate.tool, habit.delegate.arguments]
+        found["actions"] = [first, *(actions[at % 3] for at in range(steps))]
+    if habit.texts:
+        *usual, last = habit.texts
+        said = [usual[at % len(usual)].replace("{n}", f"{at % 60:02d}") for at in range(steps)]
+        found |= {"turns": 0, "side_texts": [*said, last]}
     return found
 
 
@@ -284,7 +250,7 @@ def front_of(
                 self.again = asyncio.create_task(self.start_again())
 
         async def start_again(self) -> None:
-            await gateway.kill()
+            await gateway.end(signal.SIGKILL)
             await gateway.start()
             self.is_up.set()
 
@@ -310,7 +276,7 @@ def judged(name: str, folder: Path, results: Sequence[Mapping[str, Any]]) -> dic
         turn = turn_of(row)
         if turn is None or row.get("rid") not in upstream or row.get("status") != 200:
             continue
-        listed = tuple(digests(turn.body, row))
+        listed = tuple(digests(turn.body, row, TABLE.agents[name].rewrites))
         body = plain(upstream[row["rid"]])
         reach = set(digests(body, row))
         for ref in set(re.findall(rb"hf-[0-9a-f]{10}", body)):
@@ -361,10 +327,11 @@ def plain(row: Mapping[str, Any]) -> bytes:
     return unpacked(body, headers.get("content-encoding", ""), _MOST_BYTES) or b""
 
 
-def digests(body: bytes, row: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yield what the messages of a request say, part by part."""
+def digests(body: bytes, row: Mapping[str, Any], without: int = 0) -> Iterator[bytes]:
+    """Yield what the messages of a request say, part by part, all but the newest ones."""
     dialect = dialect_named(route_of("POST", row["path"].partition("?")[0], {}).wire.dialect)
-    for one in split_list(split_object(body)[dialect.list_key]):
+    listed = split_list(split_object(body)[dialect.list_key])
+    for one in listed[: len(listed) - without]:
         yield from said(dialect.decode([parse(one)], 0))
 
 
@@ -396,48 +363,31 @@ def opened(store: Any, ref: str) -> Iterator[bytes]:
 
 # Printing
 
-
-def skipped(name: str, kind: str) -> str:
-    habit = HABITS[name]
-    wanted = {"resumed": habit.resume, "own": habit.scale, "subagent": habit.delegate}.get(kind)
-    return wanted if isinstance(wanted, str) else ""
+COLUMNS = ("requests", "compactions", "own", "refused", "foreign", "parts", "lost", "references",
+           "dead", "hidden", "sessions")  # fmt: skip
 
 
 def tried(
     names: Sequence[str], kinds: Sequence[str], options: Sequence[str], keep: Path | None
 ) -> int:
     """Run trials; return how many broke a promise."""
-    heads = "agent, trial, requests, compactions, its own, parts, lost, references, dead, hidden"
-    print("| " + heads.replace(", ", " | ") + " | sessions | broken |")
-    print("| --- | --- |" + " ---: |" * 9 + " --- |")
+    print("| agent | trial | " + " | ".join(COLUMNS) + " | broken |")
+    print("| --- | --- |" + " ---: |" * len(COLUMNS) + " --- |")
     faults = 0
     for name in names:
-        for kind in kinds or TRIALS:
-            if reason := skipped(name, kind):
-                print(f"| {name} | {kind} |" + " |" * 9 + f" skipped: {reason} |", flush=True)
+        for kind in kinds or TABLE.trials:
+            if reason := TABLE.agents[name].skips.get(kind):
+                print(f"| {name} | {kind} |" + " |" * len(COLUMNS) + f" {reason} |", flush=True)
                 continue
             folder = keep / f"{name}-{kind}" if keep else Path(tempfile.mkdtemp())
             shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
             found = asyncio.run(run(name, kind, folder, options))
             if keep:
                 (folder / "found.json").write_text(json.dumps(found, indent=1))
             else:
                 shutil.rmtree(folder)
             faults += bool(found["broken"])
-            cells = [
-                found[what]
-                for what in (
-                    "requests",
-                    "compactions",
-                    "own",
-                    "messages",
-                    "lost",
-                    "references",
-                    "dead",
-                    "hidden",
-                    "sessions",
-                )
-            ]
-            print(f"| {name} | {kind} | " + " | ".join(map(str, cells))
-                  + f" | {'; '.join(found['broken']) or '0'} |", flush=True)  # fmt: skip
+            cells = [*(str(found[what]) for what in COLUMNS), "; ".join(found["broken"]) or "0"]
+            print(f"| {name} | {kind} | {' | '.join(cells)} |", flush=True)
     return faults

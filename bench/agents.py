@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--script", type=json.loads, default={}, help="for the stub, in JSON")
     parser.add_argument("--serve", default="", help="further options of holdfast serve")
     parser.add_argument("--trials", action="store_true", help="see agent_trials.py")
-    parser.add_argument("--trial", action="append", choices=agent_trials.TRIALS, default=[])
+    parser.add_argument("--trial", action="append", choices=agent_trials.TABLE.trials, default=[])
     parser.add_argument("--keep", type=Path, help="a folder for what the trials leave")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
