@@ -109,8 +109,8 @@ def main() -> int:
         return 0
     if given.trials or given.trial:
         names, options = given.names or installed(), shlex.split(given.serve)
-        faults = agent_trials.tried(names, given.trial, options, given.keep)
-        return 1 if faults and given.check else 0
+        count = agent_trials.tried(names, given.trial, options, given.keep)
+        return 1 if count and given.check else 0
     print("| agent | directly | through | largest prompt | through | bill, $ | through | ratio | "
           "broken |")  # fmt: skip
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
